@@ -490,7 +490,7 @@ def test_nothing_here_runs_them(built: Place) -> None:
     assert "BOOT     mk on " in built.run("-n", "boot-mk").out, "a real board is its own business"
     for verb in ("run", "boot"):
         line = built.said(f"{verb}-own")
-        assert f"{verb}-own: its application is your own, and nothing here can talk to it" in line
+        assert f"{verb}-own: its application starts by itself, on hardware that no virtual board has" in line
     # A real board would start it.
     assert "runner cubeprogrammer: no STM32_Programmer_CLI: " in built.said("boot-mk")
     assert "application: " in built.run("flash-own").out

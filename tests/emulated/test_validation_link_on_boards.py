@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import random
 import re
-import socket
-import threading
 from dataclasses import replace
 
 import pytest
@@ -24,7 +22,9 @@ from neuralart.validation.on_board import on_board, outputs_of
 from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
 from neuralart.validation_link.framing import PacketLink
 from neuralart.validation_link.messages import decode, encode, varint
+from support.board_ports import on_tcp
 from support.firmware import N6_STEPS, STAMP, Builder, have_gcc, have_qemu, memory_init, pixels, reference
+from support.h747 import DIGITS, H747Builder
 
 pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH")]
 
@@ -61,7 +61,9 @@ def n6(tmp_path_factory):
 @pytest.fixture
 def machine(n6):
     board, _, image = n6
-    return UnicornBoard(board, board.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+    made = UnicornBoard(board, board.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+    assert [each.name for each in Session(made, timeout=60.0).hello()] == ["toy"]  # It has started
+    return made
 
 
 def contents(record):
@@ -71,6 +73,7 @@ def contents(record):
 def whole_session(client, ram):
     assert client.sync["capability"] == 9 and client.system["device"] == 0x486
     (network,) = client.networks()
+    assert client.lines[:2] == ["s:config:version:1.0", "s:config:dev_id:0x486"] and len(client.lines) == 7
     assert (network["name"], network["signature"], network["nodes"]) == ("toy", STAMP, 3)
     (taken,), given = network["inputs"], network["outputs"]
     assert (taken["name"], taken["shape"], taken["format"], taken["flags"]) == ("pixels", [1, 16], 0x00840440, 1025)
@@ -80,9 +83,20 @@ def whole_session(client, ram):
         assert b"".join(contents(whole)) == reference(pixels(number))
     *layers, whole = client.run(network, [pixels(2)], PER_LAYER)
     assert [layer.operator["id"] for layer in layers] == [0, 1 << 16 | 1, 2 << 16 | 2]
-    assert {layer.operator["type"] for layer in layers} == {5 << 24 | 2} and whole.operator["stack_used"] == -1
+    assert {layer.operator["type"] for layer in layers} == {1 << 24 | 2} and whole.operator["stack_used"] == -1
     assert b"".join(contents(whole)) == reference(pixels(2)) and whole.operator["name"] == "toy"
-    assert len(client.run(network, [pixels(1)], WITH_DATA)) == 4
+    assert [contents(layer) for layer in layers] == [[b""]] * 3
+    assert layers[1].lines == (
+        "s:node:evt_pre_start:1:1:1:1:00000023:05000002:SW",
+        "s:node:evt_post_end:1:1:1:1:1",
+        "s:node:mcu_cycles:0:0:0",
+    )
+    *layers, whole = client.run(network, [pixels(1)], WITH_DATA, counters=0x31)
+    scores, sums = reference(pixels(1))[:16], reference(pixels(1))[16:]
+    assert [contents(layer) for layer in layers] == [[scores[::-1]], [scores], [sums]]
+    assert [layer.tensors[0]["description"]["name"] for layer in layers] == ["hidden", "scores", "sums"]
+    assert layers[0].tensors[0]["description"]["flags"] == 4 | 256 | 1024
+    assert layers[2].lines[-1] == "s:node:npu_cycles:0:0:0"
     assert contents(client.run(network, [b"\x07"], PERF)[-1]) == [b"", b""]
     done = b"".join(client.read(each["address"], size) for each, (_, size) in zip(given, OUTPUTS, strict=True))
     assert done == reference(b"\x07" * 16)
@@ -136,6 +150,8 @@ def test_half_messages_are_dropped(machine):
         b"\0\xff" + whole,
         b"\x1f" * 20,
         b"\0\x03\xff\xff\xff" + bytes(29),
+        *(random.Random(seed).randbytes(150) for seed in range(6)),
+        b"\x01I\x20\0\0\0" + bytes(5),  # a frame of the host link that does not end
     ):
         stream.write(data)
         stream.read(0.01)  # Silence
@@ -155,33 +171,52 @@ def test_a_session_on_qemu(tmp_path):
     builder = Builder(tmp_path / "objects", board, "qemu", FLASH, 0x31000000)
     image = builder.image(tmp_path / "image", memory=memory_init(()), app_defines=(DEFINES[0],))
     with QemuMachine(board, board.machines["qemu"], image.elf, [(image.weights, FLASH)]) as machine:
+        assert [each.name for each in Session(machine, timeout=60.0).hello()] == ["toy"]  # It has started
         whole_session(ValidationClient(Stream(machine)), 0x31001000)
+
+
+@pytest.fixture(scope="module")
+def h747_image(tmp_path_factory):
+    pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
+    builder = H747Builder(tmp_path_factory.mktemp("h747"), boards.load("stm32h747i-disco"), DEFINES)
+    return builder, builder.build(builder.folder / "image")
+
+
+def test_the_application_of_the_h747(h747_image):
+    """Its network, its preprocessing and both together are three networks; each is one layer."""
+    builder, built = h747_image
+    given, wanted = ((DIGITS / "vectors" / f"{name}.bin").read_bytes() for name in ("inputs", "outputs"))
+    with builder.stream(built) as stream:
+        client = ValidationClient(stream)
+        assert client.system["device"] == 0x450 and client.system["cache"] == 0x03010000
+        network, camera, _ = client.networks()
+        assert client.lines == [] and (network["nodes"], network["signature"]) == (1, built.result.network.abi_stamp)
+        assert [each["name"] for each in client.networks()] == ["network", "camera", "preprocess"]
+        (into,), (out,) = network["inputs"], network["outputs"]
+        (port,) = built.result.network.inputs
+        assert (into["format"], into["scale"], into["zero_point"]) == (0x00840440, port.scale, port.zero_point)
+        size, made = into["size"], out["size"]
+        for number in (0, 7):
+            sample, right = given[number * size :][:size], wanted[number * made :][:made]
+            layer, whole = client.run(network, [sample], WITH_DATA)
+            assert contents(layer) == contents(whole) == [right]
+        picture = bytes(camera["inputs"][0]["size"] * 2)
+        assert len(contents(client.run(camera, [picture])[-1])[0]) == made
+        assert client.read(into["address"], 16)
+        # Its own frames are answered as before.
+        session = Session(stream, timeout=60.0)
+        stream.write(link.encode(link.Frame("H", b"")))
+        assert [each.name for each in session.hello()] == ["network", "camera", "preprocess"]
 
 
 def test_validate_reads_what_a_board_computes(n6, machine):
     """Over TCP; the board runs the build of the network, or is refused."""
     pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
     toy = facts.load(n6[2].network)
-    ended, done = threading.Event(), []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve():
-            connection, _ = server.accept()
-            with connection:
-                connection.settimeout(0.01)
-                while not ended.is_set():
-                    with contextlib.suppress(TimeoutError):
-                        machine.write(connection.recv(4096))
-                    connection.sendall(machine.read(0.01))
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            url = f"socket://127.0.0.1:{server.getsockname()[1]}"
-            where, outputs = on_board(url, 921600, toy, [pixels(1), pixels(2)], done.append)
-        finally:
-            ended.set()
-            thread.join(10)
+    done = []
+    with on_tcp(machine) as (host, port):
+        url = f"socket://{host}:{port}"
+        where, outputs = on_board(url, 921600, toy, [pixels(1), pixels(2)], done.append)
     assert outputs == [reference(pixels(1)), reference(pixels(2))] and done == [1, 2]
     assert where == f"device 0x486 at {url}"
 

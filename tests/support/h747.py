@@ -13,7 +13,7 @@ from neuralart import boards
 from neuralart.boards.types import Board
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
 from neuralart.emulator.coherency import Conditions
-from neuralart.emulator.link import RemoteNetwork, Session
+from neuralart.emulator.link import RemoteNetwork, Session, Transport
 from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
 from neuralart.emulator.starting import started_machine
 from neuralart.memory.startup.linker import board_config_h
@@ -81,11 +81,11 @@ class Built:
 class H747Builder:
     """Builds images for a board; what does not depend on the network is compiled once."""
 
-    def __init__(self, folder: Path, board: Board) -> None:
+    def __init__(self, folder: Path, board: Board, defines: Sequence[str] = ()) -> None:
         self.folder = folder
         self.board = board
         machine = machine_of(board, "")
-        self.flags = [*machine.cpu_flags, *COMMON, LIBC, *WARNINGS]
+        self.flags = [*machine.cpu_flags, *COMMON, LIBC, *WARNINGS, *(f"-D{each}" for each in defines)]
         self._shared: list[Path] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "board_config.h").write_text(board_config_h(board), encoding="utf-8")
@@ -116,6 +116,7 @@ class H747Builder:
                 root / "boards" / "console.c",
                 root / "boards" / "drivers" / f"{self.board.console.driver}.c",
                 *(root / "app" / f"{name}.c" for name in ("host_link", "user_io", "text_line")),
+                *sorted((root / "app").glob("validation_*.c")),
                 root / "runtime" / "ll_aton_runtime.c",
                 root / "runtime" / "legacy" / "legacy_network.c",
                 *sorted((root / "runtime" / "kernels").glob("*.c")),
@@ -173,12 +174,18 @@ class H747Builder:
         return run(self.board, "", built.elf, [], [NetworkRun(built.network / "network.json", vectors)], timeout=60.0)
 
     @contextmanager
+    def stream(self, built: Built) -> Iterator[Transport]:
+        """The port of a running image."""
+        network = facts.load(built.network / "network.json")
+        with started_machine(self.board, machine_of(self.board, ""), built.elf, [], Conditions(), [network]) as started:
+            yield started.transport
+
+    @contextmanager
     def session(self, built: Built) -> Iterator[tuple[Session, dict[str, tuple[int, RemoteNetwork]], list[str]]]:
         """Speak with a running image: the session, what it has by name, and what it said."""
         lines: list[str] = []
-        network = facts.load(built.network / "network.json")
-        with started_machine(self.board, machine_of(self.board, ""), built.elf, [], Conditions(), [network]) as started:
-            session = Session(started.transport, timeout=60.0, on_text=lines.append)
+        with self.stream(built) as stream:
+            session = Session(stream, timeout=60.0, on_text=lines.append)
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             yield session, remotes, lines
             session.quit()

@@ -1,7 +1,7 @@
 /* A network as the compiler writes them, small enough to compute by hand: three software epochs.
  *   hidden[i] = saturate(pixels[i] + weights[i]);  scores[i] = hidden[15 - i];  sums[j] = half of four hiddens' sum
  * TOY_WEIGHTS and TOY_ACTIVATIONS are addresses. TOY_USER_IO: the application provides input and outputs.
- * TOY_HANG, TOY_FAULT, TOY_HARDWARE: what it does wrong. */
+ * TOY_HANG, TOY_FAULT, TOY_HARDWARE: what it does wrong. TOY_CYCLES: cycles, for boards that count none. */
 #include "ll_aton_NN_interface.h"
 
 #define WEIGHTS ((const volatile int8_t *)TOY_WEIGHTS)
@@ -86,14 +86,22 @@ const LL_Buffer_InfoTypeDef *LL_ATON_Input_Buffers_Info_toy(void) {
 
 const LL_Buffer_InfoTypeDef *LL_ATON_Output_Buffers_Info_toy(void) {
   static const LL_Buffer_InfoTypeDef table[] = {
-      {.name = "scores", PLACE(0x200, 16), .type = DataType_INT8, .nbits = 8, .ndims = 2, .shape = shape16},
-      {.name = "sums", PLACE(0x300, 8), .type = DataType_INT16, .nbits = 16, .ndims = 2, .shape = shape4},
+      {.name = "scores", PLACE(0x200, 16), .epoch = 1, .type = DataType_INT8, .nbits = 8, .ndims = 2, .shape = shape16},
+      {.name = "sums", PLACE(0x300, 8), .epoch = 2, .type = DataType_INT16, .nbits = 16, .ndims = 2, .shape = shape4},
       {.name = NULL}};
   return table;
 }
 
 const LL_Buffer_InfoTypeDef *LL_ATON_Internal_Buffers_Info_toy(void) {
-  static const LL_Buffer_InfoTypeDef table[] = {{.name = NULL}};
+  static const LL_Buffer_InfoTypeDef table[] = {{.name = "hidden",
+                                                 .addr_base = {.i = TOY_ACTIVATIONS},
+                                                 .offset_start = 0x100,
+                                                 .offset_end = 0x110,
+                                                 .type = DataType_INT8,
+                                                 .nbits = 8,
+                                                 .ndims = 2,
+                                                 .shape = shape16},
+                                                {.name = NULL}};
   return table;
 }
 
@@ -125,4 +133,13 @@ LL_ATON_User_IO_Result_t LL_ATON_Set_User_Output_Buffer_toy(uint32_t num, void *
   return LL_ATON_User_IO_WRONG_INDEX;
 }
 void *LL_ATON_Get_User_Output_Buffer_toy(uint32_t num) { return (void)num, NULL; }
+#endif
+
+#ifdef TOY_CYCLES
+/* A thousand from one look to the next. */
+uint32_t validation_link_cycles(void);
+uint32_t validation_link_cycles(void) {
+  static uint32_t count;
+  return count += 1000u;
+}
 #endif

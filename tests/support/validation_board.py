@@ -296,6 +296,8 @@ class ValidationBoard:
             self._operator("", 1 << 24, 1 << 16 | 1, [1, 2, 3])
             if "halt" in self.faults:
                 return
+            for _ in range(2000 if "endless" in self.faults else 0):
+                self._tensor(PROCESSING, "h", b"", 4 | 512)
             self._tensor(PROCESSING, "h", hidden, 4 | 256 | (0 if param & 4 else 512))
             self._operator("", (5 | (2 if "marked" in self.faults else 0)) << 24, 2 << 16 | 2, [4, 5, 6])
         self._operator(name, 0, 0, [0] * 10)

@@ -654,6 +654,7 @@ def test_signed_image():
     assert signed(changes=[(0x70, BASE + VECTOR_TABLE + 0x83)]) == [
         "error reset: the signed header enters at 0x34000483, the vector table at 0x34000481 (sign it again)"
     ]
+    assert signed(changes=[(0x70, BASE + VECTOR_TABLE + 0x80)])[0].startswith("error reset: the signed header enters")
     announced = "the signed header: truncated: 960 of"
     assert signed(changes=[(0x6C, 0x1000)]) == [f"error header: {announced} 4,096 bytes are there ({remedy})"]
     # What is announced too much is padding: no byte is lost, the checksum tells.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import toolchain
+from neuralart import cli, toolchain
 from neuralart.compilers.reference.compile import CompileRequest, build
 from neuralart.compilers.reference.emit import ctext
 from neuralart.compilers.reference.ir import BorderOptions
@@ -22,6 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
 from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
+from neuralart.validation.layers import EpochTensors
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
 ROOMY = pool_file(*N6_LIKE)
@@ -170,9 +171,22 @@ def test_buffer_tables():
     outputs = rows(code, "Output")
     assert [row["name"] for row in outputs] == ['"scores"', "NULL"]
     assert outputs[0]["epoch"] == "1"
-    assert [row["name"] for row in rows(code, "Internal")] == ['"conv"', "NULL"]
+    internal = rows(code, "Internal")
+    assert [row["name"] for row in internal] == ['"conv"', "NULL"]
+    assert internal[0]["epoch"] == "0"  # Where it is complete; it is read in epoch 1
     guarded = re.findall(r"#if LL_ATON_DBG_BUFFER_INFO_EXCLUDED == 0\n(.*?)#endif", code, re.S)
     assert [part.count("is_param = 1") for part in guarded] == [0, 6]
+
+
+def test_every_buffer_names_the_epoch_that_writes_it(tmp_path):
+    """Of a network with branches; who writes what is said twice."""
+    model = Path(__file__).parents[2] / "models" / "heatmap" / "heatmap.tflite"
+    assert cli.main(["compile", "-m", str(model), "--target", "stm32n6", "-n", "small", "-o", str(tmp_path)]) == 0
+    network = from_json((tmp_path / "network.json").read_text("utf-8"), "network.json")
+    written = {port.name: epoch for epoch, ports in EpochTensors(tmp_path, network).written for port in ports}
+    code = (tmp_path / "small.c").read_text("utf-8")
+    found = [row for title in ("Internal", "Output") for row in rows(code, title) if "epoch" in row]
+    assert {row["name"].strip('"'): int(row["epoch"]) for row in found} == written and len(written) > 20
 
 
 def test_internal_buffers_only_when_asked_for():

@@ -17,7 +17,7 @@ from neuralart.validation_link.framing import PacketLink
 from neuralart.validation_link.messages import _schema, decode, encode, varint
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: it comes with the extra 'test'")
-from support.validation_board import PB, RAM, ValidationBoard, layer, network, over_tcp, rotated
+from support.validation_board import PB, RAM, ValidationBoard, layer, network, rotated
 
 INPUT = bytes(range(100, 116))
 BOARDS = [("31", 0), ("32", 0), ("32", 64), ("32", 100), ("32", 4094), ("both", 0)]
@@ -135,6 +135,7 @@ FAULTS = [
     ("unmarked", "an output is wrongly marked as the last one, or not marked"),
     ("state", "the board sends 'tensor' in state processing; 'tensor' is due in state done"),
     ("short", "an output has 4 bytes, 5 are announced"),
+    ("endless", "a layer of the board has more than 1024 tensors"),
 ]
 
 
@@ -291,6 +292,12 @@ def test_the_command(talk, tmp_path):
     status, out, err = talk(ValidationBoard("32", size=100), "--input", given, "--per-layer", "-o", made)
     lines = ["epoch 1: 0.500 ms", "  h int8[1,16]", "epoch 2: 0.500 ms", "one: 0.500 ms", "  y int8[1,5]"]
     assert (status, err, out.splitlines()[1:]) == (0, "", lines) and made.read_bytes() == network(INPUT)
+    status, out, err = talk(ValidationBoard("31"), "--input", given, "--layers", tmp_path / "of layers", "--lines")
+    file = tmp_path / "of layers" / "000_0.bin"
+    lines[1] += f" -> {file}"
+    lines.insert(2, "  | s:node:mcu_cycles:1:2:3")
+    assert (status, err, out.splitlines()[1:]) == (0, "", lines) and file.read_bytes() == layer(INPUT)
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
     board = ValidationBoard()
     board.memory[:4] = b"abcd"
     status, out, err = talk(board, "--memory", "0x34000000", "4", "-o", made)
@@ -313,15 +320,3 @@ def test_a_port_that_is_not_there(capsys, monkeypatch):
     assert capsys.readouterr().err == "neuralart talk: error: COM4: pyserial is not installed (pip install pyserial)\n"
     with pytest.raises(SystemExit, match="2"):
         cli.main(["talk", "COM4", "--memory", "16", "x"])
-
-
-def test_a_real_port(tmp_path, capsys):
-    """Over TCP, with a board that goes away in the end."""
-    pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
-    board = ValidationBoard()
-    given = tmp_path / "input.bin"
-    given.write_bytes(INPUT)
-    with over_tcp(board, lambda: bool(board.seen) and board.seen[-1][0] == 11) as port:
-        url = f"socket://127.0.0.1:{port}"
-        assert cli.main(["talk", url, "--input", str(given)]) == 1
-    assert f"{url}: the port fails: " in capsys.readouterr().err

@@ -30,7 +30,12 @@ from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import registry_of
 
 # What the application takes of the code that it shares with others.
-_SHARED_APP = ("host_link", "user_io", "text_line")
+_SHARED_APP = (
+    "host_link",
+    "user_io",
+    "text_line",
+    *(f"validation_{part}" for part in ("lines", "link", "run", "wire")),
+)
 _SCRIPT = "STM32CubeIDE/CM7/STM32H747XIHx_CM7.ld"
 # Where no header of app_config defines it.
 _ASPECT_RATIOS = {"fit": 1, "crop": 2, "padding": 3}

@@ -27,11 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--input", action="append", default=[], type=Path, metavar="FILE", help=text)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--per-layer", action="store_true", help="also show each layer of the inference")
+    text = "also write the tensors of each layer there, raw, where the board's firmware sends them"
+    what.add_argument("--layers", type=Path, metavar="FOLDER", help=text)
     text = "only measure an inference: each --input is one element, which fills the tensor"
     what.add_argument("--perf", action="store_true", help=text)
     what.add_argument(
         "--memory", nargs=2, type=_number, metavar=("ADDRESS", "SIZE"), help="read the board's memory instead"
     )
+    add("--lines", action="store_true", help="also show the lines of text that the board sends of each layer")
     add("-o", "--output", type=Path, metavar="FILE", help="write outputs, concatenated, or memory there")
 
 
@@ -43,14 +46,20 @@ def _described(tensor: Fields) -> str:
 
 def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
     from neuralart.files import read_bytes, write_bytes
-    from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF
+    from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA
 
-    mode = PERF if args.perf else PER_LAYER if args.per_layer else IO_ONLY
+    mode = PERF if args.perf else WITH_DATA if args.layers else PER_LAYER if args.per_layer else IO_ONLY
     *layers, whole = client.run(client.network(args.network), [read_bytes(path) for path in args.input], mode)
-    for each in (*layers, whole):
+    for number, each in enumerate((*layers, whole)):
         one = each.operator
         yield f"{one['name'] or 'epoch ' + str(one['id'] & 0xFFFF)}: {one['duration']:.3f} ms"
-        yield from (f"  {_described(tensor['description'])}" for tensor in each.tensors)
+        for index, tensor in enumerate(each.tensors):
+            shown, data = f"  {_described(tensor['description'])}", tensor["data"]["content"]
+            if args.layers and each is not whole and data:
+                write_bytes(file := args.layers / f"{number:03}_{index}.bin", data)
+                shown += f" -> {file}"
+            yield shown
+        yield from (f"  | {line}" for line in each.lines if args.lines)
     if args.output is not None:
         write_bytes(args.output, b"".join(tensor["data"]["content"] for tensor in whole.tensors))
 
@@ -76,10 +85,11 @@ def _answers(args: argparse.Namespace, client: ValidationClient) -> Iterator[str
 
 def run(args: argparse.Namespace) -> int:
     """Talk with the board. NeuralArtError: it does not answer, or refuses."""
+    from neuralart.errors import printable
     from neuralart.validation_link.client import ValidationClient
     from neuralart.validation_link.ports import BoardPort
 
     with closing(BoardPort(args.port, args.baud)) as port, closing(ValidationClient(port)) as client:
         for line in _answers(args, client):
-            print(line, flush=True)
+            print(printable(line), flush=True)  # Names come from the board
     return 0

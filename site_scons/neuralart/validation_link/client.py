@@ -15,6 +15,7 @@ _IDLE, _WAITING, _PROCESSING, _DONE, _ERROR = range(5)
 _ERRORS = "none,invalid size,invalid format,invalid state,invalid parameter,invalid shape,invalid command,"
 _ERRORS += "not initialized,memory overflow,error,generic error"
 _GENERIC = 10
+_MOST_LAYERS, _MOST_TENSORS = 1 << 16, 1 << 10
 _OBSERVER, _MEMORY = 1, 8  # Capabilities of a board
 IO_ONLY, PER_LAYER, WITH_DATA, PERF = 1, 3, 7, 0x209
 """What a run tells: outputs; also layers; also their tensors; or durations alone, of inputs that the board makes up."""
@@ -151,28 +152,41 @@ class ValidationClient:
             self._send_data(into["address"], data)
             self._answer(_PROCESSING if number + 1 == given else _WAITING, "ack", 10.0)
             self._ack()
-        layers, more = [], True
-        while True:
+        layers: list[LayerRecord] = []
+        more = True
+        while len(layers) < _MOST_LAYERS:
             seen = len(self.lines)
             operator = self._answer(_PROCESSING, "operator", 50.0)["operator"]
             flags = operator["type"] >> 24
             if not more or not flags & _INTERNAL:
                 break
-            tensors: list[Fields] = []
-            while not flags & _WITHOUT_TENSOR and not (tensors and tensors[-1]["description"]["flags"] & _LAST):
-                tensors.append(self._answer(_PROCESSING, "tensor", 10.0)["tensor"])
-            layers.append(LayerRecord(operator, tuple(tensors), tuple(self.lines[seen:])))
+            tensors = () if flags & _WITHOUT_TENSOR else tuple(self._layer_tensors())
+            layers.append(LayerRecord(operator, tensors, tuple(self.lines[seen:])))
             more = not flags & _LAST_LAYER
+        else:
+            raise damaged(f"the board's network has more than {_MOST_LAYERS} layers")
         outputs = tuple(self._output(last=not left) for left in reversed(range(len(network["outputs"]))))
         return [*layers, LayerRecord(operator, outputs, tuple(self.lines[seen:]))]
 
+    def _tensor(self, state: int, seconds: float, kind: str) -> Fields:
+        tensor: Fields = self._answer(state, "tensor", seconds)["tensor"]
+        data = tensor["data"]
+        if len(data["content"]) != data["size"] and not tensor["description"]["flags"] & _NO_DATA:
+            raise damaged(f"{kind} has {len(data['content'])} bytes, {data['size']} are announced")
+        return tensor
+
+    def _layer_tensors(self) -> list[Fields]:
+        tensors: list[Fields] = []
+        while len(tensors) < _MOST_TENSORS:
+            tensors.append(self._tensor(_PROCESSING, 10.0, "a tensor of a layer"))
+            if tensors[-1]["description"]["flags"] & _LAST:
+                return tensors
+        raise damaged(f"a layer of the board has more than {_MOST_TENSORS} tensors")
+
     def _output(self, last: bool) -> Fields:
-        tensor: Fields = self._answer(_PROCESSING if not last else _DONE, "tensor", 50.0)["tensor"]
-        flags, data = tensor["description"]["flags"], tensor["data"]
-        if last != bool(flags & _LAST):
+        tensor = self._tensor(_PROCESSING if not last else _DONE, 50.0, "an output")
+        if last != bool(tensor["description"]["flags"] & _LAST):
             raise damaged("an output is wrongly marked as the last one, or not marked")
-        if len(data["content"]) != data["size"] and not flags & _NO_DATA:
-            raise damaged(f"an output has {len(data['content'])} bytes, {data['size']} are announced")
         return tensor
 
     def _memory(self, command: int, address: int, size: int, state: int) -> int:

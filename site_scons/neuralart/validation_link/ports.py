@@ -38,6 +38,9 @@ def _failing(url: str) -> Iterator[None]:
         raise NeuralArtError(f"the port fails: {error}", where=url, hint="does another program use it?") from error
 
 
+_LOOK = 0.02  # Seconds of one look at a port. To change it is to send all settings again, over a network (RFC 2217)
+
+
 class BoardPort:
     """A port as a :class:`~neuralart.validation_link.framing.ByteStream`."""
 
@@ -49,7 +52,9 @@ class BoardPort:
             raise NeuralArtError("pyserial is not installed", where=url, hint="pip install pyserial") from error
         self._url = url
         with _failing(url):
-            self._port: Any = serial.serial_for_url(url, baudrate=baud, timeout=0.1, write_timeout=10.0)
+            # Over a network there is no limit for writing.
+            limit = {} if url.startswith("rfc2217:") else {"write_timeout": 10.0}
+            self._port: Any = serial.serial_for_url(url, baudrate=baud, timeout=_LOOK, **limit)
 
     def write(self, data: bytes) -> None:
         """Send bytes. NeuralArtError: the port fails."""
@@ -58,10 +63,17 @@ class BoardPort:
 
     def read(self, seconds: float | None) -> bytes:
         """Bytes that come in time; None: no limit. NeuralArtError: the port fails, or the other side is gone."""
+        left, data = seconds, b""
         with _failing(self._url):
-            self._port.timeout = seconds
-            return bytes(self._port.read(max(1, self._port.in_waiting)))
+            while not data and (left is None or left > 0):
+                data = bytes(self._port.read(max(1, self._port.in_waiting)))
+                left = left if left is None else left - _LOOK
+        return data
 
     def close(self) -> None:
         """Let go of the port."""
-        self._port.close()
+        connection = getattr(self._port, "_socket", None)
+        with contextlib.suppress(OSError):
+            self._port.close()
+        if connection is not None:
+            connection.close()  # Where the other side is gone, pyserial leaves it open

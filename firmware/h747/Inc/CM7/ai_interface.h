@@ -35,5 +35,9 @@ ai_buffer_format ai_get_output_format(void);
 ai_float ai_get_input_scale(void);
 ai_i32 ai_get_input_zero_point(void);
 ai_size ai_get_output_elements(void);
+#ifdef NEURALART_VALIDATION_LINK
+const ai_buffer *ai_get_inputs(void);
+const ai_buffer *ai_get_outputs(void);
+#endif
 
 #endif

@@ -42,3 +42,9 @@ ai_float ai_get_input_scale(void) { return AI_BUFFER_META_INFO_INTQ_GET_SCALE(in
 ai_i32 ai_get_input_zero_point(void) { return AI_BUFFER_META_INFO_INTQ_GET_ZEROPOINT(inputs[0].meta_info, 0); }
 
 ai_size ai_get_output_elements(void) { return AI_BUFFER_SIZE(&outputs[0]); }
+
+#ifdef NEURALART_VALIDATION_LINK
+const ai_buffer *ai_get_inputs(void) { return inputs; }
+
+const ai_buffer *ai_get_outputs(void) { return outputs; }
+#endif

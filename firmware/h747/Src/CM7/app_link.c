@@ -87,6 +87,33 @@ static void describe(LL_Buffer_InfoTypeDef *row, const char *name, void *address
   row->offset_limit = bytes;
 }
 
+#ifdef NEURALART_VALIDATION_LINK
+/* Types and quantization, which the host link does not tell and the validation protocol does. */
+static void describe_elements(LL_Buffer_InfoTypeDef *row, const ai_buffer *buffer, float *scale, int16_t *zero) {
+  ai_buffer_format format = AI_BUFFER_FORMAT(buffer);
+  bool plain = AI_BUFFER_FMT_GET_SIGN(format) == 0;
+  row->nbits = (uint8_t)AI_BUFFER_FMT_GET_BITS(format);
+  row->type = AI_BUFFER_FMT_GET_TYPE(format) == AI_BUFFER_FMT_TYPE_FLOAT ? DataType_FLOAT
+              : plain                                                    ? DataType_UINT8
+                                                                         : DataType_INT8;
+  *scale = AI_BUFFER_META_INFO_INTQ_GET_SCALE(buffer->meta_info, 0);
+  *zero = (int16_t)AI_BUFFER_META_INFO_INTQ_GET_ZEROPOINT(buffer->meta_info, 0);
+  row->scale = scale;
+  row->offset = zero;
+}
+
+static void describe_tensors(void) {
+  static float scales[AI_NETWORK_OUT_NUM + 1];
+  static int16_t zeros[AI_NETWORK_OUT_NUM + 1];
+  frame[0].nbits = 8 * RGB_565_BPP;
+  frame[0].type = DataType_UINT16;
+  describe_elements(&nn_input[0], &ai_get_inputs()[0], &scales[AI_NETWORK_OUT_NUM], &zeros[AI_NETWORK_OUT_NUM]);
+  for (uint32_t n = 0; n < AI_NETWORK_OUT_NUM; n++) {
+    describe_elements(&nn_outputs[n], &ai_get_outputs()[n], &scales[n], &zeros[n]);
+  }
+}
+#endif
+
 void app_link_serve(AppConfig_TypeDef *app) {
   static const uint32_t output_bytes[AI_NETWORK_OUT_NUM] = AI_NETWORK_OUT_SIZE_BYTES;
   application = app;
@@ -96,5 +123,11 @@ void app_link_serve(AppConfig_TypeDef *app) {
     describe(&nn_outputs[n], "output", app->nn_output[n], output_bytes[n]);
   }
   LL_ATON_RT_RuntimeInit();
+#ifdef NEURALART_VALIDATION_LINK
+  describe_tensors();
+  for (unsigned n = 0; n < app_network_count; n++) {
+    (void)LL_ATON_RT_Init_Network(app_networks[n].instance); /* a block that runs on the core: never refused */
+  }
+#endif
   host_link_serve();
 }

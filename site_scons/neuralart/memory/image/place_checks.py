@@ -144,7 +144,9 @@ def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
     elif not is_on(board, region):
         what = f"reset handler {place} is in {region.name}, which is off at reset"
         yield error("reset", what, turned_on_by(board, region))
-    if image.entry is not None and (fold(board, image.entry & ~1) | 1) != at | 1:
+    # ELF files may leave the Thumb bit out; who boots by a header jumps where it says.
+    thumb = 1 if image.kind != "signed" else (image.entry or 0) & 1
+    if image.entry is not None and (fold(board, image.entry & ~1) | thumb) != at | 1:
         what = f"enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}"
         if image.kind == "signed":
             yield error("reset", f"the signed header {what}", "sign it again")

@@ -48,8 +48,8 @@ _FOREIGN = (
     ),
     Refusal(
         lambda of: of["verb"] in RUNS and not _runnable(of["program"].variant.application),
-        "its application is your own, and nothing here can talk to it",
-        "flash- writes it; 'sources' without 'linker_script' can be run",
+        "its application starts by itself, on hardware that no virtual board has",
+        "flash- writes it, machine silicon boots it; 'sources' without 'linker_script' starts with our code here, too",
     ),
     Refusal(
         lambda of: of["program"].firmware is None,

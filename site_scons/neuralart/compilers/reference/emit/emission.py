@@ -79,6 +79,15 @@ class Emission:
         """First and last epoch that touches a tensor's memory; (0, 0) if none does."""
         return self._epochs.get(self.program.root(number), (0, 0))
 
+    def written_in(self, number: int) -> int:
+        """Epoch after which a tensor is complete; of inputs, the last epoch that reads them."""
+        return self._written.get(self.program.root(number), self.epochs_of(number)[1])
+
+    @cached_property
+    def _written(self) -> dict[int, int]:
+        calls = enumerate(self.program.calls)
+        return {self.program.root(number): epoch for epoch, call in calls for number in call.writes}
+
     @cached_property
     def _epochs(self) -> dict[int, tuple[int, int]]:
         """Owner of memory -> first and last epoch that touches it."""

@@ -180,7 +180,7 @@ def _row(emission: Emission, row: Row, tag: str, number: int) -> str:
         ("offset_limit", str(row.limit)),
         ("is_user_allocated", str(int(row.owner is not None))),
         ("is_param", str(int(row.is_param))),
-        ("epoch", str(row.epoch)),
+        ("epoch", str(row.written)),
         ("batch", str(row.shape[0] if len(row.shape) > 1 and not row.is_param else 1)),
         ("mem_shape", _memory_name(row)),
         ("mem_ndims", str(len(row.memory))),

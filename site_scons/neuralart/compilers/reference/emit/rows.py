@@ -26,6 +26,7 @@ class Row:
     is_param: bool  # weights, or other constants of the compiler
     first: int  # first epoch that touches it
     epoch: int  # last epoch that touches it
+    written: int  # epoch after which it is complete; of inputs and constants, the last that reads them
     shape: tuple[int, ...]  # N, H, W, C (weights: as the model has them)
     memory: tuple[int, ...]  # shape in memory order
     letter: str  # ``L``, ``F`` or ``U``: channels last, first, undefined
@@ -86,6 +87,7 @@ def tensor_row(emission: Emission, number: int, position: str) -> Row:
         is_param=False,
         first=first,
         epoch=last,
+        written=emission.written_in(number),
         shape=shape,
         memory=memory,
         letter={"last": "L", "first": "F", "undefined": "U"}[position],
@@ -112,6 +114,7 @@ def constant_row(emission: Emission, item: Constant) -> Row:
         is_param=True,
         first=first,
         epoch=item.epoch,
+        written=item.epoch,
         shape=shape,
         memory=shape,
         letter="L" if len(shape) >= 2 else "U",
