@@ -452,6 +452,100 @@ def test_order_of_the_link(packs, make, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("layout", ["vendor", "aligned"])
+def test_a_network_that_lists_no_inner_buffers(packs, make, tmp_path, layout):
+    """The comments of the pools say what is in use: exactly of relative ones, whose size a loader is told."""
+    code = fake_pack.network(tmp_path / "net", mixed=True)
+    good = code.read_text("utf-8")
+    _, full = make(code, pack=packs(), layout=layout)
+    text = good.replace(" * --all-buffers-info = true\n", "")
+    code.write_text(text, "utf-8")
+    built, image = make(code, pack=packs(), layout=layout)
+    (warning,) = built.prepared.warnings
+    assert warning.startswith(f"{code}: compiled without --all-buffers-info: ")
+    same = [pool for pool in full.pools if pool.name in ("xSPI1", "xSPI2", "AXISRAM5")]
+    assert [pool for pool in image.pools if pool.name != "AXISRAM2"] == same, "the comments suffice"
+    # More than the tables say is in use.
+    row = '      .name = "work",\n      .addr_base = {(unsigned char *)(uintptr_t)(_mem_pool_xSPI1_Default) /* x */},\n'
+    assert row in text
+    code.write_text(
+        text.replace(
+            "      .offset_start = 64,\n      .offset_end = 128,", "      .offset_start = 64,\n      .offset_end = 96,"
+        ),
+        "utf-8",
+    )
+    _, image = make(code, pack=packs(), layout=layout)
+    assert (image.context.ext_ram_sz == 128 and image.pools == full.pools) or layout == "aligned"
+    assert next(pool.size for pool in image.pools if pool.name == "xSPI1") == 128
+    # Rounded: a loader would be told too little.
+    rounded = text.replace("_mem_pool_xSPI1_Default[]; /* 128 B */", "_mem_pool_xSPI1_Default[]; /* 0.12 KB */")
+    code.write_text(rounded.replace("global pool 3 is 128 B", "global pool 3 is 0.12 KB"), "utf-8")
+    with pytest.raises(NeuralArtError, match="which memory its activations use is unknown of pool xSPI1"):
+        make(code, pack=packs(), layout=layout)
+
+
+def test_the_folder_of_the_network_takes_the_image(packs, tmp_path, capsys):
+    code = fake_pack.network(tmp_path / "net")
+    before = {path.name: path.read_bytes() for path in code.parent.iterdir()}
+    words = ("-i", code.parent, "-o", code.parent, "--pack-dir", packs(), "-v", 0, "--gen-c-file")
+    for _ in range(2):
+        assert run(*words) == 0
+    after = {path.name: path.read_bytes() for path in code.parent.iterdir() if path.is_file()}
+    made = {"network_rel.bin", "network_rel.c", "network_rel.h", ".toolchain.json"}
+    assert after.keys() == before.keys() | made and before.items() <= after.items()
+
+
+def test_networks_of_one_pack_share_its_objects(packs, make, tmp_path):
+    """Of a second network the compiler sees its code, its pools, and the one file that includes its configuration."""
+    store = tmp_path / "objects"
+    first, _ = make(fake_pack.network(tmp_path / "one"), pack=packs(), objects=store, output=tmp_path / "o1")
+    assert len(first.compiler.ran) == 10
+    other = fake_pack.network(tmp_path / "two", raw=bytes(range(100)), body="int another;\n")
+    second, _ = make(other, pack=packs(), objects=store, output=tmp_path / "o2")
+    compiled = {Path(word).name for line in second.compiler.ran for word in line.split() if word.endswith(".c")}
+    assert compiled == {"network_reloc.c", "network_reloc_mempools.c", "ll_aton_reloc_callbacks.c"}
+
+
+def test_new_weights_start_no_process_at_all(packs, tmp_path, monkeypatch, capsys):
+    """Not even to ask the compiler what it is."""
+    raw = bytes(range(200))
+    words = ("--pack-dir", packs(), "-v", 0, "-o", tmp_path / "out")
+    code = fake_pack.network(tmp_path / "net", raw=raw)
+    assert run("-i", code, *words) == 0
+    before = (tmp_path / "out/network_rel.bin").read_bytes()
+    code.with_name("network_atonbuf.xSPI2.raw").write_bytes(bytes(reversed(raw)))
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **_: started.append(words))
+    assert run("-i", code, *words) == 0
+    after = (tmp_path / "out/network_rel.bin").read_bytes()
+    assert started == [] and after != before and len(after) == len(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the compiler is a shell script")
+def test_the_linker_script_finds_the_c_library_of_the_compiler(make, tmp_path):
+    """A compiler with a C library of its own: what the pack's archive lacks comes from there, as the script says."""
+    real = shutil.which("arm-none-eabi-gcc")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    flags = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-fpic", "-c", "-xc", "-", "-o", folder / "t.o"]
+    subprocess.run([real, *flags], input=b"float tanhf(float x) { return x; }\n", check=True)
+    for name in ("libc.a", "libm.a"):
+        subprocess.run(["arm-none-eabi-ar", "rcsD", folder / name, folder / "t.o"], check=True)
+    (folder / "arm-none-eabi-gcc").write_text(f'#!/bin/sh\nexec {real} -B{folder}/ "$@"\n')
+    (folder / "arm-none-eabi-gcc").chmod(0o755)
+    own = script("vendor").replace("SECTIONS\n{", "SECTIONS\n{\n  /DISCARD/ : { libc.a ( * ) libm.a ( * ) }\n", 1)
+    pack = fake_pack.make(tmp_path / "pack", linker_script=own)
+    body = "float tanhf(float);\nint lacking(void) { return (int)tanhf((float)sum); }\n"
+    code = fake_pack.network(tmp_path / "net", body=body)
+    text = code.read_text("utf-8").replace("{ return true; }", "{ int lacking(void); return lacking() == 0; }", 1)
+    code.write_text(text, "utf-8")
+    with pytest.raises(NeuralArtError, match="nothing provides tanhf"):
+        make(code, pack=pack)
+    places = {"objects": tmp_path / "objects", "output": tmp_path / "with"}
+    make(code, pack=pack, prefix=f"{folder}/arm-none-eabi-", **places)
+    assert not list((tmp_path / "with/work").glob("lib*.a"))
+
+
 def test_registers_elsewhere_in_the_installation(make, tmp_path):
     pack = fake_pack.make(tmp_path / "pack")
     header = next(pack.rglob("ATON.h"))

@@ -172,6 +172,8 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         output.say(text, 2)
     for note in built.compiler.notes:
         print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
+    for warning in built.prepared.warnings:
+        print(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
     image = _checked(built)
     name = request.name
     extra = {}

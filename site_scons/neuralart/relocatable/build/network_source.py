@@ -47,6 +47,11 @@ class NetworkSource:
         """It has epoch-controller blobs."""
         return self.options.get("enable-epoch-controller") == "true"
 
+    @property
+    def all_buffers(self) -> bool:
+        """Its tables list the buffers between input and output, too."""
+        return self.options.get("all-buffers-info") == "true"
+
 
 def _refuse(network: GeneratedNetwork, path: str) -> None:
     """What is good enough to look at, but not to build from."""
