@@ -495,6 +495,43 @@ def test_the_folder_of_the_network_takes_the_image(packs, tmp_path, capsys):
     assert after.keys() == before.keys() | made and before.items() <= after.items()
 
 
+def test_results_have_keys_and_types_of_the_vendors_file(packs, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fake_pack.network(tmp_path / "st_ai_output", mixed=True)
+    assert run("--pack-dir", packs(), "-v", 0, "--json", "r.json", "--split") == 0
+    data = json.loads(Path("r.json").read_text("utf-8"))
+    assert data.keys() - {"schema", "network", "relocations", "gen_files"} == {
+        *("version", "created-date", "versions", "compiler", "reloc_binary_image")
+    }
+    assert data["compiler"]["version"] == {"major": 1, "minor": 1, "patch": 3, "extra": 262}
+    image = data["reloc_binary_image"]
+    size, params = (Path(f"build/network_rel{end}.bin").stat().st_size for end in ("", "_params"))
+    assert image["gen_files"] == [
+        {"size": size, "path": "build/network_rel.bin"},
+        {"size": params, "path": "build/network_rel_params.bin"},
+    ]
+    assert (image["img_size"], image["params_size"], image["params_offset"]) == (size, params, 0)
+    assert image["flags"] == {
+        **{"vers_major": 8, "vers_minor": 0, "secure": True, "dbg_info": True, "async_mode": True, "float-abi": 2},
+        **{"fpu": True, "cpuid": "D22", "toolchain": "ARM_GCC", "description": image["flags"]["description"]},
+    }
+    assert image["sections"].keys() == {"header", "data", "bss", "got", "rel"} and image["sections"]["header"] == 104
+    assert image["mempool_c_descriptors"][0] == {
+        **{"name": "xSPI1", "addr": image["mempool_c_descriptors"][0]["addr"], "flags_raw": "0x01030601"},
+        **{"flags_desc": "RELOC.MIXED.1.WCACHED", "foff": 0, "dst": "0x00000000", "size": 128},
+    }
+    context = image["rt_context"]
+    assert context.keys() == {
+        *("c_name", "acts_sz", "params_sz", "ext_ram_sz", "rt_version_desc", "rt_version", "rt_version_extra"),
+        *("params_bin_sz", "params_bin_crc32", "rt_c_struct_sizes"),
+    }
+    assert (context["rt_version"], context["rt_version_extra"]) == (0x01010300, 262)
+    assert re.fullmatch("0x[0-9a-f]{8}", context["params_bin_crc32"])
+    assert context["rt_c_struct_sizes"] == {"ll_buffer_info": 56, "epochblock_item": 48}
+    assert (image["img_params_size"], image["acts_size"]) == (context["params_bin_sz"], context["acts_sz"])
+    assert image["notes"] == ["split: the params are in a file of their own, whose address the application must give"]
+
+
 def test_networks_of_one_pack_share_its_objects(packs, make, tmp_path):
     """Of a second network the compiler sees its code, its pools, and the one file that includes its configuration."""
     store = tmp_path / "objects"

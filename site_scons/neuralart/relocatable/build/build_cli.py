@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.format.types import OFFSET, Image, align8
 from neuralart.vendor.releases import dotted
 
@@ -195,6 +196,11 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         "relocations": built.linked.kinds,
         "gen_files": sizes,
     }
+    if args.json is not None and built.prepared.runtime.name == LL_ATON:
+        from neuralart.relocatable.build import results as of_vendor
+
+        files = {request.output / file: size for file, size in sizes.items()}
+        results |= of_vendor.head(image.version) | {"reloc_binary_image": of_vendor.image_data(image, files)}
     _write_json(args, request, results)
 
 

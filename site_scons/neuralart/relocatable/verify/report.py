@@ -9,7 +9,7 @@ from typing import Any
 from neuralart.relocatable.format.container import POOL_BYTES
 from neuralart.relocatable.format.types import OFFSET, Image, ec_front, file_offset, stored_data
 from neuralart.relocatable.verify import ec_blobs
-from neuralart.vendor.releases import dotted
+from neuralart.vendor.releases import dotted, of_runtime
 
 SCHEMA = 1
 _INDENT = "   "
@@ -93,6 +93,18 @@ def _context_lines(image: Image) -> Iterator[str]:
         yield f"{head}struct sizes: buffer info {info}, epoch item {item}"
 
 
+def _driver_4(image: Image) -> Iterator[str]:
+    """Lines of the driver that comes with ST Edge AI Core 4, which other programs search for."""
+    release = of_runtime(image.version)
+    if release is None or int(release.core.partition(".")[0]) < 4:
+        return
+    context = image.context
+    yield f"{_INDENT}{'params size':<20} = {context.params_sz:,}{' not included in the binary file' * image.split}"
+    yield f"{_INDENT}{'acts size':<20} = {context.acts_sz:,}"
+    yield f"{_INDENT}{'binary file size':<20} = {len(image.data):,}"
+    yield f"{_INDENT}{'params file size':<20} = {context.params_bin_sz if image.split else 0:,}"
+
+
 def as_text(image: Image) -> str:
     """The tables; sizes from ``XIP size`` to the pools in the vendor tool's notation, which other programs search."""
     header = image.header
@@ -113,6 +125,7 @@ def as_text(image: Image) -> str:
         _size("PARAMS offset", header["params_offset"], "in a file of its own" if image.split else ""),
         _size("PARAMS size", len(image.params) if image.params is not None else image.context.params_bin_sz),
         f"{_INDENT}GOT           = {len(image.got)} words, relocations = {len(image.relocations)}",
+        *_driver_4(image),
         "",
         *_table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
         "",
