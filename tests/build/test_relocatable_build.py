@@ -246,6 +246,34 @@ def test_layouts(digits, make):
     assert theirs.ro_size % 8 == 0
 
 
+def test_compile_and_make_the_image_at_once(digits, tmp_path, capsys):
+    """As ``stedgeai generate --relocatable``: the image stands beside the network, and a second call does it again."""
+    pools = digits.parent / "pools.mpool"
+    model = Path(__file__).parents[2] / "models/digits/digits.tflite"
+    words = [
+        "compile",
+        "-m",
+        str(model),
+        "--target",
+        "stm32n6",
+        "--mpool",
+        str(pools),
+        "-o",
+        str(tmp_path / "out"),
+        "-n",
+        "cat",
+        "--quiet",
+    ]
+    for _ in range(2):
+        assert main([*words, "--relocatable", "split,gen-c-files"]) == 0
+    assert capsys.readouterr() == ("", "")
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"cat.c", "network.json", "cat_rel.bin", "cat_rel_params.bin", "cat_rel.c", "cat_rel.h"} <= made
+    image = (tmp_path / "out/cat_rel.bin").read_bytes()
+    parsed = parse(image, "cat_rel.bin", (tmp_path / "out/cat_rel_params.bin").read_bytes())
+    assert [str(f) for f in verify(parsed) if f.level == "error"] == [] and parsed.context.c_name == "cat"
+
+
 BAD = {
     "absolute": (
         'static void __attribute__((naked, used)) bad(void) { __asm__("ldr r0, =%s\\n bx lr\\n .ltorg"); }'.replace(

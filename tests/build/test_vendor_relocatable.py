@@ -204,3 +204,11 @@ def test_an_adopted_network(built: VendorProject) -> None:
     image = image_of(built, "build/v/network_rel.bin")
     assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
     built.up_to_date()
+
+
+def test_compile_and_make_the_image_at_once(built: VendorProject) -> None:
+    words = ("-m", "net.tflite", "--target", "stm32n6", "--compiler", "stedgeai", "--st-neural-art", "rel@rel.json")
+    done = vendorproject.neuralart(built, "compile", *words, "-o", "st_ai_output", "--reloc", "--quiet")
+    assert done.code == 0, done.err
+    assert image_of(built, "st_ai_output/network_rel.bin").version == (1, 1, 3, 275)
+    assert done.err.count("warning: ") == 1 and "compiled without --all-buffers-info" in done.err
