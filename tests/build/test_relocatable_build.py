@@ -360,7 +360,47 @@ def test_parse_only(digits, tmp_path, capsys):
     assert run("-i", digits, "-o", tmp_path / "o", "--parse-only", "-v", "2") == 0
     out = capsys.readouterr().out
     assert "xSPI2        relative" in out and "conv_2d_0_weights" in out
+    assert "   | name     | rights     | params | activations |\n" in out and "    Table: pools (2)\n" in out
+    assert re.search(r"\| epoch +\| type +\| cycles +\| operators +\|\n", out) and re.search(
+        "Table: epochs .[1-9]", out
+    )
+    assert re.search(r"\| conv_2d_0_weights +\| constant +\| _mem_pool_xSPI2_network +\| 0 ", out)
     assert not (tmp_path / "o").exists()
+
+
+def test_options_of_newer_drivers(packs, tmp_path, capsys, monkeypatch):
+    """Each is honored, without effect for a reason, or refused by name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STEDGEAI_CORE_DIR", raising=False)
+    fake_pack.network(tmp_path / "st_ai_output")
+    pack = packs()
+    library = shutil.copy(next(pack.rglob("*_PIC.a")), tmp_path / "mine.a")
+    places = {"stedgeai_install_path": str(pack), "runtime_network_lib": str(library), "target_triplet": "thumb"}
+    Path("custom.json").write_text(json.dumps({**places, "extra_system_path": str(tmp_path)}), "utf-8")
+    assert run("--custom", "--compatible-mode", "--dev-mode", "-v", 2) == 0
+    out = capsys.readouterr().out
+    assert "   note: --compatible-mode: no effect: gcc has short enums for this core anyway\n" in out
+    assert "   note: --dev-mode: no effect: it is for the vendor's own developers\n" in out
+    assert "   note: custom.json: target_triplet: no effect: it is for clang\n" in out
+    assert f" {library} " in out and "NetworkRuntime1200_CM55_GCC_PIC.a" not in out
+
+    def refused(*words: object) -> str:
+        assert run("--pack-dir", pack, *words) == 1
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        return err
+
+    assert "--llvm: " in (said := refused("--llvm")) and "has no library for it (NetworkRuntime*CLANG*_PIC.a)" in said
+    assert "--st-clang: " in refused("--st-clang")
+    for text, said in (
+        ('{"runtime_network_libs": "x"}', "unknown key 'runtime_network_libs' (did you mean 'runtime_network_lib'"),
+        ('{"runtime_network_lib": "nowhere.a"}', "own.json: runtime_network_lib: no file nowhere.a"),
+        ('{"llvm_sysroot": 5}', "must be an object of texts"),
+        ("{", "own.json: not JSON: "),
+    ):
+        Path("own.json").write_text(text, "utf-8")
+        assert said in refused("--custom", "own.json")
+    assert "none.json: cannot read" in refused("--custom", "none.json")
 
 
 def test_refusals_of_the_command(digits, tmp_path, capsys, monkeypatch):

@@ -102,7 +102,7 @@ def prepare(request: BuildRequest) -> Prepared:
         what = f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is"
         hint = "compile it again without --name, or with a newer version"
         raise NeuralArtError(f"{what} '{source.c_name}'", where=where, hint=hint)
-    notes: list[str] = []
+    notes = list(request.notes)
     if request.blobs_in_params and not source.epoch_controller:
         notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
         request = replace(request, blobs_in_params=False)
@@ -127,13 +127,16 @@ def prepare(request: BuildRequest) -> Prepared:
 def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
     asked = ToolchainConfig(prefix=request.prefix)
+    environ = dict(os.environ)
+    if request.programs is not None:
+        environ["PATH"] = f"{request.programs}{os.pathsep}{environ.get('PATH', '')}"
     # What the compiler said of itself: asking again takes longer than all else after new weights.
     cache = store.with_name(TOOLCHAIN_CACHE)
     try:
-        found = toolchain.find(replace(asked, libc=runtime.libc), os.environ, cache=cache, where="--cross-compile")
+        found = toolchain.find(replace(asked, libc=runtime.libc), environ, cache=cache, where="--cross-compile")
     except NeuralArtError:
         # The preferred C library only decides about headers.
-        found = toolchain.find(asked, os.environ, cache=cache, where="--cross-compile")
+        found = toolchain.find(asked, environ, cache=cache, where="--cross-compile")
     maps = [(work, ".")]
     if request.layout != VENDOR:
         maps.append((runtime.root, runtime.name))

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool
+from neuralart.vendor.network_c.types import BufferRow, EpochBlock, GeneratedNetwork, Pool
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class NetworkSource:
     options: dict[str, str]  # --name = value lines of the first comment, without dashes
     pools: tuple[SourcePool, ...]  # enabled pools, highest base address first
     buffers: tuple[SourceBuffer, ...]  # of all three tables, without those of the application
+    epochs: tuple[EpochBlock, ...] = ()  # in order
 
     @property
     def epoch_controller(self) -> bool:
@@ -98,4 +99,5 @@ def read(path: Path, display: str = "") -> NetworkSource:
             for row in network.rows
             if not row.user_allocated
         ),
+        epochs=network.blocks,
     )

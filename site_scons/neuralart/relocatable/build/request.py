@@ -29,6 +29,9 @@ class BuildRequest:
     prefix: str = "arm-none-eabi-"  # program prefix of the cross compiler
     layout: str = ""  # aligned, vendor, or empty for the default of the runtime
     objects: Path | None = None  # folder that remembers objects; None: objects in the output folder
+    archive: Path | None = None  # runtime library instead of the installation's
+    programs: Path | None = None  # folder of the cross compiler, looked at first
+    notes: tuple[str, ...] = ()  # on options without effect
 
 
 def find_network(given: Path, name: str = "") -> Path:

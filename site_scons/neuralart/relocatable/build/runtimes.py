@@ -222,7 +222,7 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
         ),
         defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(*_CORE_FLAGS, *secure, *_PIC, *_OTHER_FLAGS),
-        archives=(_archive(root),),
+        archives=(request.archive or _archive(root),),
         link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
         script=scripts[0] if scripts else None,
         footer=FOOTER,

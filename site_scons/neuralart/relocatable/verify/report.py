@@ -20,7 +20,8 @@ def _size(label: str, value: int, what: str = "") -> str:
     return f"{_INDENT}{label:<13} = {grouped:<11} (0x{value:x}) {what}".rstrip()
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Iterator[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Iterator[str]:
+    """Lines of a table, as the vendor's tool draws them."""
     widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     line = _INDENT + "+" + "+".join("-" * (width + 2) for width in widths) + "+"
 
@@ -116,7 +117,7 @@ def as_text(image: Image) -> str:
         f"{_INDENT}{image.where}: {what}",
         f"{_INDENT}flags         0x{header['flags']:08X} {image.flags.text}",
         "",
-        *_table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
+        *table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
         "",
         _size("XIP size", image.xip_size, "data+got+bss sections"),
         _size("COPY size", image.copy_size, "+ro sections"),
@@ -127,14 +128,14 @@ def as_text(image: Image) -> str:
         f"{_INDENT}GOT           = {len(image.got)} words, relocations = {len(image.relocations)}",
         *_driver_4(image),
         "",
-        *_table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
+        *table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
         "",
         *_context_lines(image),
     ]
     if blobs:
         caption = f"epoch-controller blobs ({len(blobs)})"
         heads = ["place", "kind", "words", "patches", "relocated by"]
-        lines += ["", *_table(heads, _blob_rows(blobs), caption)]
+        lines += ["", *table(heads, _blob_rows(blobs), caption)]
     lines += [f"{_INDENT}note: {note}" for note in notes(image)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
