@@ -368,6 +368,80 @@ def test_parse_only(digits, tmp_path, capsys):
     assert not (tmp_path / "o").exists()
 
 
+def _image(folder: Path) -> Image:
+    params = folder / "network_rel_params.bin"
+    return parse((folder / "network_rel.bin").read_bytes(), "x", params.read_bytes() if params.exists() else None)
+
+
+# What is seen of each option of the page: words, and what is true of folder, what was printed, errors.
+ROWS = {
+    "--input": (["--input", "st_ai_output/network.c"], lambda out, said, err: "network Default of network.c" in said),
+    "-i": (["-i", "st_ai_output"], lambda out, said, err: "network Default of network.c" in said),
+    "--output": (["--output", "there"], lambda out, said, err: "creating there/network_rel.bin" in said),
+    "-o": (["-o", "st_ai_output"], lambda out, said, err: "creating st_ai_output/network_rel.bin" in said),
+    "--name": (["--name", "network"], lambda out, said, err: _image(out).context.c_name == "network"),
+    "-n": (["-n", "other"], lambda out, said, err: "st_ai_output: no other.c in it" in err),
+    "--no-secure": (["--no-secure"], lambda out, said, err: "where that memory is at 0x242e0000" in err),
+    "--split": (["--split"], lambda out, said, err: _image(out).split),
+    "--pack-dir": (["--pack-dir", "nowhere"], lambda out, said, err: "nowhere: no such folder" in err),
+    "--gen-c-file": (["--gen-c-file"], lambda out, said, err: "AI_NETWORK" in (out / "network_rel.h").read_text()),
+    "--parse-only": (["--parse-only"], lambda out, said, err: "Table: pools" in said and not out.exists()),
+    "--no-clean": (["--no-clean"], lambda out, said, err: (out / "network.elf").exists() and (out / "work").exists()),
+    "--no-dbg-info": (["--no-dbg-info"], lambda out, said, err: not _image(out).flags.dbg_info),
+    "--ecblob-in-params": (
+        ["--ecblob-in-params"],
+        lambda out, said, err: "note: --ecblob-in-params: there are no" in said,
+    ),
+    "--cross-compile": (["--cross-compile", "my-"], lambda out, said, err: "no my-gcc found" in err),
+    "--json": (["--json"], lambda out, said, err: json.loads((out / "network_reloc_results.json").read_text())),
+    "--log": (
+        ["--log", "log.txt"],
+        lambda out, said, err: {*said.splitlines()} < {*Path("log.txt").read_text().splitlines()},
+    ),
+    "--verbosity": (["--verbosity", "0"], lambda out, said, err: said == ""),
+    "-v": (["-v", "2"], lambda out, said, err: "compiling with arm-none-eabi-gcc" in said),
+    "--debug": (["--debug"], lambda out, said, err: "compiling with" in said and (out / "network.elf").exists()),
+    "--no-color": (["--no-color"], lambda out, said, err: "\033" not in said and "creating" in said),
+    "--custom": (["--custom"], lambda out, said, err: "custom.json: cannot read" in err),
+    "--llvm": (["--llvm"], lambda out, said, err: "--llvm: " in err),
+    "--st-clang": (["--st-clang"], lambda out, said, err: "--st-clang: " in err),
+    "--compatible-mode": (["--compatible-mode"], lambda out, said, err: "--compatible-mode: no effect" in said),
+    "--dev-mode": (["--dev-mode", "x"], lambda out, said, err: "--dev-mode: no effect" in said),
+    "--layout": (["--layout", "aligned"], lambda out, said, err: _image(out).ro_size % 64 == 0),
+    "--objects": (["--objects", "store"], lambda out, said, err: list(Path("store").glob("*.o"))),
+}
+
+
+@pytest.fixture(scope="module")
+def stored_objects(packs, tmp_path_factory):
+    """What all rows compile, once."""
+    folder = tmp_path_factory.mktemp("rows")
+    code = fake_pack.network(folder / "net")
+    assert run("-i", code, "-o", folder / "out", "--objects", folder / "objects", "--pack-dir", packs(), "-v", 0) == 0
+    return folder / "objects"
+
+
+@pytest.mark.parametrize("option", ROWS)
+def test_each_row_of_the_options_table(packs, stored_objects, tmp_path, capsys, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    fake_pack.network(tmp_path / "st_ai_output")
+    words, seen = ROWS[option]
+    given = [*words, *(["--pack-dir", packs()] if option != "--pack-dir" else [])]
+    given += ["--objects", stored_objects] if option != "--objects" else []
+    status = run(*given)
+    said, err = capsys.readouterr()
+    assert status == bool(err) and err.count("\n") == status
+    place = {"--output": "there", "-o": "st_ai_output"}.get(option, "build")
+    assert seen(tmp_path / place, said, err), (said, err)
+
+
+def test_the_page_lists_each_option():
+    page = (Path(__file__).parents[2] / "docs/reference/relocatable-build.md").read_text("utf-8")
+    table = page[page.index("| option | meaning |") :].split("\n\n")[0]
+    cells = " ".join(line.split(" | ")[0] for line in table.splitlines()[2:])
+    assert re.findall(r"`(-[-a-z]+)`", cells) == list(ROWS)
+
+
 def test_options_of_newer_drivers(packs, tmp_path, capsys, monkeypatch):
     """Each is honored, without effect for a reason, or refused by name."""
     monkeypatch.chdir(tmp_path)

@@ -154,9 +154,14 @@ def set_key(project: VendorProject, text: str) -> None:
 
 
 def test_options_of_a_variant(built: VendorProject) -> None:
-    set_key(built, "{split: true, gen_c_file: true, name: cat, modes: [copy], clear: true, layout: aligned}")
+    for folder in ("Middlewares", "scripts"):
+        shutil.copytree(built.core / folder, built.path("pack") / folder)
+    set_key(
+        built, "{split: true, gen_c_file: true, name: cat, modes: [copy], clear: true, layout: aligned, pack_dir: pack}"
+    )
     built.edit("variants.yaml", "    network: net\n", "    network: net\n    slots: {load_table: 0x70fe0000}\n")
-    built.run()
+    out = built.run("NEURALART_VERBOSE=1").out
+    assert " --pack-dir pack" in out or not out.count("relocatable build")
     image = image_of(built, "build/v/network_rel.bin", "build/v/network_rel_params.bin")
     assert image.context.c_name == "cat" and image.ro_size % 64 == 0
     plan = json.loads(built.path("build/v/flash_plan.json").read_text("utf-8"))

@@ -116,7 +116,7 @@ def prepare(request: BuildRequest) -> Prepared:
         what = "has no constants in any pool: a loader refuses an image without params"
         raise NeuralArtError(what, where=where, hint="is it complete?")
     staged = staging.stage(request, source, runtime, entries, params)
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if not source.all_buffers and not known:
         warnings = (
             f"{where}: compiled without --all-buffers-info: what is in use is what its comments say of the pools",
