@@ -13,7 +13,7 @@ from neuralart.files import read_bytes
 from neuralart.relocatable.build.request import BuildRequest
 
 CUSTOM = "custom.json"
-_PLACES = ("runtime_network_lib", "stedgeai_install_path", "extra_system_path")
+PLACES = ("runtime_network_lib", "stedgeai_install_path", "extra_system_path")
 _CLANG_PLACES = ("llvm_install_path", "target_triplet", "llvm_sysroot")
 _LIBRARIES = "Middlewares/ST/AI/Lib"
 _NO_EFFECT = {
@@ -32,17 +32,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--dev-mode", nargs="?", const="", help=argparse.SUPPRESS)
 
 
-def _custom(path: Path) -> Mapping[str, str]:
+def read_custom(path: Path) -> Mapping[str, str]:
     """What a file says. NeuralArtError: it is no such file."""
     try:
         found = jsontext.loads(read_bytes(path).decode("utf-8", "replace"))
     except ValueError as error:
         raise NeuralArtError(f"not JSON: {error}", where=str(path)) from error
     if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        raise NeuralArtError("must be an object of texts", where=str(path), hint=f"keys: {', '.join(_PLACES)}")
+        raise NeuralArtError("must be an object of texts", where=str(path), hint=f"keys: {', '.join(PLACES)}")
     for key in found:
-        if key not in (*_PLACES, *_CLANG_PLACES):
-            raise NeuralArtError(f"unknown key '{key}'", where=str(path), hint=nearest(key, _PLACES))
+        if key not in (*PLACES, *_CLANG_PLACES):
+            raise NeuralArtError(f"unknown key '{key}'", where=str(path), hint=nearest(key, PLACES))
     return found
 
 
@@ -59,9 +59,9 @@ def applied(request: BuildRequest, args: argparse.Namespace) -> BuildRequest:
     given = {key: why for key, why in _NO_EFFECT.items() if getattr(args, key) not in (None, False)}
     notes = [f"--{key.replace('_', '-')}: no effect: {why}" for key, why in given.items()]
     if args.custom is not None:
-        found = _custom(Path(args.custom))
+        found = read_custom(Path(args.custom))
         notes += [f"{args.custom}: {key}: no effect: it is for clang" for key in _CLANG_PLACES if found.get(key)]
-        library, pack, programs = (Path(found[key]).expanduser() if found.get(key) else None for key in _PLACES)
+        library, pack, programs = (Path(found[key]).expanduser() if found.get(key) else None for key in PLACES)
         if library is not None and not library.is_file():
             raise NeuralArtError(f"no file {library}", where=f"{args.custom}: runtime_network_lib")
         request = replace(request, archive=library, pack=pack or request.pack, programs=programs)
