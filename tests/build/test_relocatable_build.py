@@ -320,7 +320,10 @@ def test_command(digits, root, tmp_path, capsys, monkeypatch):
     base = ("-i", digits.parent, "--objects", root / "objects")
     assert run(*base) == 0
     out = capsys.readouterr().out
-    assert "01010500 RELOC.PARAM.0.RCACHED" in out and "creating build/network_rel.bin (size=" in out
+    assert (
+        "01010500 RELOC.PARAM.0.RCACHED" in out
+        and 'Generating files...\n    creating "build/network_rel.bin" (size=' in out
+    )
     assert sorted(p.name for p in (tmp_path / "build").iterdir()) == ["network_rel.bin"]
 
     assert run(*base, "-o", "o", "-n", "Digits", "-v", 0) == 1  # --name names the file in a folder
@@ -377,8 +380,8 @@ def _image(folder: Path) -> Image:
 ROWS = {
     "--input": (["--input", "st_ai_output/network.c"], lambda out, said, err: "network Default of network.c" in said),
     "-i": (["-i", "st_ai_output"], lambda out, said, err: "network Default of network.c" in said),
-    "--output": (["--output", "there"], lambda out, said, err: "creating there/network_rel.bin" in said),
-    "-o": (["-o", "st_ai_output"], lambda out, said, err: "creating st_ai_output/network_rel.bin" in said),
+    "--output": (["--output", "there"], lambda out, said, err: 'creating "there/network_rel.bin"' in said),
+    "-o": (["-o", "st_ai_output"], lambda out, said, err: 'creating "st_ai_output/network_rel.bin"' in said),
     "--name": (["--name", "network"], lambda out, said, err: _image(out).context.c_name == "network"),
     "-n": (["-n", "other"], lambda out, said, err: "st_ai_output: no other.c in it" in err),
     "--no-secure": (["--no-secure"], lambda out, said, err: "where that memory is at 0x242e0000" in err),

@@ -232,7 +232,7 @@ def test_report_has_the_lines_that_programs_search():
     assert "PARAMS offset = 1,072       (0x430)" in lines and "PARAMS size   = 160         (0xa0)" in lines
     assert "| xSPI2 (200002fd)       | 01010500 RELOC.PARAM.0.RCACHED | 64   | 00000000 | 93     |" in lines
     assert "| <undefined> (00000000) | 00000000 UNUSED                | 0    | 00000000 | 0      |" in lines
-    assert lines[-1] == "Table: mempool c-descriptors (off=40000078, 5 entries)"
+    assert lines[-1] == "Table: mempool c-descriptors (off=40000078, 5 entries, from RAM)"
     assert text.isascii()
     assert "params size" not in report.as_text(parse(SHAPES["3.0"]))
     for image, more, file in (

@@ -208,8 +208,9 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     for note in (*built.prepared.notes, *built.container.notes):
         output.say(f"   note: {note}")
     sizes = {file: len(data) for file, data in sorted({**built.files, **extra}.items())}
+    output.say("Generating files...")
     for file, size in sizes.items():
-        output.say(f"    creating {(request.output / file).as_posix()} (size={size:,})")
+        output.say(f'    creating "{(request.output / file).as_posix()}" (size={size:,})')
     results = {
         "version": __version__,
         "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},

@@ -112,7 +112,7 @@ def as_text(image: Image) -> str:
     rows = [[f"{index:2}", name, f"0x{header[name]:08x}"] for index, name in enumerate(image.names)]
     blobs = ec_blobs.find(image)
     what = f"relocatable model '{image.context.c_name}', {dotted(image.version)}, {len(image.data):,} bytes"
-    pools = f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries)"
+    pools = f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries, from RAM)"
     lines = [
         f"{_INDENT}{image.where}: {what}",
         f"{_INDENT}flags         0x{header['flags']:08X} {image.flags.text}",
