@@ -163,7 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parser.parse_args(words)
         status = int(_function(args.command, "run")(args))
         sys.stdout.flush()
-        return status
+        # Rooms of one floor do not know each other: a command says which one follows it.
+        then = getattr(args, "then", None)
+        return main(then) if then and not status else status
     except NeuralArtError as error:
         print(f"neuralart {asked}: error: {error}", file=sys.stderr)
         return USER_ERROR

@@ -246,6 +246,34 @@ def test_layouts(digits, make):
     assert theirs.ro_size % 8 == 0
 
 
+def test_compile_and_make_the_image_at_once(digits, tmp_path, capsys):
+    """As ``stedgeai generate --relocatable``: the image stands beside the network, and a second call does it again."""
+    pools = digits.parent / "pools.mpool"
+    model = Path(__file__).parents[2] / "models/digits/digits.tflite"
+    words = [
+        "compile",
+        "-m",
+        str(model),
+        "--target",
+        "stm32n6",
+        "--mpool",
+        str(pools),
+        "-o",
+        str(tmp_path / "out"),
+        "-n",
+        "cat",
+        "--quiet",
+    ]
+    for _ in range(2):
+        assert main([*words, "--relocatable", "split,gen-c-files"]) == 0
+    assert capsys.readouterr() == ("", "")
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"cat.c", "network.json", "cat_rel.bin", "cat_rel_params.bin", "cat_rel.c", "cat_rel.h"} <= made
+    image = (tmp_path / "out/cat_rel.bin").read_bytes()
+    parsed = parse(image, "cat_rel.bin", (tmp_path / "out/cat_rel_params.bin").read_bytes())
+    assert [str(f) for f in verify(parsed) if f.level == "error"] == [] and parsed.context.c_name == "cat"
+
+
 BAD = {
     "absolute": (
         'static void __attribute__((naked, used)) bad(void) { __asm__("ldr r0, =%s\\n bx lr\\n .ltorg"); }'.replace(
@@ -292,7 +320,10 @@ def test_command(digits, root, tmp_path, capsys, monkeypatch):
     base = ("-i", digits.parent, "--objects", root / "objects")
     assert run(*base) == 0
     out = capsys.readouterr().out
-    assert "01010500 RELOC.PARAM.0.RCACHED" in out and "creating build/network_rel.bin (size=" in out
+    assert (
+        "01010500 RELOC.PARAM.0.RCACHED" in out
+        and 'Generating files...\n    creating "build/network_rel.bin" (size=' in out
+    )
     assert sorted(p.name for p in (tmp_path / "build").iterdir()) == ["network_rel.bin"]
 
     assert run(*base, "-o", "o", "-n", "Digits", "-v", 0) == 1  # --name names the file in a folder
@@ -332,7 +363,121 @@ def test_parse_only(digits, tmp_path, capsys):
     assert run("-i", digits, "-o", tmp_path / "o", "--parse-only", "-v", "2") == 0
     out = capsys.readouterr().out
     assert "xSPI2        relative" in out and "conv_2d_0_weights" in out
+    assert "   | name     | rights     | params | activations |\n" in out and "    Table: pools (2)\n" in out
+    assert re.search(r"\| epoch +\| type +\| cycles +\| operators +\|\n", out) and re.search(
+        "Table: epochs .[1-9]", out
+    )
+    assert re.search(r"\| conv_2d_0_weights +\| constant +\| _mem_pool_xSPI2_network +\| 0 ", out)
     assert not (tmp_path / "o").exists()
+
+
+def _image(folder: Path) -> Image:
+    params = folder / "network_rel_params.bin"
+    return parse((folder / "network_rel.bin").read_bytes(), "x", params.read_bytes() if params.exists() else None)
+
+
+# What is seen of each option of the page: words, and what is true of folder, what was printed, errors.
+ROWS = {
+    "--input": (["--input", "st_ai_output/network.c"], lambda out, said, err: "network Default of network.c" in said),
+    "-i": (["-i", "st_ai_output"], lambda out, said, err: "network Default of network.c" in said),
+    "--output": (["--output", "there"], lambda out, said, err: 'creating "there/network_rel.bin"' in said),
+    "-o": (["-o", "st_ai_output"], lambda out, said, err: 'creating "st_ai_output/network_rel.bin"' in said),
+    "--name": (["--name", "network"], lambda out, said, err: _image(out).context.c_name == "network"),
+    "-n": (["-n", "other"], lambda out, said, err: "st_ai_output: no other.c in it" in err),
+    "--no-secure": (["--no-secure"], lambda out, said, err: "where that memory is at 0x242e0000" in err),
+    "--split": (["--split"], lambda out, said, err: _image(out).split),
+    "--pack-dir": (["--pack-dir", "nowhere"], lambda out, said, err: "nowhere: no such folder" in err),
+    "--gen-c-file": (["--gen-c-file"], lambda out, said, err: "AI_NETWORK" in (out / "network_rel.h").read_text()),
+    "--parse-only": (["--parse-only"], lambda out, said, err: "Table: pools" in said and not out.exists()),
+    "--no-clean": (["--no-clean"], lambda out, said, err: (out / "network.elf").exists() and (out / "work").exists()),
+    "--no-dbg-info": (["--no-dbg-info"], lambda out, said, err: not _image(out).flags.dbg_info),
+    "--ecblob-in-params": (
+        ["--ecblob-in-params"],
+        lambda out, said, err: "note: --ecblob-in-params: there are no" in said,
+    ),
+    "--cross-compile": (["--cross-compile", "my-"], lambda out, said, err: "no my-gcc found" in err),
+    "--json": (["--json"], lambda out, said, err: json.loads((out / "network_reloc_results.json").read_text())),
+    "--log": (
+        ["--log", "log.txt"],
+        lambda out, said, err: {*said.splitlines()} < {*Path("log.txt").read_text().splitlines()},
+    ),
+    "--verbosity": (["--verbosity", "0"], lambda out, said, err: said == ""),
+    "-v": (["-v", "2"], lambda out, said, err: "compiling with arm-none-eabi-gcc" in said),
+    "--debug": (["--debug"], lambda out, said, err: "compiling with" in said and (out / "network.elf").exists()),
+    "--no-color": (["--no-color"], lambda out, said, err: "\033" not in said and "creating" in said),
+    "--custom": (["--custom"], lambda out, said, err: "custom.json: cannot read" in err),
+    "--llvm": (["--llvm"], lambda out, said, err: "--llvm: " in err),
+    "--st-clang": (["--st-clang"], lambda out, said, err: "--st-clang: " in err),
+    "--compatible-mode": (["--compatible-mode"], lambda out, said, err: "--compatible-mode: no effect" in said),
+    "--dev-mode": (["--dev-mode", "x"], lambda out, said, err: "--dev-mode: no effect" in said),
+    "--layout": (["--layout", "aligned"], lambda out, said, err: _image(out).ro_size % 64 == 0),
+    "--objects": (["--objects", "store"], lambda out, said, err: list(Path("store").glob("*.o"))),
+}
+
+
+@pytest.fixture(scope="module")
+def stored_objects(packs, tmp_path_factory):
+    """What all rows compile, once."""
+    folder = tmp_path_factory.mktemp("rows")
+    code = fake_pack.network(folder / "net")
+    assert run("-i", code, "-o", folder / "out", "--objects", folder / "objects", "--pack-dir", packs(), "-v", 0) == 0
+    return folder / "objects"
+
+
+@pytest.mark.parametrize("option", ROWS)
+def test_each_row_of_the_options_table(packs, stored_objects, tmp_path, capsys, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    fake_pack.network(tmp_path / "st_ai_output")
+    words, seen = ROWS[option]
+    given = [*words, *(["--pack-dir", packs()] if option != "--pack-dir" else [])]
+    given += ["--objects", stored_objects] if option != "--objects" else []
+    status = run(*given)
+    said, err = capsys.readouterr()
+    assert status == bool(err) and err.count("\n") == status
+    place = {"--output": "there", "-o": "st_ai_output"}.get(option, "build")
+    assert seen(tmp_path / place, said, err), (said, err)
+
+
+def test_the_page_lists_each_option():
+    page = (Path(__file__).parents[2] / "docs/reference/relocatable-build.md").read_text("utf-8")
+    table = page[page.index("| option | meaning |") :].split("\n\n")[0]
+    cells = " ".join(line.split(" | ")[0] for line in table.splitlines()[2:])
+    assert re.findall(r"`(-[-a-z]+)`", cells) == list(ROWS)
+
+
+def test_options_of_newer_drivers(packs, tmp_path, capsys, monkeypatch):
+    """Each is honored, without effect for a reason, or refused by name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STEDGEAI_CORE_DIR", raising=False)
+    fake_pack.network(tmp_path / "st_ai_output")
+    pack = packs()
+    library = shutil.copy(next(pack.rglob("*_PIC.a")), tmp_path / "mine.a")
+    places = {"stedgeai_install_path": str(pack), "runtime_network_lib": str(library), "target_triplet": "thumb"}
+    Path("custom.json").write_text(json.dumps({**places, "extra_system_path": str(tmp_path)}), "utf-8")
+    assert run("--custom", "--compatible-mode", "--dev-mode", "-v", 2) == 0
+    out = capsys.readouterr().out
+    assert "   note: --compatible-mode: no effect: gcc has short enums for this core anyway\n" in out
+    assert "   note: --dev-mode: no effect: it is for the vendor's own developers\n" in out
+    assert "   note: custom.json: target_triplet: no effect: it is for clang\n" in out
+    assert f" {library} " in out and "NetworkRuntime1200_CM55_GCC_PIC.a" not in out
+
+    def refused(*words: object) -> str:
+        assert run("--pack-dir", pack, *words) == 1
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        return err
+
+    assert "--llvm: " in (said := refused("--llvm")) and "has no library for it (NetworkRuntime*CLANG*_PIC.a)" in said
+    assert "--st-clang: " in refused("--st-clang")
+    for text, said in (
+        ('{"runtime_network_libs": "x"}', "unknown key 'runtime_network_libs' (did you mean 'runtime_network_lib'"),
+        ('{"runtime_network_lib": "nowhere.a"}', "own.json: runtime_network_lib: no file nowhere.a"),
+        ('{"llvm_sysroot": 5}', "must be an object of texts"),
+        ("{", "own.json: not JSON: "),
+    ):
+        Path("own.json").write_text(text, "utf-8")
+        assert said in refused("--custom", "own.json")
+    assert "none.json: cannot read" in refused("--custom", "none.json")
 
 
 def test_refusals_of_the_command(digits, tmp_path, capsys, monkeypatch):
@@ -450,6 +595,137 @@ def test_order_of_the_link(packs, make, tmp_path):
         "network_reloc_mempools.o",
         "ll_aton_reloc_callbacks.o",
     ]
+
+
+@pytest.mark.parametrize("layout", ["vendor", "aligned"])
+def test_a_network_that_lists_no_inner_buffers(packs, make, tmp_path, layout):
+    """The comments of the pools say what is in use: exactly of relative ones, whose size a loader is told."""
+    code = fake_pack.network(tmp_path / "net", mixed=True)
+    good = code.read_text("utf-8")
+    _, full = make(code, pack=packs(), layout=layout)
+    text = good.replace(" * --all-buffers-info = true\n", "")
+    code.write_text(text, "utf-8")
+    built, image = make(code, pack=packs(), layout=layout)
+    (warning,) = built.prepared.warnings
+    assert warning.startswith(f"{code}: compiled without --all-buffers-info: ")
+    same = [pool for pool in full.pools if pool.name in ("xSPI1", "xSPI2", "AXISRAM5")]
+    assert [pool for pool in image.pools if pool.name != "AXISRAM2"] == same, "the comments suffice"
+    # More than the tables say is in use.
+    row = '      .name = "work",\n      .addr_base = {(unsigned char *)(uintptr_t)(_mem_pool_xSPI1_Default) /* x */},\n'
+    assert row in text
+    code.write_text(
+        text.replace(
+            "      .offset_start = 64,\n      .offset_end = 128,", "      .offset_start = 64,\n      .offset_end = 96,"
+        ),
+        "utf-8",
+    )
+    _, image = make(code, pack=packs(), layout=layout)
+    assert (image.context.ext_ram_sz == 128 and image.pools == full.pools) or layout == "aligned"
+    assert next(pool.size for pool in image.pools if pool.name == "xSPI1") == 128
+    # Rounded: a loader would be told too little.
+    rounded = text.replace("_mem_pool_xSPI1_Default[]; /* 128 B */", "_mem_pool_xSPI1_Default[]; /* 0.12 KB */")
+    code.write_text(rounded.replace("global pool 3 is 128 B", "global pool 3 is 0.12 KB"), "utf-8")
+    with pytest.raises(NeuralArtError, match="which memory its activations use is unknown of pool xSPI1"):
+        make(code, pack=packs(), layout=layout)
+
+
+def test_the_folder_of_the_network_takes_the_image(packs, tmp_path, capsys):
+    code = fake_pack.network(tmp_path / "net")
+    before = {path.name: path.read_bytes() for path in code.parent.iterdir()}
+    words = ("-i", code.parent, "-o", code.parent, "--pack-dir", packs(), "-v", 0, "--gen-c-file")
+    for _ in range(2):
+        assert run(*words) == 0
+    after = {path.name: path.read_bytes() for path in code.parent.iterdir() if path.is_file()}
+    made = {"network_rel.bin", "network_rel.c", "network_rel.h", ".toolchain.json"}
+    assert after.keys() == before.keys() | made and before.items() <= after.items()
+
+
+def test_results_have_keys_and_types_of_the_vendors_file(packs, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fake_pack.network(tmp_path / "st_ai_output", mixed=True)
+    assert run("--pack-dir", packs(), "-v", 0, "--json", "r.json", "--split") == 0
+    data = json.loads(Path("r.json").read_text("utf-8"))
+    assert data.keys() - {"schema", "network", "relocations", "gen_files"} == {
+        *("version", "created-date", "versions", "compiler", "reloc_binary_image")
+    }
+    assert data["compiler"]["version"] == {"major": 1, "minor": 1, "patch": 3, "extra": 262}
+    image = data["reloc_binary_image"]
+    size, params = (Path(f"build/network_rel{end}.bin").stat().st_size for end in ("", "_params"))
+    assert image["gen_files"] == [
+        {"size": size, "path": "build/network_rel.bin"},
+        {"size": params, "path": "build/network_rel_params.bin"},
+    ]
+    assert (image["img_size"], image["params_size"], image["params_offset"]) == (size, params, 0)
+    assert image["flags"] == {
+        **{"vers_major": 8, "vers_minor": 0, "secure": True, "dbg_info": True, "async_mode": True, "float-abi": 2},
+        **{"fpu": True, "cpuid": "D22", "toolchain": "ARM_GCC", "description": image["flags"]["description"]},
+    }
+    assert image["sections"].keys() == {"header", "data", "bss", "got", "rel"} and image["sections"]["header"] == 104
+    assert image["mempool_c_descriptors"][0] == {
+        **{"name": "xSPI1", "addr": image["mempool_c_descriptors"][0]["addr"], "flags_raw": "0x01030601"},
+        **{"flags_desc": "RELOC.MIXED.1.WCACHED", "foff": 0, "dst": "0x00000000", "size": 128},
+    }
+    context = image["rt_context"]
+    assert context.keys() == {
+        *("c_name", "acts_sz", "params_sz", "ext_ram_sz", "rt_version_desc", "rt_version", "rt_version_extra"),
+        *("params_bin_sz", "params_bin_crc32", "rt_c_struct_sizes"),
+    }
+    assert (context["rt_version"], context["rt_version_extra"]) == (0x01010300, 262)
+    assert re.fullmatch("0x[0-9a-f]{8}", context["params_bin_crc32"])
+    assert context["rt_c_struct_sizes"] == {"ll_buffer_info": 56, "epochblock_item": 48}
+    assert (image["img_params_size"], image["acts_size"]) == (context["params_bin_sz"], context["acts_sz"])
+    assert image["notes"] == ["split: the params are in a file of their own, whose address the application must give"]
+
+
+def test_networks_of_one_pack_share_its_objects(packs, make, tmp_path):
+    """Of a second network the compiler sees its code, its pools, and the one file that includes its configuration."""
+    store = tmp_path / "objects"
+    first, _ = make(fake_pack.network(tmp_path / "one"), pack=packs(), objects=store, output=tmp_path / "o1")
+    assert len(first.compiler.ran) == 10
+    other = fake_pack.network(tmp_path / "two", raw=bytes(range(100)), body="int another;\n")
+    second, _ = make(other, pack=packs(), objects=store, output=tmp_path / "o2")
+    compiled = {Path(word).name for line in second.compiler.ran for word in line.split() if word.endswith(".c")}
+    assert compiled == {"network_reloc.c", "network_reloc_mempools.c", "ll_aton_reloc_callbacks.c"}
+
+
+def test_new_weights_start_no_process_at_all(packs, tmp_path, monkeypatch, capsys):
+    """Not even to ask the compiler what it is."""
+    raw = bytes(range(200))
+    words = ("--pack-dir", packs(), "-v", 0, "-o", tmp_path / "out")
+    code = fake_pack.network(tmp_path / "net", raw=raw)
+    assert run("-i", code, *words) == 0
+    before = (tmp_path / "out/network_rel.bin").read_bytes()
+    code.with_name("network_atonbuf.xSPI2.raw").write_bytes(bytes(reversed(raw)))
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **_: started.append(words))
+    assert run("-i", code, *words) == 0
+    after = (tmp_path / "out/network_rel.bin").read_bytes()
+    assert started == [] and after != before and len(after) == len(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the compiler is a shell script")
+def test_the_linker_script_finds_the_c_library_of_the_compiler(make, tmp_path):
+    """A compiler with a C library of its own: what the pack's archive lacks comes from there, as the script says."""
+    real = shutil.which("arm-none-eabi-gcc")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    flags = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-fpic", "-c", "-xc", "-", "-o", folder / "t.o"]
+    subprocess.run([real, *flags], input=b"float tanhf(float x) { return x; }\n", check=True)
+    for name in ("libc.a", "libm.a"):
+        subprocess.run(["arm-none-eabi-ar", "rcsD", folder / name, folder / "t.o"], check=True)
+    (folder / "arm-none-eabi-gcc").write_text(f'#!/bin/sh\nexec {real} -B{folder}/ "$@"\n')
+    (folder / "arm-none-eabi-gcc").chmod(0o755)
+    own = script("vendor").replace("SECTIONS\n{", "SECTIONS\n{\n  /DISCARD/ : { libc.a ( * ) libm.a ( * ) }\n", 1)
+    pack = fake_pack.make(tmp_path / "pack", linker_script=own)
+    body = "float tanhf(float);\nint lacking(void) { return (int)tanhf((float)sum); }\n"
+    code = fake_pack.network(tmp_path / "net", body=body)
+    text = code.read_text("utf-8").replace("{ return true; }", "{ int lacking(void); return lacking() == 0; }", 1)
+    code.write_text(text, "utf-8")
+    with pytest.raises(NeuralArtError, match="nothing provides tanhf"):
+        make(code, pack=pack)
+    places = {"objects": tmp_path / "objects", "output": tmp_path / "with"}
+    make(code, pack=pack, prefix=f"{folder}/arm-none-eabi-", **places)
+    assert not list((tmp_path / "with/work").glob("lib*.a"))
 
 
 def test_registers_elsewhere_in_the_installation(make, tmp_path):

@@ -104,10 +104,11 @@ def _store(project: Project) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
 
 
-def test_new_weights_compile_nothing(built: Project, counted: Callable[..., list[str]]) -> None:
+def test_new_weights_compile_nothing(built: Project, counted: Callable[..., list[str]], tmp_path: Path) -> None:
     store, before, firmware = _store(built), images(built, VARIANT), built.path(f"{FOLDER}/firmware.bin").read_bytes()
     tflite_edit.change_weight(built.path(MODEL))
     assert counted(VARIANT) == []
+    assert (tmp_path / "gcc.log").read_text("utf-8") == "", "it is not even asked for its version"
     after = images(built, VARIANT)["network_rel.bin"]
     assert after != before["network_rel.bin"] and len(after) == len(before["network_rel.bin"])
     assert _store(built) == store

@@ -211,7 +211,7 @@ def test_a_network_that_is_not_relocatable(env: Any, gcc: Toolchain) -> None:
     said = refused(env.NeuralArtRelocatable, "img/digits_rel.bin", network(env))
     assert "USEMODE_ABSOLUTE" in said
     rel = network(env, "rel/digits.c", NEURALART_RELOCATABLE=True)
-    assert "is called digits_rel.bin" in refused(env.NeuralArtRelocatable, "img/other_rel.bin", rel)
+    assert "is called digits_rel.bin" in refused(env.NeuralArtRelocatable, "img/digits.bin", rel)
     assert "the folder of the network cannot be" in refused(env.NeuralArtRelocatable, "rel/digits_rel.bin", rel)
     wrong = {"NEURALART_RELOCATABLE_LAYOUT": "vender"}
     assert "did you mean 'vendor'" in refused(env.NeuralArtRelocatable, "img/digits_rel.bin", rel, **wrong)

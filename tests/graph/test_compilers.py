@@ -515,13 +515,15 @@ def test_the_reference_application_has_not_the_vendors_runtime(env: Any, tool: A
     assert "application" in said and "compiler: reference" in said
 
 
-def test_nor_does_its_loader_load_models_for_it(env: Any, tool: Any, gcc: Toolchain) -> None:
+def test_relocatable_models_need_relative_pools_and_a_whole_installation(env: Any, tool: Any, gcc: Toolchain) -> None:
     tool()
     said = refusal(env.NeuralArtVariant, _variant(relocatable=RelocatableConfig()))
-    assert "net" in said and "\n" not in said
+    assert "is USEMODE_ABSOLUTE" in said and "\n" not in said
     stock = str(board_data_dir() / "profiles" / f"{BOARD}.json")
     said = refusal(env.NetworkRel, _net(env, profile=f"relocatable@{stock}"))
-    assert "is compiled for runtime ll_aton" in said and "--pack-dir" in said
+    assert "has no ll_aton_version.h (is it the root of an installation" in said
+    said = refusal(_net, env, options=["--reloc", "split"])
+    assert "'--reloc' is not allowed here (use 'relocatable:' of the variant, or env.NetworkRel)" in said
 
 
 def test_a_variant_of_auto_is_built_without_a_tool(env: Any, nets: Path, gcc: Toolchain) -> None:

@@ -137,6 +137,8 @@ def test_pools_of_the_user(env: Any, gcc: Toolchain, tree: Path) -> None:
         ({"layout": True}, "NetworkRel: layout must be text, not True"),
         ({"layout": "vender"}, "NetworkRel: no layout 'vender' (did you mean 'vendor'?"),
         ({"toolchain": 5}, "NetworkRel: toolchain must be text, not 5"),
+        ({"name": "a-b"}, "NetworkRel: 'a-b' is not a C identifier"),
+        ({"gen_c_file": 1}, "NetworkRel: gen_c_file must be True or False, not 1"),
     ],
 )
 def test_options_that_cannot_be(env: Any, gcc: Toolchain, options: dict[str, Any], words: str) -> None:

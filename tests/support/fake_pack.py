@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -131,6 +132,25 @@ def make(root: Path, version: tuple[int, int, int, int] = (1, 1, 3, 262), *, lin
     subprocess.run(["arm-none-eabi-gcc", *flags, "-c", "memory.c", "-o", "memory.o"], cwd=root, check=True)
     archive = str(library / "NetworkRuntime1200_CM55_GCC_PIC.a")
     subprocess.run(["arm-none-eabi-ar", "rcsD", archive, "memory.o"], cwd=root, check=True)
+    return root
+
+
+def complete(root: Path) -> Path:
+    """Add what relocatable models need to an installation that has the headers of ``fake_stedgeai.middlewares``."""
+    npu = root / "Middlewares/ST/AI/Npu/ll_aton"
+    version = (npu / "ll_aton_version.h").read_text()
+    numbers = tuple(int(line.split()[-1]) for line in version.splitlines() if "_VERSION_" in line)
+    other = make(root.with_name(f"{root.name}-relocatable"), numbers)
+    for path in sorted(other.rglob("*")):
+        place = root / path.relative_to(other)
+        if path.is_file() and path.name not in ("ll_aton.h", "ll_aton_version.h"):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
+    declared = _HEADER[_HEADER.index("int fake_operator") : _HEADER.rindex("#endif")]
+    header = npu / "ll_aton.h"
+    header.write_text(f'{header.read_text()}#include "stm32n6xx.h"\n{declared}')
+    (root / "Middlewares/ST/AI/Inc").mkdir()
+    shutil.rmtree(other)
     return root
 
 

@@ -58,6 +58,8 @@ MODEL_KEYS = {
     "modes": ["", "[copy]"],
     "clear": ["", "true"],
     "exec_ram": ["", "300K"],
+    "name": ["", "other"],
+    "gen_c_file": ["", "true"],
 }
 # Keys that the machine does not draw, and why.
 LEFT_OUT = {
@@ -72,6 +74,8 @@ LEFT_OUT = {
     "network": "drawn with `networks`",
     "runner": "only what is done with a real board reads it",
     "relocatable": "the second variant has it; its keys are drawn",
+    "ecblob_in_params": "our compiler makes no blobs: tests/build/test_vendor_relocatable.py",
+    "pack_dir": "an installation of the vendor's: tests/build/test_vendor_relocatable.py",
     "also_on": "a second board needs pools in external memories: tests/build/test_relocatable_variants.py",
 }
 # What may stand in a file instead of what: each changes something that is built.

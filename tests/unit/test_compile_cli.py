@@ -445,7 +445,7 @@ MPOOL = ("--mpool", "pools/n6.mpool")
         (("-m", "net.tflite", "--mpool", "none.mpool"), "none.mpool: cannot read"),
         ((*MPOOL,), "--model: is required"),
         (("-m", "net.tflite", *MPOOL, "--memory-pool", "x.json"), "--memory-pool: refused: it belongs to the CPU flow"),
-        (("-m", "net.tflite", *MPOOL, "--relocatable"), "--relocatable: refused"),
+        (("-m", "net.tflite", *MPOOL, "--reloc", "split,spilt"), "--relocatable: no 'spilt' (did you mean 'split'"),
         (("-m", "net.tflite", *MPOOL, "-q", "x"), "--quantize: refused"),
         (("-m", "net.tflite", *MPOOL, "--c-api", "st-ai"), "--c-api: 'st-ai' is refused: legacy"),
         (("-m", "net.tflite", *MPOOL, "--compression", "high"), "--compression: 'high' is refused"),

@@ -55,6 +55,10 @@ def refusal(tmp_path: Path, value: str) -> str:
         ("{also_on: []}", RelocatableConfig()),
         ("{exec_ram: 4K}", RelocatableConfig(exec_ram=4096)),
         ("{exec_ram: 16M}", RelocatableConfig(exec_ram=16 << 20)),
+        (
+            "{name: cat, ecblob_in_params: true, gen_c_file: true, pack_dir: st/4.0}",
+            RelocatableConfig(name="cat", ecblob_in_params=True, gen_c_file=True, pack_dir="st/4.0"),
+        ),
     ],
 )
 def test_values(tmp_path: Path, value: str, made: RelocatableConfig | None) -> None:
@@ -67,7 +71,9 @@ def test_a_variant_takes_back_what_defaults_say(tmp_path: Path) -> None:
     assert read(tmp_path, "{clear: true}", defaults="{split: true}") == RelocatableConfig(clear=True), "replaced whole"
 
 
-KNOWN = "also_on, clear, debug_info, exec_ram, layout, modes, secure, split"
+KNOWN = (
+    "also_on, clear, debug_info, ecblob_in_params, exec_ram, gen_c_file, layout, modes, name, pack_dir, secure, split"
+)
 
 
 @pytest.mark.parametrize(

@@ -232,8 +232,19 @@ def test_report_has_the_lines_that_programs_search():
     assert "PARAMS offset = 1,072       (0x430)" in lines and "PARAMS size   = 160         (0xa0)" in lines
     assert "| xSPI2 (200002fd)       | 01010500 RELOC.PARAM.0.RCACHED | 64   | 00000000 | 93     |" in lines
     assert "| <undefined> (00000000) | 00000000 UNUSED                | 0    | 00000000 | 0      |" in lines
-    assert lines[-1] == "Table: mempool c-descriptors (off=40000078, 5 entries)"
+    assert lines[-1] == "Table: mempool c-descriptors (off=40000078, 5 entries, from RAM)"
     assert text.isascii()
+    assert "params size" not in report.as_text(parse(SHAPES["3.0"]))
+    for image, more, file in (
+        (parse(FULL), "", 0),
+        (parse(SHAPES["split"]), " not included in the binary file", parse(SHAPES["split"]).context.params_bin_sz),
+    ):
+        context = image.context
+        for line in (
+            f"   params size          = {context.params_sz:,}{more}\n   acts size            = {context.acts_sz:,}\n",
+            f"   binary file size     = {len(image.data):,}\n   params file size     = {file:,}\n",
+        ):
+            assert line in report.as_text(image)
 
 
 def test_report_for_programs():

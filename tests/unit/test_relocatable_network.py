@@ -365,7 +365,6 @@ def test_networks_that_are_refused(digits):
         edit(digits, *pairs)
         return refused(digits, **options)
 
-    assert "compiled without --all-buffers-info" in after((" * --all-buffers-info = true\n", ""))
     assert "made for runtime ll_aton 1.1.0.0, which is not part" in after(("VERSION_MAJOR != 0", "VERSION_MAJOR != 1"))
     assert "made for runtime neuralart 0.2.0.0, this is 0.1.0.0" in after(("VERSION_MINOR != 1", "VERSION_MINOR != 2"))
     assert "fixed flash address 0x71000000" in after(
@@ -385,9 +384,12 @@ def test_files_of_another_compile(digits):
     assert "how much working memory network.c needs" in refused(digits)
 
 
-def test_the_output_is_not_the_folder_of_the_network(digits):
-    with pytest.raises(NeuralArtError, match="is the folder of the network"):
-        check(BuildRequest(digits, digits.parent, "network"))
+def test_the_output_may_be_the_folder_of_the_network_but_not_the_network(digits):
+    check(BuildRequest(digits, digits.parent, "network"))
+    other = digits.rename(digits.with_name("net_rel.c"))
+    check(BuildRequest(other, digits.parent, "network"))
+    with pytest.raises(NeuralArtError, match="the image of --name net as C would have its place"):
+        check(BuildRequest(other, digits.parent, "net"))
 
 
 def test_which_network_is_meant(digits, tmp_path):

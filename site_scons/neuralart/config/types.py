@@ -151,6 +151,10 @@ class RelocatableConfig:
     clear: bool = False  # The loader fills activation pools with zeros
     also_on: tuple[str, ...] = ()  # Further boards that ``load-`` runs the same file on
     exec_ram: int = 256 << 10  # Bytes that the firmware keeps for code and data of the model
+    name: str = ""  # Base name of its files, in lower case its C name; empty: the network's
+    ecblob_in_params: bool = False  # Epoch-controller blobs in front of the constants instead of among the code
+    gen_c_file: bool = False  # The image as C, too
+    pack_dir: str = ""  # Installation with its runtime (path); empty: that of the compiler, or STEDGEAI_CORE_DIR
 
 
 @dataclass(frozen=True)

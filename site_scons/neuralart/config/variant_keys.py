@@ -142,6 +142,20 @@ RELOCATABLE_KEYS: tuple[Key, ...] = (
         "bytes that the firmware keeps for code and data of the model, `4K` to `16M`",
         "`256K`",
     ),
+    Key(
+        "name",
+        lambda value: value.text(empty=True),
+        "base name of the files of the model, in lower case the C name in the image",
+        "the network's",
+    ),
+    Key("ecblob_in_params", Value.boolean, "`true`: epoch-controller blobs in front of the constants"),
+    Key("gen_c_file", Value.boolean, "`true`: also the image as C, `<name>_rel.c` and `<name>_rel.h`"),
+    Key(
+        "pack_dir",
+        lambda value: value.text(empty=True),
+        "the installation of ST Edge AI Core with the runtime of a network for `ll_aton`",
+        "the installation that compiles the network, or `STEDGEAI_CORE_DIR`",
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from neuralart.boards.types import Board
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, PoolUse
 from neuralart.text.elf import Elf
+from neuralart.vendor.releases import of_runtime
 
 if TYPE_CHECKING:
     from neuralart.relocatable.format.types import Image
@@ -90,8 +91,13 @@ def _pool_lines(pools: Sequence[PoolUse]) -> list[str]:
 def _model_lines(model: Image) -> list[str]:
     """Executive RAM and pools of a relocatable model; ``neuralart inspect`` shows all of it."""
     params = f"{size(len(model.params or b''))} of constants" + (" in a file of their own" if model.split else "")
-    lines = [
-        f"  model        {size(len(model.data))}, {params}",
+    release = of_runtime(model.version)
+    lines = [f"  model        {size(len(model.data))}, {params}"]
+    if release is not None:
+        lines.append(
+            f"    for the runtime of ST Edge AI Core {release.core}, whose firmware loads it: nothing here runs it"
+        )
+    lines += [
         f"    loader needs {size(model.xip_size)} of RAM in mode xip, {size(model.copy_size)} in mode copy",
     ]
     return lines + [f"    {pool.name:<12} {pool.flags:08x} {pool.notation}, {size(pool.size)}" for pool in model.pools]

@@ -13,12 +13,13 @@ from neuralart.scons import commands
 from neuralart.scons.firmware import memory_files
 from neuralart.scons.firmware.firmware import make_firmware
 from neuralart.scons.firmware.initializers import make_initializers
+from neuralart.scons.firmware.layout import layout_of
 from neuralart.scons.firmware.recipes import machine_of
 from neuralart.scons.firmware.relocatable import RelocatableNodes, make_relocatable
 from neuralart.scons.flash.effects import VariantProgram
 from neuralart.scons.flash.images import ModelNodes, make_images
 from neuralart.scons.network.network import make_budgets
-from neuralart.scons.network.nodes import NetworkNodes
+from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, registry_of
 
@@ -50,6 +51,16 @@ def check(variant: VariantConfig) -> None:
             )
 
 
+def _check_vendor(variant: VariantConfig, config: RelocatableConfig) -> None:
+    """Refuse what is said of a firmware that is not made here."""
+    for key in ("also_on", "exec_ram"):
+        if getattr(config, key) != getattr(RelocatableConfig(), key):
+            what = (
+                f"relocatable: '{key}' is about a firmware of this project, and models for {LL_ATON} are loaded by the"
+            )
+            raise NeuralArtError(f"{what} vendor's", where=variant.said("relocatable"), hint="leave it out")
+
+
 def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
     """The files of the model in the folder of the variant."""
 
@@ -58,7 +69,8 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
         return base.Command(f"#{folder}/{name}", node, action)[0]
 
     params = copy("network_rel_params.bin", model.params) if model.params is not None else None
-    return ModelNodes(copy(FILE, model.image), params, copy("network_rel.json", model.results))
+    c = tuple(copy(node.name, node) for node in model.c)
+    return ModelNodes(copy(FILE, model.image), params, copy("network_rel.json", model.results), c)
 
 
 def _boards(registry: Registry, variant: VariantConfig, config: RelocatableConfig) -> list[Board]:
@@ -70,8 +82,8 @@ def make_programs(
     env: Any, variant: VariantConfig, config: RelocatableConfig
 ) -> tuple[list[NetworkNodes], ModelNodes, list[VariantProgram]]:
     """Declare the model and the firmwares that load it.
-    Returns the derived network, its model, and one program for each board: the variant's own first. NeuralArtError:
-    Something is missing or cannot work.
+    Returns the derived network, its model, and one program for each board: the variant's own first; without a firmware
+    where the vendor's loads the model. NeuralArtError: Something is missing or cannot work.
     """
     check(variant)
     registry = registry_of(env)
@@ -80,12 +92,23 @@ def make_programs(
     folder = f"{build_dir(env)}/{variant.name}"
     model = _copied(registry.base, folder, made)
     registry.base.Requires(model.image, make_budgets(env, [made.network], folder))
+    if made.network.runtime == LL_ATON:
+        _check_vendor(variant, config)
+        return [made.network], model, [_without_firmware(env, variant, made.network, model)]
     programs = []
     for number, board in enumerate(_boards(registry, variant, config)):
         # The slots and the machine are said for the variant's own board.
         own = variant if not number else _elsewhere(variant, board)
         programs.append(_program(env, own, board, [made.network], model))
     return [made.network], model, programs
+
+
+def _without_firmware(env: Any, variant: VariantConfig, network: NetworkNodes, model: ModelNodes) -> VariantProgram:
+    """A model for the vendor's runtime: what goes into flash beside a firmware of the vendor's, or of the user."""
+    board = registry_of(env).board(variant.board, variant.said("board"))
+    layout = layout_of([network], variant, board_layout=False, board=board)
+    flash = make_images(env, variant, board, None, [network], layout, model)
+    return VariantProgram(variant, board, machine_of(variant, board), [network], None, None, flash, model)
 
 
 def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:

@@ -156,7 +156,9 @@ class Project:
         patch = self._placed_paths(variant.patch, "application", "linker_script", "memory_pools")
         if patch is not None and is_file(patch.list):
             patch = self._placed_paths(patch, "list")
-        return replace(variant, networks=networks, patch=patch, folder=named(self._env, self._folder) or ".")
+        loaded = self._placed_paths(variant.relocatable, "pack_dir")
+        folder = named(self._env, self._folder) or "."
+        return replace(variant, networks=networks, patch=patch, relocatable=loaded, folder=folder)
 
     def _placed_adopted(self, adopted: AdoptedConfig | None) -> AdoptedConfig | None:
         if adopted is None:

@@ -18,7 +18,7 @@ from neuralart.inspect import kinds as inspected
 from neuralart.model import tflite
 from neuralart.network import facts
 from neuralart.profiling import estimate, totals
-from neuralart.relocatable.build import network_source
+from neuralart.relocatable.build import driver_options, network_source
 from neuralart.text import ihex
 from neuralart.text.c_source import decode
 from neuralart.vendor import mpool, profile
@@ -246,6 +246,12 @@ KINDS = [
     Kind("plan.json", _GOOD["plan"], look, json_tree),
     Kind("check.json", _GOOD["check"], look, json_tree),
     Kind("network_rel.json", _GOOD["network_rel"], look, json_tree),
+    Kind(
+        "custom.json",
+        [json.dumps(dict.fromkeys(driver_options.PLACES, "st/4.0")).encode()],
+        driver_options.read_custom,
+        json_tree,
+    ),
     Kind("variant-index.json", _GOOD["index"], look, json_tree),
     Kind(
         "manifest.json",

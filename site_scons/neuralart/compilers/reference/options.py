@@ -164,7 +164,14 @@ GENERATE: tuple[Option, ...] = (
     _refused("--no-c-files", "the C is what this compiler is for"),
     _refused("--dll", "no host library is made"),
     _refused("--lib", "no library is copied", VALUE),
-    _refused("--relocatable -r --reloc", "generate does not make relocatable images", MAYBE),
+    _used(
+        "--relocatable -r --reloc",
+        "also N_rel.bin, as 'relocatable build' makes it; LIST: split, gen-c-files, no-secure, ecblob-in-params",
+        MAYBE,
+        "relocatable models are networks of an NPU",
+        metavar="LIST",
+        flow=NPU,
+    ),
     *(
         _refused(f"--{name}", _VALIDATE, FLAG if name in _VALIDATE_FLAGS.split() else VALUE)
         for name in f"mode desc val-json valinput valoutput batch-size range {_VALIDATE_FLAGS} seed".split()

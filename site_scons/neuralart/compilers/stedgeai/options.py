@@ -17,6 +17,7 @@ OWN = "own"  # This project sets it, or turns it into something else
 PASSED = "passed"  # Handed on as it is
 CPU = "cpu"  # Handed on for targets without an NPU, refused for the NPU
 CPU_ONLY_EFFECT = "cpu, no effect on the NPU"  # Handed on for targets without an NPU, without effect on the NPU
+CPU_OR_OWN = "cpu, our own for the NPU"  # Handed on for targets without an NPU, done by this project for the NPU
 REFUSED = "refused"
 
 FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
@@ -63,7 +64,7 @@ RULES: Mapping[str, OptionRule] = {
     **_each("--split-weights --allocate-activations --allocate-states", CPU, FLAG, _NPU_POOLS),
     **_each("--input-memory-alignment --output-memory-alignment", CPU, VALUE, "the NPU compiler aligns them itself"),
     **_each("--binary", CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
-    **_each("--relocatable", CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
+    **_each("--relocatable", CPU_OR_OWN, MAYBE),
     **_each("--quantize", REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
     **_each("--ihex", REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
     **_each("--address", REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
@@ -113,7 +114,7 @@ def handed_on(
             continue
         if rule.fate == REFUSED or (rule.fate == CPU and npu):
             raise NeuralArtError(f"refused: {rule.why}", where=name)
-        if rule.fate == OWN or (rule.fate == CPU_ONLY_EFFECT and npu):
+        if rule.fate == OWN or (rule.fate in (CPU_ONLY_EFFECT, CPU_OR_OWN) and npu):
             if rule.why:
                 notes.append(f"{name}: {rule.why}")
             continue

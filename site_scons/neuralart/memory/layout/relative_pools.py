@@ -27,15 +27,11 @@ def derive(config: NetworkConfig) -> NetworkConfig:
 
     ``config``: the network as its owner describes it. Returns the same with ``--all-buffers-info``, without strategies
     (a loader brings the constants), and with the profile ``relocatable`` of the board if it names neither a profile nor
-    pools. Pools that it names stay: they are checked by :func:`check_pools`, never changed. NeuralArtError: it is
-    compiled already.
+    pools. Pools that it names stay: they are checked by :func:`check_pools`, never changed. So does an adopted network,
+    which is compiled already.
     """
     if config.adopted is not None:
-        raise NeuralArtError(
-            f"relocatable: network {config.name} is adopted: it is compiled already, for pools at fixed addresses",
-            where=config.said("compiler"),
-            hint="compile its model for it, or leave 'relocatable' out",
-        )
+        return replace(config, strategies=())
     own = config.profile or config.mpool
     options = config.options if ALL_BUFFERS in config.options else (*config.options, ALL_BUFFERS)
     return replace(config, profile=config.profile if own else f"{RELOCATABLE_PROFILE}@", options=options, strategies=())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,13 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
         return [_static(board, config, folder) for config in variant.networks]
     made = []
     for config in map(derive, variant.networks):
-        pools = _pools(board, config, folder)
-        check_pools(pools)
-        made.append(_layout_network(config, pools, loaded=True))
+        network = replace(_static(board, config, folder), loaded=True)
+        check_pools(network.pools)
+        made.append(network)
     return made
 
 
-def _layout_network(
-    config: NetworkConfig, pools: PoolFile, needed: Mapping[str, int] | None = None, *, loaded: bool = False
-) -> LayoutNetwork:
+def _layout_network(config: NetworkConfig, pools: PoolFile, needed: Mapping[str, int] | None = None) -> LayoutNetwork:
     declared = (
         config.initializers if needed is None else tuple(each.fname for each in pools.pools if each.fname in needed)
     )
@@ -56,7 +54,6 @@ def _layout_network(
         declared=default_initializers(pools) if declared is None else declared,
         strategies=dict(config.strategies),
         where=str(config.where) if config.where.file else f"network {config.name}",
-        loaded=loaded,
     )
 
 

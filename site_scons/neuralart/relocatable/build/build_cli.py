@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON
+from neuralart.relocatable.build import driver_options
 from neuralart.relocatable.format.types import OFFSET, Image, align8
 from neuralart.vendor.releases import dotted
 
@@ -44,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--verbosity", "-v", nargs="?", const="1", default="1", choices=levels, help="how much is printed (default 1)")
     add("--debug", action="store_true", help="like --verbosity 2 --no-clean")
     add("--no-color", action="store_true", help="nothing: the output has no colors")
+    driver_options.configure(parser)
     add("--layout", metavar="NAME", help="own option: aligned (default of our runtime) or vendor (default of theirs)")
     add("--objects", metavar="DIR", help="own option: folder that remembers objects (default DIR/objects)")
 
@@ -54,7 +58,7 @@ def request_of(args: argparse.Namespace) -> BuildRequest:
 
     network = find_network(Path(args.input), args.name or "")
     pack = args.pack_dir or os.environ.get("STEDGEAI_CORE_DIR")
-    return BuildRequest(
+    request = BuildRequest(
         network=network,
         output=Path(args.output),
         name=args.name or network.stem,
@@ -69,6 +73,7 @@ def request_of(args: argparse.Namespace) -> BuildRequest:
         layout=args.layout or "",
         objects=Path(args.objects) if args.objects else None,
     )
+    return driver_options.applied(request, args)
 
 
 def _network_text(prepared: Prepared) -> str:
@@ -79,6 +84,24 @@ def _network_text(prepared: Prepared) -> str:
         base = "relative  " if entry.use.pool.relative else f"0x{entry.use.pool.address:08x}"
         lines.append(f"  {pool.name:<12} {base}  {pool.flags:08x} {pool.notation:<24} {pool.size:>12,} B")
     return "\n".join(lines)
+
+
+def _parsed(prepared: Prepared) -> Iterator[tuple[int, str, str, list[list[str]]]]:
+    """Verbosity, caption, heads and rows of what is shown of a network that is read only."""
+    source = prepared.source
+    uses = [entry.use for entry in prepared.entries]
+    pools = [[use.pool.fname, use.pool.rights, f"{use.params:,}", f"{use.activations:,}"] for use in uses]
+    yield 1, "pools", "name rights params activations", pools
+    epochs = []
+    for block in source.epochs:
+        number = f"{block.number}" if block.last in (None, block.number) else f"{block.number}..{block.last}"
+        epochs.append([number, block.kind, str(block.total_cycles or ""), ", ".join(block.operators)])
+    yield 1, "epochs", "epoch type cycles operators", epochs
+    buffers = []
+    for row in source.buffers:
+        kind = "constant" if row.is_param else "activation"
+        buffers.append([row.name, kind, row.symbol or f"0x{row.base:08x}", f"{row.start}", f"{row.end}"])
+    yield 2, "buffers", "name kind base start end", buffers
 
 
 def _network_data(prepared: Prepared) -> dict[str, Any]:
@@ -157,10 +180,10 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     if args.parse_only:
         prepared = builder.prepare(request)
         output.say(_network_text(prepared))
-        for buffer in prepared.source.buffers:
-            base = buffer.symbol or f"0x{buffer.base:08x}"
-            kind = "constant" if buffer.is_param else "activation"
-            output.say(f"    {buffer.name:<32} {kind:<10} {base} + {buffer.start}..{buffer.end}", 2)
+        for level, caption, heads, rows in _parsed(prepared):
+            output.say("\n".join(["", *report.table(heads.split(), rows, f"{caption} ({len(rows)})")]), level)
+        for warning in prepared.warnings:
+            print(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
         _write_json(args, request, {"network": _network_data(prepared)})
         return
     try:
@@ -172,6 +195,8 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         output.say(text, 2)
     for note in built.compiler.notes:
         print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
+    for warning in built.prepared.warnings:
+        print(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
     image = _checked(built)
     name = request.name
     extra = {}
@@ -183,8 +208,9 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     for note in (*built.prepared.notes, *built.container.notes):
         output.say(f"   note: {note}")
     sizes = {file: len(data) for file, data in sorted({**built.files, **extra}.items())}
+    output.say("Generating files...")
     for file, size in sizes.items():
-        output.say(f"    creating {(request.output / file).as_posix()} (size={size:,})")
+        output.say(f'    creating "{(request.output / file).as_posix()}" (size={size:,})')
     results = {
         "version": __version__,
         "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},
@@ -193,6 +219,11 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         "relocations": built.linked.kinds,
         "gen_files": sizes,
     }
+    if args.json is not None and built.prepared.runtime.name == LL_ATON:
+        from neuralart.relocatable.build import results as of_vendor
+
+        files = {request.output / file: size for file, size in sizes.items()}
+        results |= of_vendor.head(image.version) | {"reloc_binary_image": of_vendor.image_data(image, files)}
     _write_json(args, request, results)
 
 

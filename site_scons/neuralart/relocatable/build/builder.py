@@ -26,6 +26,7 @@ from neuralart.vendor.releases import Version, dotted, relocation_of
 
 FACTS = "network.json"
 DEFAULT_NAME = "Default"
+TOOLCHAIN_CACHE = ".toolchain.json"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Prepared:
     params: Params = field(repr=False)  # initial contents of the pools
     staged: StagedSources = field(repr=False)  # C to compile
     notes: tuple[str, ...] = ()  # options without effect
+    warnings: tuple[str, ...] = ()  # what may not be meant
 
 
 @dataclass(frozen=True)
@@ -96,15 +98,11 @@ def prepare(request: BuildRequest) -> Prepared:
     where = str(request.network)
     runtime = _runtime(source.version, request, where)
     request = replace(request, layout=request.layout or runtime.layout)
-    if source.options.get("all-buffers-info") != "true":
-        what = "was compiled without --all-buffers-info: which memory its activations use is unknown"
-        hint = 'add --all-buffers-info to "options" of the profile and compile again'
-        raise NeuralArtError(what, where=where, hint=hint)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
         what = f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is"
         hint = "compile it again without --name, or with a newer version"
         raise NeuralArtError(f"{what} '{source.c_name}'", where=where, hint=hint)
-    notes: list[str] = []
+    notes = list(request.notes)
     if request.blobs_in_params and not source.epoch_controller:
         notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
         request = replace(request, blobs_in_params=False)
@@ -118,17 +116,27 @@ def prepare(request: BuildRequest) -> Prepared:
         what = "has no constants in any pool: a loader refuses an image without params"
         raise NeuralArtError(what, where=where, hint="is it complete?")
     staged = staging.stage(request, source, runtime, entries, params)
-    return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
+    warnings: tuple[str, ...] = ()
+    if not source.all_buffers and not known:
+        warnings = (
+            f"{where}: compiled without --all-buffers-info: what is in use is what its comments say of the pools",
+        )
+    return Prepared(request, source, runtime, entries, params, staged, tuple(notes), warnings)
 
 
 def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
     asked = ToolchainConfig(prefix=request.prefix)
+    environ = dict(os.environ)
+    if request.programs is not None:
+        environ["PATH"] = f"{request.programs}{os.pathsep}{environ.get('PATH', '')}"
+    # What the compiler said of itself: asking again takes longer than all else after new weights.
+    cache = store.with_name(TOOLCHAIN_CACHE)
     try:
-        found = toolchain.find(replace(asked, libc=runtime.libc), os.environ, where="--cross-compile")
+        found = toolchain.find(replace(asked, libc=runtime.libc), environ, cache=cache, where="--cross-compile")
     except NeuralArtError:
         # The preferred C library only decides about headers.
-        found = toolchain.find(asked, os.environ, where="--cross-compile")
+        found = toolchain.find(asked, environ, cache=cache, where="--cross-compile")
     maps = [(work, ".")]
     if request.layout != VENDOR:
         maps.append((runtime.root, runtime.name))
@@ -164,9 +172,15 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     names = "\0".join(path.name for path in late).encode()
     inputs = text + b"".join(read_bytes(path) for path in runtime.archives) + names
     folders = []
-    if runtime.name == LL_ATON:
-        # Linker scripts of installations name these to discard them; the linker still wants to see the files. They are
-        # empty: what the archive of the installation lacks is refused by name, whatever C library there is.
+    if runtime.name == LL_ATON and compiler.toolchain.libc == runtime.libc:
+        # Linker scripts of installations name the C library and libgcc: the linker looks into what it finds.
+        libraries = toolchain.libraries(
+            compiler.toolchain, runtime.link, cache=compiler.store.with_name(TOOLCHAIN_CACHE)
+        )
+        inputs += b"".join(read_bytes(path) for path in libraries)
+    elif runtime.name == LL_ATON:
+        # The linker wants to see the files. This compiler has none that fit, so they are empty: what the archive of the
+        # installation lacks is refused by name.
         folders = ["-L", str(work)]
         for name in ("libc.a", "libm.a"):
             write_if_new(work / name, "!<arch>\n")

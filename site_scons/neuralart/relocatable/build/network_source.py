@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool
+from neuralart.vendor.network_c.types import BufferRow, EpochBlock, GeneratedNetwork, Pool
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,17 @@ class NetworkSource:
     options: dict[str, str]  # --name = value lines of the first comment, without dashes
     pools: tuple[SourcePool, ...]  # enabled pools, highest base address first
     buffers: tuple[SourceBuffer, ...]  # of all three tables, without those of the application
+    epochs: tuple[EpochBlock, ...] = ()  # in order
 
     @property
     def epoch_controller(self) -> bool:
         """It has epoch-controller blobs."""
         return self.options.get("enable-epoch-controller") == "true"
+
+    @property
+    def all_buffers(self) -> bool:
+        """Its tables list the buffers between input and output, too."""
+        return self.options.get("all-buffers-info") == "true"
 
 
 def _refuse(network: GeneratedNetwork, path: str) -> None:
@@ -93,4 +99,5 @@ def read(path: Path, display: str = "") -> NetworkSource:
             for row in network.rows
             if not row.user_allocated
         ),
+        epochs=network.blocks,
     )

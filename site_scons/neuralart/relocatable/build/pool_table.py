@@ -80,6 +80,17 @@ def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, i
     return (start, end) if start < end else None
 
 
+def _said(source: NetworkSource, pool: SourcePool) -> int:
+    """Bytes in use as the comments say, no less. NeuralArtError: a loader is told so, and they are not exact."""
+    if pool.exact is not None:
+        return pool.exact
+    if pool.relative and pool.writable and pool.precision:
+        what = "was compiled without --all-buffers-info: which memory its activations use is unknown"
+        hint = 'add --all-buffers-info to "options" of the profile and compile again'
+        raise NeuralArtError(f"{what} of pool {pool.fname}", where=str(source.path), hint=hint)
+    return min(pool.said + pool.precision, pool.size)
+
+
 def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[int, int]]) -> tuple[SourcePoolUse, ...]:
     """What is in each physical pool, highest base first.
 
@@ -106,12 +117,16 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
         activations = [span for index, span in spans.items() if not source.buffers[index].is_param]
         highest = max((end for _, end in spans.values()), default=0)
         used, live = known.get(pool.fname, (0, 0))
+        # Without the option, tables do not list all. The vendor's driver takes them for all: for pools inside the chip
+        # a loader only clears less, but too little external memory would be written behind its end.
+        least = _said(source, pool) if pool.writable and not source.all_buffers and not known else 0
         if as_vendor:
             size = _span(list(spans.values())) or pool.said
+            size = max(size, least) if pool.relative and pool.writable else size
             active = size - _span(params) if spans else pool.said
         else:
-            size = max(highest, used)
-            active = max(_span(activations), live)
+            size = max(highest, used, least)
+            active = max(_span(activations), live, least - _span(params))
         found.append(SourcePoolUse(pool, size, _span(params), active))
     for index, buffer in enumerate(source.buffers):
         if covered.get(index, 0) < buffer.end - buffer.start:

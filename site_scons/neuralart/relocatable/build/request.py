@@ -29,6 +29,9 @@ class BuildRequest:
     prefix: str = "arm-none-eabi-"  # program prefix of the cross compiler
     layout: str = ""  # aligned, vendor, or empty for the default of the runtime
     objects: Path | None = None  # folder that remembers objects; None: objects in the output folder
+    archive: Path | None = None  # runtime library instead of the installation's
+    programs: Path | None = None  # folder of the cross compiler, looked at first
+    notes: tuple[str, ...] = ()  # on options without effect
 
 
 def find_network(given: Path, name: str = "") -> Path:
@@ -69,6 +72,6 @@ def check(request: BuildRequest) -> None:
     check_name(request.name, "--name")
     if request.layout and request.layout not in LAYOUTS:
         raise NeuralArtError(f"no layout '{request.layout}'", where="--layout", hint=nearest(request.layout, LAYOUTS))
-    if request.network.resolve().parent == request.output.resolve():
-        what = "is the folder of the network: its files would be mixed with those of the image"
-        raise NeuralArtError(what, where=str(request.output), hint="name another folder with --output")
+    if request.network.resolve() == (request.output / f"{request.name}_rel.c").resolve():
+        what = f"is the network: the image of --name {request.name} as C would have its place"
+        raise NeuralArtError(what, where=str(request.network), hint="name another folder with --output")

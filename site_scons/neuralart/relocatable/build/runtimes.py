@@ -142,6 +142,9 @@ def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
 
 def version_of(root: Path) -> Version:
     """The ll_aton version of an installation. NeuralArtError: it is not an installation."""
+    if not root.is_dir():
+        hint = "--pack-dir and pack_dir: name an installation of ST Edge AI Core"
+        raise NeuralArtError("no such folder", where=str(root), hint=hint)
     header = _file((root / _NPU / "ll_aton",), "ll_aton_version.h", root)
     found = {part.decode(): int(number) for part, number in _NUMBER.findall(read_bytes(header))}
     if len(found) < 4:
@@ -176,15 +179,21 @@ def _archive(root: Path) -> Path:
     return gcc[0]
 
 
+def inputs(pack: Path) -> list[Path]:
+    """Files of an installation that images depend on. NeuralArtError: it is incomplete, or of an unknown version."""
+    nothing = BuildRequest(Path(), Path(), "")
+    found = installed(pack, version_of(pack.resolve()), nothing, str(pack))
+    headers = [path for folder in found.include_dirs for path in folder.glob("*.h")]
+    scripts = [found.script] if found.script is not None else []
+    return sorted({*(source.path for source in found.sources), *found.archives, *scripts, *headers})
+
+
 def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
     """Describe the installation whose root is ``pack``; ``wanted``: the version that the network.c ``where`` asks for.
 
     NeuralArtError: it is incomplete, of an unknown version, or not the one that network.c was made with.
     """
     root = pack.resolve()
-    if not root.is_dir():
-        hint = "--pack-dir names an installation of ST Edge AI Core"
-        raise NeuralArtError("no such folder", where=str(pack), hint=hint)
     version = version_of(root)
     if version != wanted:
         asked = of_runtime(wanted)
@@ -213,7 +222,7 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
         ),
         defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(*_CORE_FLAGS, *secure, *_PIC, *_OTHER_FLAGS),
-        archives=(_archive(root),),
+        archives=(request.archive or _archive(root),),
         link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
         script=scripts[0] if scripts else None,
         footer=FOOTER,

@@ -18,6 +18,8 @@ MOST_MODELS = 4
 # A table says xip or copy; the firmware knows copy by the missing flag.
 FLAGS = {"xip": 1, "ext": 2, "clear": 4, "no-overlay": 8}
 WORDS = ("xip", "copy", "ext", "clear", "no-overlay")
+# Where the vendor's applications read it: in the last sector in front of the first model.
+VENDOR_PLACE = 0x70FFF000
 _ERASED = 0xFFFFFFFF
 _HEAD = struct.Struct("<3I")
 _ROW = struct.Struct("<2I")
@@ -32,6 +34,15 @@ class LoadTable:
     mode: tuple[str, ...]
     # Of each its address, and where the params of a split one are (0: they are in its file).
     models: tuple[tuple[int, int], ...]
+
+
+def place(slot: int, sector: int) -> int:
+    """Where the table of a model for the vendor's runtime goes.
+
+    ``slot``: address of the load table's slot; ``sector``: bytes of an erase sector. Returns the vendor's place if that
+    is in the first sector of the slot, else the slot: the user has moved it for a firmware that reads it there.
+    """
+    return VENDOR_PLACE if slot <= VENDOR_PLACE < slot + sector else slot
 
 
 def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from neuralart.relocatable.format.container import POOL_BYTES
 from neuralart.relocatable.format.types import OFFSET, Image, ec_front, file_offset, stored_data
 from neuralart.relocatable.verify import ec_blobs
-from neuralart.vendor.releases import dotted
+from neuralart.vendor.releases import dotted, of_runtime
 
 SCHEMA = 1
 _INDENT = "   "
@@ -20,7 +20,8 @@ def _size(label: str, value: int, what: str = "") -> str:
     return f"{_INDENT}{label:<13} = {grouped:<11} (0x{value:x}) {what}".rstrip()
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Iterator[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Iterator[str]:
+    """Lines of a table, as the vendor's tool draws them."""
     widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     line = _INDENT + "+" + "+".join("-" * (width + 2) for width in widths) + "+"
 
@@ -93,18 +94,30 @@ def _context_lines(image: Image) -> Iterator[str]:
         yield f"{head}struct sizes: buffer info {info}, epoch item {item}"
 
 
+def _driver_4(image: Image) -> Iterator[str]:
+    """Lines of the driver that comes with ST Edge AI Core 4, which other programs search for."""
+    release = of_runtime(image.version)
+    if release is None or int(release.core.partition(".")[0]) < 4:
+        return
+    context = image.context
+    yield f"{_INDENT}{'params size':<20} = {context.params_sz:,}{' not included in the binary file' * image.split}"
+    yield f"{_INDENT}{'acts size':<20} = {context.acts_sz:,}"
+    yield f"{_INDENT}{'binary file size':<20} = {len(image.data):,}"
+    yield f"{_INDENT}{'params file size':<20} = {context.params_bin_sz if image.split else 0:,}"
+
+
 def as_text(image: Image) -> str:
     """The tables; sizes from ``XIP size`` to the pools in the vendor tool's notation, which other programs search."""
     header = image.header
     rows = [[f"{index:2}", name, f"0x{header[name]:08x}"] for index, name in enumerate(image.names)]
     blobs = ec_blobs.find(image)
     what = f"relocatable model '{image.context.c_name}', {dotted(image.version)}, {len(image.data):,} bytes"
-    pools = f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries)"
+    pools = f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries, from RAM)"
     lines = [
         f"{_INDENT}{image.where}: {what}",
         f"{_INDENT}flags         0x{header['flags']:08X} {image.flags.text}",
         "",
-        *_table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
+        *table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
         "",
         _size("XIP size", image.xip_size, "data+got+bss sections"),
         _size("COPY size", image.copy_size, "+ro sections"),
@@ -113,15 +126,16 @@ def as_text(image: Image) -> str:
         _size("PARAMS offset", header["params_offset"], "in a file of its own" if image.split else ""),
         _size("PARAMS size", len(image.params) if image.params is not None else image.context.params_bin_sz),
         f"{_INDENT}GOT           = {len(image.got)} words, relocations = {len(image.relocations)}",
+        *_driver_4(image),
         "",
-        *_table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
+        *table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
         "",
         *_context_lines(image),
     ]
     if blobs:
         caption = f"epoch-controller blobs ({len(blobs)})"
         heads = ["place", "kind", "words", "patches", "relocated by"]
-        lines += ["", *_table(heads, _blob_rows(blobs), caption)]
+        lines += ["", *table(heads, _blob_rows(blobs), caption)]
     lines += [f"{_INDENT}note: {note}" for note in notes(image)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 import SCons.Builder
 import SCons.Errors
 
+from neuralart.compilers.command_line import STEDGEAI
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
 from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
+from neuralart.scons.network.compilers import command_environment, installation
 from neuralart.scons.network.network import make_network
-from neuralart.scons.network.nodes import LL_ATON, NEURALART, NetworkNodes, refuse_cpu
+from neuralart.scons.network.nodes import NEURALART, NetworkNodes, refuse_cpu
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.paths import LiteralWord, build_dir
+from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, literal, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
@@ -43,6 +46,8 @@ class RelocatablePlan:
     config: RelocatableConfig  # Options of the image
     toolchain: Toolchain  # The cross compiler
     store: str  # Where objects of all models are kept, relative to the top folder
+    runtime: list[Any] = field(default_factory=list)  # Files that are compiled into it
+    places: list[Any] = field(default_factory=list)  # Words of the command that say where they are
 
     @property
     def options(self) -> list[str]:
@@ -52,6 +57,8 @@ class RelocatablePlan:
             (config.split, "--split"),
             (not config.secure, "--no-secure"),
             (not config.debug_info, "--no-dbg-info"),
+            (config.ecblob_in_params, "--ecblob-in-params"),
+            (config.gen_c_file, "--gen-c-file"),
         ):
             said += [option] if wanted else []
         return said + (["--layout", config.layout] if config.layout else [])
@@ -60,13 +67,31 @@ class RelocatablePlan:
     def words(self) -> list[Any]:
         """Words of the command, but for the files."""
         said = ["--name", self.name, "--objects", self.store, "--cross-compile", self.toolchain.prefix, "--json"]
-        return [LiteralWord(text) for text in (*said, *self.options)]
+        return [*(LiteralWord(text) for text in (*said, *self.options)), *self.places]
 
     @property
     def names(self) -> list[str]:
         """Names of the files that come out, the image first."""
-        split = [f"{self.name}_rel_params.bin"] if self.config.split else []
-        return [f"{self.name}{SUFFIX}", f"{self.name}_reloc_results.json", *split]
+        more = [f"{self.name}_rel_params.bin"] if self.config.split else []
+        more += [f"{self.name}_rel.c", f"{self.name}_rel.h"] if self.config.gen_c_file else []
+        return [f"{self.name}{SUFFIX}", f"{self.name}_reloc_results.json", *more]
+
+
+def _pack(env: Any, compiled: CompilePlan, config: RelocatableConfig, where: str) -> Path:
+    """The installation that has the runtime of a network. NeuralArtError: None is named."""
+    from neuralart.compilers.stedgeai.install import CORE_DIR
+
+    if config.pack_dir:
+        return Path(env.fs.Dir(config.pack_dir).srcnode().get_abspath())
+    if compiled.compiler.kind == STEDGEAI:
+        root: Path | None = installation(env, compiled.config).root
+    else:
+        text = command_environment(registry_of(env)).get(CORE_DIR, "")
+        root = Path(text) if text else None
+    if root is None:
+        what = f"relocatable: no installation of ST Edge AI Core is named, and network {compiled.config.name} needs its"
+        raise NeuralArtError(f"{what} runtime", where=where, hint=f"pack_dir: FOLDER, or {CORE_DIR}")
+    return root
 
 
 def make_plan(
@@ -78,17 +103,23 @@ def make_plan(
     """
     from neuralart.memory.layout import relative_pools
 
-    if compiled.compiler.runtime != NEURALART or compiled.pools is None:
-        runtime = LL_ATON if compiled.pools is not None else "of networks on the core"
-        raise NeuralArtError(
-            f"network {compiled.config.name} is compiled for runtime {runtime}, this builder makes models of "
-            f"{NEURALART}",
-            where=compiled.config.said("compiler"),
-            hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
-        )
+    if compiled.pools is None:
+        what = f"network {compiled.config.name} runs on the core: relocatable models are networks of an NPU"
+        raise NeuralArtError(what, where=compiled.config.said("compiler"), hint="a board with an NPU")
     relative_pools.check_pools(compiled.pools)
+    name = config.name or compiled.config.name
+    check_name(name, where)
     found = find_toolchain(env, toolchain, where)
-    return RelocatablePlan(compiled.config.name, config, found, f"{build_dir(env)}/relocatable/objects")
+    store = f"{build_dir(env)}/relocatable/objects"
+    if compiled.compiler.runtime == NEURALART:
+        return RelocatablePlan(name, config, found, store, _runtime_files(env))
+    from neuralart.relocatable.build import request, runtimes
+
+    pack = _pack(env, compiled, config, where)
+    files = registry_of(env).once("pack", str(pack), lambda: [env.fs.File(str(path)) for path in runtimes.inputs(pack)])
+    # Images of the vendor's layout have the place in their texts.
+    named = word(env, pack) if config.layout == request.ALIGNED else [LiteralWord(str(pack))]
+    return RelocatablePlan(name, config, found, store, files, ["--pack-dir", *named])
 
 
 def _check_layout(layout: str, said: str = "", where: str = "") -> None:
@@ -106,6 +137,10 @@ def _plan(target: list[Any], compiled: CompilePlan, env: Any) -> RelocatablePlan
         secure=bool(env["NEURALART_RELOCATABLE_SECURE"]),
         debug_info=bool(env["NEURALART_RELOCATABLE_DEBUG_INFO"]),
         layout=layout,
+        ecblob_in_params=bool(env["NEURALART_RELOCATABLE_BLOBS"]),
+        gen_c_file=bool(env["NEURALART_RELOCATABLE_C_FILE"]),
+        pack_dir=str(env.subst(env["NEURALART_RELOCATABLE_PACK"])),
+        name=target[0].name.removesuffix(SUFFIX) if target[0].name.endswith(SUFFIX) else "",
     )
     toolchain = ToolchainConfig(prefix=str(env.subst(env["NEURALART_TOOLCHAIN"])))
     return make_plan(env, compiled, config, toolchain, str(target[0]))
@@ -150,10 +185,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     made = source[0].get_executor().get_all_targets()
     by_name = {node.name: node for node in made}
     sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
+    sources += [node for name, node in by_name.items() if name.endswith("_ecblobs.h")]
     identity = env.Value(plan.toolchain.counts, name="toolchain")
-    env.Depends(nodes, _runtime_files(env))
+    env.Depends(nodes, plan.runtime)
     env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
-    env.Clean(nodes, env.fs.Dir(f"#{plan.store}"))
+    env.Clean(nodes, [env.fs.Dir(f"#{plan.store}"), env.fs.File(f"#{plan.store}/../{TOOLCHAIN_CACHE}")])
     return nodes, sources
 
 
@@ -174,6 +210,9 @@ VARIABLES = (
     Variable("NEURALART_RELOCATABLE_SPLIT", "bool", False, "The constants go into a file of their own."),
     Variable("NEURALART_RELOCATABLE_SECURE", "bool", True, "For firmware in the secure state."),
     Variable("NEURALART_RELOCATABLE_DEBUG_INFO", "bool", True, "Epoch items carry numbers; the firmware must agree."),
+    Variable("NEURALART_RELOCATABLE_BLOBS", "bool", False, "Epoch-controller blobs in front of the constants."),
+    Variable("NEURALART_RELOCATABLE_C_FILE", "bool", False, "The image as C, too: `N_rel.c`, `N_rel.h`."),
+    Variable("NEURALART_RELOCATABLE_PACK", "path", "", "Installation with the runtime of a network for `ll_aton`."),
     Variable("NEURALART_RELOCATABLE_LAYOUT", "text", "", "`aligned` or `vendor`; empty: the compiler's own choice."),
     Variable("NEURALART_TOOLCHAIN", "text", ToolchainConfig.prefix, "Prefix of the cross compiler."),
 )
@@ -203,11 +242,12 @@ class RelocatableNodes:
     params: Any  # ``<name>_rel_params.bin`` of a split model; None: its constants are behind the code
     results: Any  # ``<name>_reloc_results.json``: sizes, pools, header, files
     config: RelocatableConfig  # What it was made from
+    c: list[Any]  # ``<name>_rel.c`` and ``<name>_rel.h``; empty: not asked for
 
     @property
     def files(self) -> list[Any]:
         """All files of the image."""
-        return [node for node in (self.image, self.params, self.results) if node is not None]
+        return [*(node for node in (self.image, self.params, self.results) if node is not None), *self.c]
 
 
 def make_relocatable(
@@ -225,13 +265,16 @@ def make_relocatable(
     assert compiled is not None  # the builder's emitter has left it there
     plan = make_plan(env, compiled, config, toolchain, where)
     own = carried(env, registry.base, VARIABLES)
-    digest = hashlib.sha256(json.dumps([plan.options, plan.toolchain.identity]).encode()).hexdigest()[:8]
+    said = [plan.options, plan.toolchain.identity, *filter(None, (config.name, config.pack_dir))]
+    digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:8]
     folder = f"{build_dir(env)}/relocatable/{Path(net.folder).name}-{digest}"
 
     def make() -> RelocatableNodes:
         base = toolchain_env(env, plan.toolchain)
         nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
-        return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
+        image, results, *more = nodes
+        params = more.pop(0) if config.split else None
+        return RelocatableNodes(net, folder, image, params, results, config, more)
 
     # Shared by all that ask for this image; golden vectors, and how it is loaded, belong to each variant.
     return replace(registry.once("relocatable", f"{folder} {sorted(own.items())}", make), network=net, config=config)
@@ -247,7 +290,10 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
             compiled a second time, with relative external pools.
         **options: ``split``: the constants into a file of their own. ``secure``: for firmware in the secure state (the
             default). ``debug_info``: epoch items carry numbers (the default; the firmware must agree). ``layout``:
-            ``aligned`` or ``vendor``. ``toolchain``: prefix of the cross compiler.
+            ``aligned`` or ``vendor``. ``name``: base name of the files, in lower case the C name in the image.
+            ``ecblob_in_params``: epoch-controller blobs in front of the constants. ``gen_c_file``: the image as C, too.
+            ``pack_dir``: installation with the runtime of a network for ``ll_aton`` (default: the one that compiles
+            it). ``toolchain``: prefix of the cross compiler.
 
     Returns:
         Nodes by attribute.
@@ -259,9 +305,13 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
     refuse_cpu([network], where)
     if not isinstance(network, NetworkNodes):
         raise NeuralArtError(f"takes what Network returned, not {network!r}", where=where)
-    refuse_unknown(options, ("split", "secure", "debug_info", "layout", "toolchain"), where)
+    flags = ("split", "secure", "debug_info", "ecblob_in_params", "gen_c_file")
+    refuse_unknown(options, (*flags, "layout", "name", "pack_dir", "toolchain"), where)
+    pack = options.get("pack_dir")
+    if isinstance(pack, PurePath) or hasattr(pack, "get_abspath"):
+        options["pack_dir"] = literal(env, pack)
     for keyword, value in options.items():
-        wanted = str if keyword in ("layout", "toolchain") else bool
+        wanted = bool if keyword in flags else str
         if not isinstance(value, wanted):
             kind = "text" if wanted is str else "True or False"
             raise NeuralArtError(f"{keyword} must be {kind}, not {value!r}", where=where)

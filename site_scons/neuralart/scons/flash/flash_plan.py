@@ -81,6 +81,13 @@ def _slot(node: Any) -> str:
     return "relocatable" if node.name.endswith(SUFFIX) else "relocatable_params"
 
 
+def _for_vendor(node: Any) -> bool:
+    from neuralart.scons.firmware.relocatable import RelocatablePlan
+
+    plan = plans.behind([node], RelocatablePlan)
+    return plan is not None and bool(plan.places)
+
+
 def _in_slot(node: Any, slot: str, board: Board) -> FlashWrite:
     if board.relocatable is None:
         what = f"{NAME}: board {board.name} has no slots for relocatable models"
@@ -105,6 +112,8 @@ def _with_modes(env: Any, board: Board, writes: Sequence[FlashWrite]) -> WritesP
     for said in modes.values():
         load_table.make(said.split(), [models])
     own = board.relocatable.table if board.relocatable is not None else 0
+    if any(_for_vendor(each.node) for each in writes):
+        own = load_table.place(own, int(board.flash.get("sector", 0)))
     _, table = env["NEURALART_WRITES"].get("load_table", ("model", own))
     if not table:
         what = f"{NAME}: board {board.name} has no slot for a load table"

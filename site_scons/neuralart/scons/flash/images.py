@@ -37,6 +37,7 @@ class ModelNodes:
     image: Any  # ``network_rel.bin``
     params: Any  # ``network_rel_params.bin`` of a split model, else None
     results: Any  # What the builder says of it (JSON)
+    c: tuple[Any, ...] = ()  # It as C, and its header; empty: not asked for
 
     @property
     def binaries(self) -> list[Any]:
@@ -46,7 +47,7 @@ class ModelNodes:
     @property
     def files(self) -> list[Any]:
         """All that there are."""
-        return [*self.binaries, self.results]
+        return [*self.binaries, self.results, *self.c]
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,10 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     board = registry_of(env).board(env["NEURALART_BOARD"])
     networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
     networks = placed_in(env["NEURALART_LAYOUT"], networks)
-    used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
-    sizes = firmware_sizes(board, used)
+    sizes: dict[Any, int] = {}
+    if str(source[0]).endswith(".elf"):
+        used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
+        sizes = firmware_sizes(board, used)
     if str(source[1]).endswith("/application.bin"):
         sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
     for slot, name in env["NEURALART_SLOT_FILES"].items():
@@ -141,27 +144,31 @@ def make_images(
     env: Any,
     variant: VariantConfig,
     board: Board,
-    firmware: FirmwareNodes,
+    firmware: FirmwareNodes | None,
     networks: Sequence[NetworkNodes],
-    initializers: InitializerNodes,
+    initializers: InitializerNodes | Layout,
     model: ModelNodes | None = None,
 ) -> FlashNodes:
-    """Declare the application's flash image, the flash plan and the address plan of a variant."""
+    """Declare the application's flash image, the flash plan and the address plan of a variant.
+    ``firmware``: None: it is not made here. ``initializers``: the layout alone if nothing but the model is loaded.
+    """
     base = registry_of(env).base
-    layout = initializers.layout
+    layout, images = (
+        (initializers, []) if isinstance(initializers, Layout) else (initializers.layout, initializers.images)
+    )
     folder = f"{build_dir(env)}/{variant.name}"
-    application = firmware.application
+    application = firmware.application if firmware is not None else None
     writes: list[FlashWrite] = []
     if variant.fsbl:
         writes.append(FlashWrite(FSBL, FSBL, *_boot_loader(env, variant, board, layout)))
     if application is not None and layout.application is not None:
         writes.append(FlashWrite("application", "application", layout.application, application))
-    for image in initializers.images:
+    for image in images:
         name = f"{image.network}.{image.pool}" if image.network else "descriptor"
         writes.append(FlashWrite(name, "model" if image.network else "descriptor", image.address, image.binary))
     slots = _model_slots(model)
     writes += [FlashWrite(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
-    plan = _writes_plan(board, layout, variant, model, writes)
+    plan = _writes_plan(board, layout, variant, model, writes, vendor=firmware is None)
     made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
@@ -169,7 +176,7 @@ def make_images(
     addresses = base.Command(
         f"#{folder}/plan.json",
         [
-            firmware.elf,
+            *([firmware.elf] if firmware is not None else []),
             *([application] if application else []),
             *(network.facts for network in networks),
             *slots.values(),
@@ -183,7 +190,7 @@ def make_images(
             "NEURALART_SLOT_FILES",
             "NEURALART_EXEC_RAM",
         ),
-        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None else [],
+        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None and firmware is not None else [],
         NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
         NEURALART_BOARD=board.name,
         NEURALART_VARIANT=variant.name,
@@ -218,7 +225,13 @@ def _model_slots(model: ModelNodes | None) -> dict[str, Any]:
 
 
 def _writes_plan(
-    board: Board, layout: Layout, variant: VariantConfig, model: ModelNodes | None, writes: list[FlashWrite]
+    board: Board,
+    layout: Layout,
+    variant: VariantConfig,
+    model: ModelNodes | None,
+    writes: list[FlashWrite],
+    *,
+    vendor: bool,
 ) -> WritesPlan:
     if model is None:
         return WritesPlan(board.name, writes)
@@ -226,6 +239,10 @@ def _writes_plan(
     assert config is not None and places is not None
     modes = {mode: f"{mode} clear" if config.clear else mode for mode in config.modes}
     table = _slot_address(layout, "load_table")
+    if vendor:
+        from neuralart.relocatable.format import load_table
+
+        table = load_table.place(table, int(board.flash["sector"]))
     return WritesPlan(board.name, writes, modes, table, (places.model, places.params or 0))
 
 

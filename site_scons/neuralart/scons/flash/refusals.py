@@ -52,7 +52,9 @@ _FOREIGN = (
         "flash- writes it, machine silicon boots it; 'sources' without 'linker_script' starts with our code here, too",
     ),
     Refusal(
-        lambda of: of["program"].firmware is None,
+        lambda of: (
+            of["program"].firmware is None and (of["program"].model is None or of["verb"] == "flash-application")
+        ),
         "its image is built by the application's own project",
         "this variant makes what goes into it",
     ),

@@ -55,12 +55,12 @@ def _tool_cache(env: Any) -> Path:
     return Path(env.Dir(f"#{build_dir(env)}").abspath) / COMPILER_CACHE
 
 
-def _environment(registry: Registry) -> dict[str, str]:
+def command_environment(registry: Registry) -> dict[str, str]:
     """What the command will see: the consumer's values win."""
     return {**os.environ, **registry.base["ENV"]}
 
 
-def _install(env: Any, config: NetworkConfig) -> Any:
+def installation(env: Any, config: NetworkConfig) -> Any:
     """The installation to use, asked for its version once."""
     from neuralart.compilers.stedgeai.install import find
 
@@ -69,7 +69,7 @@ def _install(env: Any, config: NetworkConfig) -> Any:
     return registry.once(
         "stedgeai",
         pin,
-        lambda: find(pin, _environment(registry), where=config.said("compiler"), cache=_tool_cache(env)),
+        lambda: find(pin, command_environment(registry), where=config.said("compiler"), cache=_tool_cache(env)),
     )
 
 
@@ -83,7 +83,7 @@ def resolved(env: Any, config: NetworkConfig) -> str:
 
     registry = registry_of(env)
     pin = config.compiler_version
-    return registry.once("auto", pin, lambda: choose(pin, _environment(registry), cache=_tool_cache(env)))
+    return registry.once("auto", pin, lambda: choose(pin, command_environment(registry), cache=_tool_cache(env)))
 
 
 def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompiler:
@@ -115,7 +115,7 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
         places += ["--failures", *word(env, Path(node.srcnode().get_abspath()))]
     if kind == RECORDED:
         return _recorded(env, config, said, places)
-    install = _install(env, config)
+    install = installation(env, config)
     said += ["--compiler-version", config.compiler_version] if config.compiler_version else []
     places += ["--tool-cache", f"{build_dir(env)}/{COMPILER_CACHE}"]
     # No part of the signature: another limit compiles nothing again.
@@ -130,7 +130,7 @@ def stock_profiles(env: Any, config: NetworkConfig) -> Path | None:
     if not of_compiler(config.profile):
         return None
     kind = resolved(env, config)
-    found = _install(env, config).stock_profiles if kind == STEDGEAI else None
+    found = installation(env, config).stock_profiles if kind == STEDGEAI else None
     if found is None and kind in (STEDGEAI, RECORDED):
         who = "the installation has no neural_art.json" if kind == STEDGEAI else "a recording has no profiles"
         what = f"'{config.profile}' is a profile of ST Edge AI Core, and {who}"

@@ -29,6 +29,7 @@ _OWN_OPTIONS = {
     **dict.fromkeys(("--name", "-n"), "the name of the network"),
     **dict.fromkeys(("--output", "-o"), "NEURALART_BUILD_DIR"),
     **dict.fromkeys(("--help", "-h"), "neuralart compile --help by hand"),
+    **dict.fromkeys(("--relocatable", "--reloc", "-r"), "'relocatable:' of the variant, or env.NetworkRel"),
     "--target": "the board",
     "--binary": "neuralart compile by hand: a build declares no further file of the constants",
     "--no-report": "neuralart compile by hand: a build declares the report",
