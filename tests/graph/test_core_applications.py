@@ -281,12 +281,15 @@ def test_a_plain_main_gets_what_stands_around_it(env: Any, gcc: Toolchain, tree:
     ("settings", "said"),
     [
         (
-            {"application": ApplicationConfig(ELF, elf="a.elf", places={"": "variants.yaml:7"})},
-            f"variants.yaml:7: 'application: elf' does not go with board {H7}, which has no NPU (",
+            {
+                "application": ApplicationConfig(ELF, elf="a.elf", places={"": "variants.yaml:7"}),
+                "patch": PatchConfig(),
+            },
+            "variants.yaml:7: 'application: elf' is linked already: nothing of it can be patched (leave 'patch' out)",
         ),
         (
             {"application": own("main.c"), "patch": PatchConfig()},
-            "variants.yaml:7: 'application: sources' does not go with 'patch' ('application: {sources",
+            "variants.yaml:7: 'application: sources' has no folder that patch could look into (patch: {application: ",
         ),
     ],
 )

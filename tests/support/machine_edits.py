@@ -72,6 +72,7 @@ LEFT_OUT = {
     "network": "drawn with `networks`",
     "runner": "only what is done with a real board reads it",
     "relocatable": "the second variant has it; its keys are drawn",
+    "boot": "it does not go with every `slots`: tests/build/test_boot_modes.py",
     "also_on": "a second board needs pools in external memories: tests/build/test_relocatable_variants.py",
 }
 # What may stand in a file instead of what: each changes something that is built.

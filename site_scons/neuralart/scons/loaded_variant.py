@@ -62,7 +62,7 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
 
 
 def _boards(registry: Registry, variant: VariantConfig, config: RelocatableConfig) -> list[Board]:
-    own = registry.board(variant.board, variant.said("board"))
+    own = registry.board(*variant.booted)
     return [own, *(registry.board(name, variant.said("relocatable")) for name in config.also_on if name != own.name)]
 
 
@@ -94,6 +94,7 @@ def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
         name=f"{variant.name}/{board.name}",
         board=board.name,
         machine="",
+        boot="",
         slots=(),
         reserved=(),
         dead_bank="fault",

@@ -113,7 +113,7 @@ def _subject(args: argparse.Namespace) -> _Subject:
     chosen = _chosen(variant, args.network)
     if args.on not in (_NATIVE, _BOARD):
         _refuse(variant)
-    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
+    board = boards.load(variant.booted[0], [file.parent / path for path in project.config.boards], variant.booted[1])
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
     build: Path = args.build or file.parent / "build"
     built = last_build.read(build, variant.name, board, last_build.read_networks(board, variant, file.parent))
