@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import toolchain
+from neuralart import cli, toolchain
 from neuralart.config.types import ToolchainConfig
 from support.core_firmware import write
 from support.h747_app import ROOT, tree
@@ -57,6 +57,12 @@ def test_exported(built: Project) -> None:
     assert made["include_dirs"] == ["networks/network", "runtime/include", "runtime/legacy/include"]
     assert {"networks/network/network_data_params.c", "runtime/legacy/legacy_network.c"} <= set(made["sources"])
     assert made["images"] == [] and not [name for name in made["sources"] if "ll_aton" in name]
+
+
+def test_exported_by_hand(built: Project, tmp_path: Path) -> None:
+    words = ["--file", str(built.path("variants.yaml")), "--build", str(built.path("build")), "--quiet"]
+    assert cli.main(["export", "mk", "--to", str(tmp_path / "out"), *words]) == 0
+    assert tree(tmp_path / "out") == tree(built.path("build/mk/export"))
 
 
 def test_an_edit_of_a_patched_file_alone(built: Project, tmp_path: Path) -> None:
