@@ -72,7 +72,3 @@ def test_an_edit_of_a_patched_file_alone(built: Project, tmp_path: Path) -> None
     assert result.tags == {"PATCH", "MAKE", "CHECK", "OBJCOPY", "SUMMARY"}
     log = project.path("build/mk/application/log.txt").read_text("utf-8")
     assert [line.split()[-3] for line in log.splitlines() if " -c " in line] == ["Src/CM7/app_network.c"]
-    project.edit("variants.yaml", "aspect_ratio: padding", "aspect_ratio: padding, application: firm2")
-    shutil.copytree(project.path("firm/app"), project.path("firm2"))
-    (said,) = [line for line in project.run("mk", code=2).errors if "firm2" in line]
-    assert "is not within the application's folder firm/app" in said
