@@ -162,7 +162,7 @@ RULES = (
         "pool-without-memory",
         ERROR,
         "a pool at an address where the board has no memory",
-        "Pool files are copied from board to board. The compiler believes them.",
+        "Pool files are copied from board to board. The compiler believes them. One that is too large is a note.",
         "use the pool file of this board, or give the pool size 0",
         ("board", "network or pool file"),
         _nowhere,
