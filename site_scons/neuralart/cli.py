@@ -58,7 +58,7 @@ COMMANDS = {
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
     "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
-    "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "import": ("neuralart.adopt.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
     "adopt": ("neuralart.adopt.adopt_cli", "find the networks and builds of a repository, and write its variants.yaml"),
     "completion": ("neuralart.completion", "print a script with which a shell completes this command"),
 }

@@ -13,6 +13,7 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
+from neuralart.text import ihex
 from support.sconsproject import REPO, Project, Result, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -253,9 +254,43 @@ def test_an_export_needs_a_build_of_today(sources: Project, template: Project, t
     assert len(refused.errors) == 1 and "scons digits-n6 builds it" in refused.errors[0], refused.err
     refused = neuralart(template, "export", "digits-n7", "--to", str(tmp_path / "out"), code=1)
     assert "did you mean 'digits-n6'?" in refused.err
-    refused = neuralart(template, "export", "digits-n6-rel", "--to", str(tmp_path / "out"), code=1)
-    assert len(refused.errors) == 1 and "its model is a file that firmware loads" in refused.err
     assert not (tmp_path / "out").exists()
+
+
+LOADS = """\
+#include <string.h>
+#include "ll_aton_reloc_network.h"
+#include "npu_memory_init.h"
+
+extern uint8_t data_load[], data_start[], data_end[], bss_start[], bss_end[], stack_top[];
+static NN_Instance_TypeDef model;
+
+__attribute__((noreturn, used)) void start(void) {
+  ll_aton_reloc_config config = {0};
+  memcpy(data_start, data_load, (size_t)(data_end - data_start));
+  memset(bss_start, 0, (size_t)(bss_end - bss_start));
+  if (npu_memory_init() == 0) (void)ll_aton_reloc_install(0x71000000u, &config, &model);
+  for (;;) __asm__ volatile("wfi");
+}
+__attribute__((section(".vectors"), used)) static void *const vectors[16] = {stack_top, (void *)start};
+"""
+
+
+@needs_make
+def test_a_loaded_model_and_what_loads_it(template: Project, tmp_path: Path) -> None:
+    folder = product(tmp_path / "product", "digits-n6")
+    out = exported(template, "digits-n6-rel", folder / "model")
+    (folder / "main.c").write_text(LOADS, "utf-8")
+    elf = make_build(folder, "digits-n6", "model")
+    made = json.loads((out / "manifest.json").read_text("utf-8"))
+    assert b"ll_aton_reloc_install" in elf.read_bytes()
+    assert not [name for name in made["sources"] if "kernels" in name or name.startswith("networks/")]
+    rows = {row["pool"]: row for row in made["images"]}
+    assert {pool: row["address"] for pool, row in rows.items()} == {"relocatable": 0x71000000, "load_table": 0x70FF0000}
+    model = template.path("build/digits-n6-rel/network_rel.bin").read_bytes()
+    parts = ihex.parse((out / rows["relocatable"]["hex"]).read_bytes(), "hex").parts
+    assert parts == ((0x71000000, model),)
+    assert "LL_ATON_RT_RELOC" in made["defines"]
 
 
 def test_by_hand_twice_and_edited(template: Project, tmp_path: Path) -> None:

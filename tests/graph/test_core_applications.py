@@ -13,7 +13,7 @@ from neuralart.app_config import generate
 from neuralart.app_config.kinds import KINDS
 from neuralart.compilers.reference.cpu import compile as cpu_compile
 from neuralart.config.app_config import AppConfig
-from neuralart.config.application import ELF, SOURCES, ApplicationConfig, SourcesConfig
+from neuralart.config.application import ELF, MAKE, SOURCES, ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.resources import board_data_dir
@@ -281,12 +281,15 @@ def test_a_plain_main_gets_what_stands_around_it(env: Any, gcc: Toolchain, tree:
     ("settings", "said"),
     [
         (
-            {"application": ApplicationConfig(ELF, elf="a.elf", places={"": "variants.yaml:7"})},
-            f"variants.yaml:7: 'application: elf' does not go with board {H7}, which has no NPU (",
+            {
+                "application": ApplicationConfig(ELF, elf="a.elf", places={"": "variants.yaml:7"}),
+                "patch": PatchConfig(),
+            },
+            "variants.yaml:7: 'application: elf' is linked already: nothing of it can be patched (leave 'patch' out)",
         ),
         (
             {"application": own("main.c"), "patch": PatchConfig()},
-            "variants.yaml:7: 'application: sources' does not go with 'patch' ('application: {sources",
+            "variants.yaml:7: 'application: sources' has no folder that patch could look into (patch: {application: ",
         ),
     ],
 )
@@ -294,6 +297,20 @@ def test_applications_that_a_core_does_not_have(env: Any, settings: dict[str, An
     with pytest.raises(SCons.Errors.UserError) as caught:
         env.NeuralArtVariant(variant("mine", H7, **settings))
     assert str(caught.value).startswith(said)
+
+
+def test_what_is_patched_is_in_the_tree(env: Any, gcc: Toolchain, tree: Path) -> None:
+    App(tree)
+    (tree / "other").mkdir()
+    app = ApplicationConfig(MAKE, external=ExternalConfig("other", "a.elf"))
+    patch = PatchConfig(application="app", aspect_ratio="fit")
+    with pytest.raises(SCons.Errors.UserError, match="is not within the application's folder other"):
+        env.NeuralArtVariant(variant("mine", H7, application=app, patch=patch))
+    inner = replace(app, external=ExternalConfig("app", "a.elf"))
+    made = env.NeuralArtVariant(variant("two", H7, application=inner, patch=replace(patch, application="")))
+    placed = [word for word in graphs.command(made.firmware.elf) if word.startswith("--placed=")]
+    assert f"--placed={ROOT}/Inc/CM7/main.h=build/two/patched/Inc/CM7/main.h" in placed
+    assert any(word.startswith("--placed=neuralart/runtime/legacy/legacy_network.c=") for word in placed)
 
 
 def test_paths_of_a_project_are_relative_to_its_file(env: Any, gcc: Toolchain, tree: Path) -> None:

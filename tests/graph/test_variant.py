@@ -370,6 +370,10 @@ def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
             ["v.yaml:3: model 'none"],
         ),
         ({"networks": ()}, ["no board"]),
+        ({"boot": "ram"}, ["variants.yaml:9: boot: ram: nothing maps xSPI2, which holds the constants of pool xSPI2"]),
+        ({"boot": "xip", "slots": (("application", 0x70200000),)}, ["application cannot be moved: the image is"]),
+        ({"boot": "xip", "board": "mps3-an547"}, ["variants.yaml:9: boot: board mps3-an547 has no boot chain"]),
+        ({"boot": "rom"}, ["variants.yaml:9: no boot mode 'rom' (did you mean 'ram'?"]),
     ],
 )
 def test_refused(env: Any, gcc: Toolchain, changes: dict[str, Any], words: list[str]) -> None:

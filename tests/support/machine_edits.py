@@ -76,6 +76,7 @@ LEFT_OUT = {
     "relocatable": "the second variant has it; its keys are drawn",
     "ecblob_in_params": "our compiler makes no blobs: tests/build/test_vendor_relocatable.py",
     "pack_dir": "an installation of the vendor's: tests/build/test_vendor_relocatable.py",
+    "boot": "it does not go with every `slots`: tests/build/test_boot_modes.py",
     "also_on": "a second board needs pools in external memories: tests/build/test_relocatable_variants.py",
 }
 # What may stand in a file instead of what: each changes something that is built.

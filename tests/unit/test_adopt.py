@@ -140,10 +140,22 @@ def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
     assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
 
 
+def test_an_application_of_a_core(adopt: Adopt, tmp_path: Path) -> None:
+    SHAPES["h747"](tmp_path / "h7")
+    (tmp_path / "h7/CM7/.project").write_text("<projectDescription><name>app</name></projectDescription>")
+    status, out, _ = adopt("h7")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    variant = config.read(tmp_path / "variants.yaml").variant("h7")
+    external = variant.application.external
+    assert (variant.board, variant.application.kind) == ("stm32h747i-disco", "cubeide") and external is not None
+    assert external.directory == "CM7" and external.stage.rules[0].destination == "CM7/X-CUBE-AI/App/"
+
+
 def test_why_there_is_no_entry(adopt: Adopt, tmp_path: Path) -> None:
     for shape, why in (
         ("xip", "Appli/AI/App/network.c: pool xSPI2 is relative"),
-        ("h747", "'application' is for boards with an NPU, stm32h747i-disco has none (env.Network gives its files)"),
+        ("h747", "no entry for CM7/X-CUBE-AI/App/network.c: CM7/.cproject: there is no .project beside it"),
     ):
         status, out, err = adopt(shape)
         assert (status, out) == (1, ""), shape

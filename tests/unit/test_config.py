@@ -183,7 +183,7 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, application, board, dead_bank, defines, fsbl, kernels, machine, network, "
+    "allow_reference_on_hardware, application, board, boot, dead_bank, defines, fsbl, kernels, machine, network, "
     "networks, "
     "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
 )
@@ -254,7 +254,7 @@ BAD = [
         "    optimization: -O2",
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
-        "allow_reference_on_hardware, application, board, dead_bank, "
+        "allow_reference_on_hardware, application, board, boot, dead_bank, "
         "defines, fsbl, kernels, machine, network, networks, optimization, patch, relocatable, reserved, runner, sign, "
         "slots, "
         "toolchain)",

@@ -18,6 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.model_zoo import convert, emit, tree
 from neuralart.model_zoo.convert import Imported, Wishes
 from neuralart.text import yaml_values
+from support import repositories
 from support.messages import flat
 
 V1 = """\
@@ -173,6 +174,7 @@ def test_the_third_release(tmp_path: Path) -> None:
     made = section(tmp_path, got)
     assert (made.use_case, made.model_type, made.keypoints) == ("pose_estimation", "movenet", 13)
     assert (made.confidence_thresh, made.nms_thresh, made.application) == (0.4, None, "../app/STM32N6")
+    assert got.settings["compiler"] == {"stedgeai": "2.0.*"} and got.variant_settings["machine"] == "silicon"
     gone = dropped(got)
     assert gone["postprocessing.kpts_conf_thresh"] == "confidence_thresh is what the application is told"
     assert gone["postprocessing.NMS_thresh"] == "movenet does not choose between boxes"
@@ -203,7 +205,7 @@ def test_sound(tmp_path: Path) -> None:
     gone = dropped(got)
     assert gone["preprocessing.hop_length"] == "belongs to data sets"
     assert gone["feature_extraction.overlap"] == "the application extracts features its own way"
-    assert gone["deployment.build_conf"] == "a configuration of the IDE's project"
+    assert got.configuration is not None and got.configuration.text() == "BM"
 
 
 def test_a_classifier_reads_float32(tmp_path: Path) -> None:
@@ -457,10 +459,11 @@ def test_numbers_survive_the_emitted_yaml(number: float) -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     zoo = tmp_path / "src" / "config_file_examples"
-    for folder in (zoo, tmp_path / "zoo" / "pose_estimation", tmp_path / "app" / "STM32N6", tmp_path / "mine"):
+    for folder in (zoo, tmp_path / "zoo" / "pose_estimation", tmp_path / "mine"):
         folder.mkdir(parents=True)
+    repositories.edge_impulse(tmp_path / "app" / "STM32N6")
     (tmp_path / "zoo" / "pose_estimation" / "heat.tflite").write_bytes(b"")
-    (zoo / "c.yaml").write_text(V3)
+    (zoo / "c.yaml").write_text(V3.replace("verbosity: 1", "build_conf: N6-DK"))
     # The zoo's examples are read from the folder above them, and paths are written as the new file sees them.
     assert main(["import", "src/config_file_examples/c.yaml", "-o", "mine/variants.yaml"]) == 0
     shown = capsys.readouterr()
@@ -472,6 +475,14 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     data = yaml.safe_load((tmp_path / "mine" / "variants.yaml").read_text())
     assert data["networks"]["heat"]["model"] == "../zoo/pose_estimation/heat.tflite"
     assert data["networks"]["heat"]["app_config"]["application"] == "../app/STM32N6"
+    assert data["networks"]["heat"]["compiler"] == {"stedgeai": "2.0.*"}
+    # What the tree says: its build, and where its scripts flash the program.
+    variant = config.read(tmp_path / "mine" / "variants.yaml").variant("heat-stm32n6570-dk")
+    external = variant.application.external
+    assert variant.application.kind == "make" and external is not None
+    assert (external.folder, external.artefact) == ("../app/STM32N6", "build/out/Project.elf")
+    assert dict(external.variables) == {"BUILD_CONF": "N6-DK"}
+    assert (variant.machine, dict(variant.slots)) == ("silicon", {"application": 0x70080000})
     # Never over another file.
     assert main(["import", "src/config_file_examples/c.yaml", "-o", "mine/variants.yaml"]) == 1
     assert "mine/variants.yaml: is there already (another name, or --force to replace it)" in capsys.readouterr().err
@@ -481,10 +492,45 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "    model: zoo/pose_estimation/heat.tflite\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("IDE: GCC", "IDE: GCC", ":20: deployment.c_project_path: ../app/STM32N6/ is not there: its firmware is not b"),
+        ("  c_project_path: ../app/STM32N6/", "  speed: 3", ":20: deployment.speed: has no counterpart (or --lossy)"),
+        ("mode: deployment", "mode: chain_qd", ":6: operation_mode: what is deployed is the model that the chain mak"),
+    ],
+)
+def test_what_changes_the_meaning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
+) -> None:
+    path, out = tmp_path / "c.yaml", tmp_path / "out.yaml"
+    path.write_text(V3.replace(old, new))
+    assert main(["import", str(path), "-o", str(out)]) == 1
+    shown = capsys.readouterr().err
+    assert said in flat(shown.rstrip("\n")) and "or --lossy" in shown
+    assert not out.exists()
+    assert main(["import", str(path), "-o", str(out), "--lossy"]) == 0
+    assert f"dropped: {path}{said[:20]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "compiler"),
+    [("4.0.1", {"stedgeai": "4.0.*"}), ("10.2.0", {"stedgeai": "2.2.*"}), ("", "auto"), ("new", None)],
+)
+def test_the_compiler_of_the_zoo(tmp_path: Path, said: str, compiler: object) -> None:
+    text = V3.replace("version: 10.0.0, ", f"version: {said}, " if said else "")
+    if compiler is None:
+        with pytest.raises(NeuralArtError, match="'new' is no version of ST Edge AI Core"):
+            imported(tmp_path, text)
+    else:
+        assert imported(tmp_path, text).settings["compiler"] == compiler
+        assert "compiler" not in imported(tmp_path, V1).settings, "its networks run on the core"
+
+
 def test_paths_that_lead_nowhere_are_kept_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(V4.replace("NUCLEO-N657X0-Q", "STM32F7-X"))
-    assert main(["import", str(path)]) == 0
+    assert main(["import", str(path), "--lossy"]) == 0
     shown = capsys.readouterr()
     assert "    model: models/object_detection/t.tflite\n" in shown.out
     assert "note: model: models/object_detection/t.tflite is not there, seen from " in shown.err

@@ -115,6 +115,10 @@ class Project:
         said = self._capsys.readouterr()
         return code, said.out, said.err
 
+    def said(self) -> str:
+        """All that was printed last."""
+        return "".join(self._capsys.readouterr())
+
     def data(self, *words: str) -> dict[str, Any]:
         code, out, err = self.plan("--json", *words)
         assert (code, [line for line in err.splitlines() if ": note: " not in line]) == (0, [])
@@ -508,6 +512,25 @@ def test_outdated_build(project: Project, outdate: Callable[[Project], None], wh
     assert (code, err) == (0, "")
     assert "as declared" in out.splitlines()[0]
     assert out.splitlines()[-1] == f"{NOTE}the last build is of another configuration, {why}."
+
+
+def test_a_pool_beyond_the_end_of_the_flash(project: Project) -> None:
+    """The compiler knows where the flash ends: the build is of this configuration, and what counts is said."""
+    name, start, _, rights = NOR
+    room = 0x78000000 - start
+    for built in (room, room - 8):
+        project.pools("one", RAM5, (name, start, built, rights))
+        project.build(project.facts("one", {name: (8, 0)}))
+        project.pools("one", RAM5, (name, start, 128 * MB, rights))
+        code, out, _ = project.plan()
+        assert code == 0 and "as built" in out.splitlines()[0]
+        assert f"pool xSPI2 of network one has {128 * MB} bytes, at 0x70380000 are {room}: that many count" in out
+        assert cli.main(["lint", "v", "--file", "variants.yaml"]) == 0
+        said = project.said()
+        assert f"has {128 * MB} bytes, board stm32n6570-dk has {room} at 0x70380000" in said
+        assert "another configuration" not in said
+    project.pools("one", RAM5, (name, start, room - 4096, rights))
+    assert "another configuration" in project.plan()[1]
 
 
 # ---- what is wrong is said, and the plan is shown

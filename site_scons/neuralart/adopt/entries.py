@@ -141,11 +141,11 @@ def _compiler(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, 
     return {"adopted": told if len(told) > 1 else told["folder"]}
 
 
-def _slots(found: FoundTree, board: Board, pools: set[int]) -> dict[str, object]:
+def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) -> dict[str, object]:
     """The application's slot, where the tree flashes it elsewhere than the board has it."""
     places = {
         each.address
-        for each in found.flash
+        for each in flash
         if each.address is not None
         and each.address not in pools
         and not _FSBL.search(each.file)
@@ -186,13 +186,9 @@ def _why_not(network: FoundNetwork, board: str, build: FoundBuild | None, found:
         return "nothing names a board that is known (--board NAME)"
     if network.generated.flow != flow:
         return f"it runs on {_RUNS[network.generated.flow]}, networks of {board} on {_RUNS[flow]}"
-    if flow == CPU:
-        ours = network.runtime == NEURALART
-        return (
-            "" if ours else f"'application' is for boards with an NPU, {board} has none (env.Network gives its files)"
-        )
     if build is None:
-        return "there is no build of its program"
+        # Of a network of ours, the camera application of this project is one.
+        return "" if flow == CPU and network.runtime == NEURALART else "there is no build of its program"
     return f"{build.file}: {build.why}" if build.why else ""
 
 
@@ -239,11 +235,12 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
         if any(network.runtime == LL_ATON for network in names.values()):
             # No virtual machine has an NPU.
             variant["machine"] = "silicon"
-        if flow_of(loaded[board].target) != CPU:
+        if file:
             mine = made[file]
             variant["application"] = {mine.kind: {"folder": shown, **mine.settings, "stage": _stage(names.values())}}
-            used = {pool.address for each in names.values() if each.generated for pool in each.generated.pools.pools}
-            variant |= _slots(found, loaded[board], used)
+            npu = [each.generated for each in names.values() if each.generated and each.generated.flow == NPU]
+            used = {pool.address for generated in npu for pool in generated.pools.pools}
+            variant |= moved_slots(found.flash, loaded[board], used)
         variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
     return Entries(networks, variants, (*notes, *_flash_notes(found)))
 

@@ -77,8 +77,12 @@ def places(config: ApplicationConfig) -> list[str]:
 
 def generated_words(files: Sequence[Generated]) -> list[str]:
     """Generated files as arguments."""
-    named = [(f"{item.network}={item.c_stem}" if item.c_stem else item.network, item.path) for item in files]
-    return [f"--generated={network}:{path.as_posix()}" for network, path in named]
+    found = []
+    for item in files:
+        named = f"{item.network}={item.c_stem}" if item.c_stem else item.network
+        option = f"--generated={named}:" if item.place is None else f"--placed={item.place}="
+        found.append(f"{option}{item.path.as_posix()}")
+    return found
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -167,9 +171,24 @@ def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
         network, _, stem = names.partition("=")
         if not colon or not path or (names and not (_NETWORK.fullmatch(network) and _STEM.fullmatch(stem))):
             raise NeuralArtError(f"'{text}' is no NETWORK:FILE", where="--generated", hint="for all networks: ':FILE'")
-        if not Path(path).is_file():
-            raise NeuralArtError(f"no file {path}", where="--generated")
-        found.append(Generated(network, Path(path), stem))
+        found.append(Generated(network, _file(path, "--generated"), stem))
+    return tuple(found)
+
+
+def _file(path: str, option: str) -> Path:
+    if not Path(path).is_file():
+        raise NeuralArtError(f"no file {path}", where=option)
+    return Path(path)
+
+
+def placed_of(texts: Sequence[str]) -> tuple[Generated, ...]:
+    """Files with their places that arguments name; NeuralArtError: one is no ``PLACE=FILE``, or it is not there."""
+    found = []
+    for text in texts:
+        place, equals, path = text.partition("=")
+        if not equals or place == ".":
+            raise NeuralArtError(f"'{text}' is no PLACE=FILE", where="--placed")
+        found.append(Generated("", _file(path, "--placed"), place=_inside(place, "--placed") if place else ""))
     return tuple(found)
 
 
@@ -191,6 +210,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--made-with", default="", metavar="TEXT", help="begin anew if this text is another one")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
+    build.add_argument(
+        "--placed",
+        action="append",
+        default=[],
+        metavar="PLACE=FILE",
+        help="a file that takes this place in the copy; '=FILE': that of the one file of its name",
+    )
     check = action("check", "say whether networks, runtime, libraries and post-processing belong together")
     check.add_argument("--folder", type=Path, action="append", required=True, metavar="DIR", help="the application")
     for each in (build, check):
@@ -217,7 +243,8 @@ def _build(args: argparse.Namespace) -> int:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
     same = ("work", "output", "root", "jobs", "libc", "core", "toolchain", "made_with")
     given = {name: getattr(args, name) for name in same}
-    request = build.ApplicationRequest(config_of(args), generated_of(args.generated), **given)
+    files = (*generated_of(args.generated), *placed_of(args.placed))
+    request = build.ApplicationRequest(config_of(args), files, **given)
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:
         result = build.build(request, os.environ, work.say)
     for note in result.notes:

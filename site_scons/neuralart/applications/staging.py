@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -157,6 +157,8 @@ class Generated:
     network: str  # name of its network; empty: for all networks together
     path: Path  # the file
     c_stem: str = ""  # name of the network's C without suffix; empty: the network's name
+    # where it goes in the tree; empty: where the tree has the one file of its name; None, and else: as rules say
+    place: str | None = None
 
     @property
     def name(self) -> str:
@@ -189,8 +191,18 @@ def is_copied(name: str) -> bool:
     return _COPIED.fullmatch(name) is not None
 
 
+def _taken(item: Generated, tree: Sequence[str]) -> Generated:
+    """A file that takes the place of the one file of its name in the tree, if there is one, with that place."""
+    if item.place != "":
+        return item
+    same = [path for path in tree if path.rpartition("/")[2] == item.name]
+    return replace(item, place=same[0] if len(same) == 1 else None)
+
+
 def _place(item: Generated, stage: StageConfig) -> tuple[str, StageRule | None]:
     """Where a file goes (empty: nowhere), and the rule that says so."""
+    if item.place:
+        return item.place, None
     rule = next((rule for rule in stage.rules if fnmatchcase(item.name, rule.pattern)), None)
     if rule is None:
         return "/".join(filter(None, (stage.folder if stage.folder != "." else "", item.network, item.name))), None
@@ -199,7 +211,7 @@ def _place(item: Generated, stage: StageConfig) -> tuple[str, StageRule | None]:
 
 
 def _check_rules(files: Sequence[Generated], stage: StageConfig) -> None:
-    names = [item.name for item in files]
+    names = [item.name for item in files if not item.place]
     for rule in stage.rules:
         if rule.literal and rule.pattern not in names:
             hint = f"{nearest(rule.pattern, names)}; a pattern (*_ecblobs.h) may fit nothing"
@@ -249,8 +261,9 @@ def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] =
 
     NeuralArtError: Two files want one place, a rule names a file that there is not, or a place is impossible.
     """
-    _check_rules(files, config)
     listed = tuple(tree)
+    files = [_taken(item, listed) for item in files]
+    _check_rules(files, config)
     made: dict[str, Path] = {}
     owners: dict[str, str] = {}
     networks = []

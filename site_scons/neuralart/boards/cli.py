@@ -137,7 +137,8 @@ def description(board: Board) -> str:
     if board.boot is not None:
         boot = board.boot
         lines.append(
-            f"boot: {size_text(boot.copy_size)} from slot {boot.slot} to 0x{boot.copy_to:08x}, "
+            f"boot: {size_text(boot.copy_size)} "
+            f"{f'in slot {boot.slot}' if boot.in_place else f'from slot {boot.slot} to 0x{boot.copy_to:08x}'}, "
             f"vector table behind 0x{boot.header:x} bytes"
             f"{f', image header {boot.header_version}' if boot.header_version else ''}"
         )

@@ -289,7 +289,7 @@ def _header_version(value: Value, header: Value, room: int) -> str:
 
 def boot(value: Value) -> Boot:
     """How the boot chain brings an image to where it runs."""
-    value.fields(keys_of(Boot))
+    value.fields(keys_of(Boot, "in_place"))
     header = need(value, "header").integer(0, _ADDRESS_SPACE)
     made = Boot(
         slot=need(value, "slot").text(),

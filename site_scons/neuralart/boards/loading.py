@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from neuralart import plugins, resources
 from neuralart.boards import fields
+from neuralart.boards.boot_modes import MARK, in_mode
 from neuralart.boards.types import Board, BoardSection, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import stable_name
@@ -73,10 +74,15 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
-    path = locate(name, extra, where)
+    """Read a board by its name, built in or of the user's own files; ``where``: who asks.
+
+    The name is the stem of its file; ``BOARD+MODE`` is that board in another boot mode.
+    """
+    plain, mark, mode = name.partition(MARK)
+    path = locate(plain, extra, where)
     top, files = read(path, extra)
-    return made(name, top, files)
+    board = made(plain, top, files)
+    return in_mode(board, mode, where) if mark else board
 
 
 def made(name: str, top: Value, files: Sequence[Path]) -> Board:

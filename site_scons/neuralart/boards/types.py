@@ -55,6 +55,7 @@ class Boot:
     copy_size: int  # Bytes that the first-stage boot loader copies, exactly, whatever the image's size
     header: int  # Bytes between the start of the slot and the vector table (room for the signed header)
     header_version: str = ""  # Of the image header that the boot chain reads, ``2.3``; empty: it reads none
+    in_place: bool = False  # Nothing is copied: the image is executed in its slot, of ``copy_size`` bytes at most
 
 
 @dataclass(frozen=True)

@@ -190,11 +190,19 @@ class VariantConfig(Located):
     relocatable: RelocatableConfig | None = None  # The firmware loads its network; None: it is linked in
     patch: PatchConfig | None = None  # How sources of an application are fitted; None: as the board's kind has it
     application: ApplicationConfig = REFERENCE_APPLICATION  # Who supplies the firmware around the networks
+    boot: str = (
+        ""  # How its image comes to where it runs, ``load-and-run``, ``xip``, ``ram``; empty: as its board has it
+    )
     folder: str = ""  # What paths of the application are relative to; empty: the current SConscript
 
     def unsaid(self) -> str:
         """Its name."""
         return f"variant {self.name}"
+
+    @property
+    def booted(self) -> tuple[str, str]:
+        """Name of its board in its boot mode, and where that was said."""
+        return (f"{self.board}+{self.boot}", self.said("boot")) if self.boot else (self.board, self.said("board"))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from neuralart.config.types import (
 from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
+BOOT_MODES = ("load-and-run", "xip", "ram")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
 OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
@@ -297,6 +298,13 @@ KEYS: tuple[Key, ...] = (
         "the first-stage boot loader, relative to the project file: `.hex`, `.bin` or `.elf`. It is checked, gets a "
         "[header](image-header.md) if it has none, and is the first write of the flash plan",
         "it is not in the plan; a board needs one all the same",
+    ),
+    Key(
+        "boot",
+        lambda value: value.choice(BOOT_MODES),
+        "how the image comes to where it runs: `load-and-run` (the boot loader copies it into RAM), `xip` (it is "
+        "executed in its slot), `ram` (a debugger loads it), see [boards.md](boards.md#boot-modes)",
+        "as the board has it",
     ),
     Key(
         "sign",

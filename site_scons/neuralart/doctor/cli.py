@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         extra = [file.parent / path for path in project.config.boards]
         for name in project.config.titles:
             variant = project.variant(name)
-            variants.append((variant, boards.load(variant.board, extra, variant.said("board"))))
+            variants.append((variant, boards.load(variant.booted[0], extra, variant.booted[1])))
             for other in variant.relocatable.also_on if variant.relocatable is not None else ():
                 others[other] = boards.load(other, extra, variant.said("relocatable"))
     host = Host(os.environ, system_of(sys.platform), args.seconds, not args.path_only)

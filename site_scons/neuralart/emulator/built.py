@@ -72,7 +72,7 @@ def built_network(file: Path, build: Path | None, name: str, network: str, *, ru
     variant = project.variant(name)
     if runs_here:
         _refuse(variant)
-    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
+    board = boards.load(variant.booted[0], [file.parent / path for path in project.config.boards], variant.booted[1])
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
     chosen = _chosen(variant, network, board)
     build = build or file.parent / "build"

@@ -31,31 +31,29 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.plan import last_build
     from neuralart.memory.plan.last_build import network_folders, read_networks
+    from neuralart.network import facts
+    from neuralart.network.targets import CPU, flow_of
 
     file: Path = args.file
     project = config.read(file, file.as_posix())
     variant = project.variant(args.variant)
-    if variant.relocatable is not None:
-        raise NeuralArtError(
-            f"variant {variant.name} links no network into its firmware: its model is a file that firmware loads",
-            where=variant.said("relocatable"),
-            hint=f"network_rel.bin in {(args.build or file.parent / 'build') / variant.name}",
-        )
-    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
+    board = boards.load(variant.booted[0], [file.parent / path for path in project.config.boards], variant.booted[1])
     networks = read_networks(board, variant, file.parent)
-    layout = make_layout(board, variant, networks)
+    layout = make_layout(board, variant, networks) if flow_of(board.target) != CPU else None
     build: Path = args.build or file.parent / "build"
     built = last_build.read(build, variant.name, board, networks)
     if built.note:
         raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
     folders = network_folders(build / variant.name / "index.json")
+    # What runs on the core is a part of the firmware to those who plan addresses.
+    found = built.networks or [facts.load(folder / "network.json") for folder in folders.values()]
     pools = {network.name: {pool.fname: pool.address for pool in network.pools.enabled} for network in networks}
     machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
     inputs = collect(
         variant,
         board,
         layout,
-        [BuiltNetwork(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
+        [BuiltNetwork(each, folders[each.name], pools.get(each.name, {})) for each in found],
         build / variant.name,
         machine.cpu_flags if machine is not None else (),
     )

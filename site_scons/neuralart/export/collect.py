@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
-from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.placements import Initializer, Layout, LoadPlaces
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
 from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart.resources import firmware_dir
@@ -19,6 +20,7 @@ _AGAIN = "build the variant again"
 _KERNELS, _VECTOR = "kernels/", "kernels_mve/"
 # Code of relocatable models, and of networks for a core without an NPU.
 _OF_OTHER_PROGRAMS = ("relocatable/", "legacy/")
+_OF_CORES = (_KERNELS, "include/", "legacy/")
 # What other runtimes have themselves; the start-up code of the memories is ours with any of them.
 _MEMORY = ("memory/", "include/npu_memory.h")
 _CODE = (".c", ".h")
@@ -57,13 +59,20 @@ def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
     )
 
 
-def runtime_parts(ours: bool, kernels: str = "c", root: Path | None = None) -> tuple[RuntimePart, ...]:
+def runtime_parts(
+    ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
+) -> tuple[RuntimePart, ...]:
     """Sources and headers of our runtime.
-    ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
+    ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name; empty:
+    none. ``cpu``: that of networks for a core without an NPU.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
+    if cpu:
+        return tuple(RuntimePart(name, path) for name, path in sorted(found.items()) if name.startswith(_OF_CORES))
     plain = {name: path for name, path in found.items() if not name.startswith((_VECTOR, *_OF_OTHER_PROGRAMS))}
+    if not kernels:
+        plain = {name: path for name, path in plain.items() if not name.startswith(_KERNELS)}
     if kernels == "mve":
         vector = {name: path for name, path in found.items() if name.startswith(_VECTOR)}
         for name in vector:
@@ -82,7 +91,7 @@ def _image(program: Path, item: Initializer) -> ImagePart:
 def collect(
     variant: VariantConfig,
     board: Board,
-    layout: Layout,
+    layout: Layout | None,
     networks: Sequence[BuiltNetwork],
     program: Path,
     cpu_flags: Sequence[str] = (),
@@ -92,7 +101,8 @@ def collect(
     Args:
         variant: The variant.
         board: Its board.
-        layout: Its layout: says how each initializer reaches its pool, hence which files there are.
+        layout: Its layout: says how each initializer reaches its pool, hence which files there are. None: its networks
+            run on the core and are C alone.
         networks: Its networks, in order.
         program: Folder of the files for all networks together: ``build/<variant>``.
         cpu_flags: GCC flags of the core, for information.
@@ -100,6 +110,13 @@ def collect(
     Raises:
         NeuralArtError: Something is missing.
     """
+    common: dict[str, Any] = {"name": variant.name, "title": variant.title, "board": board.name}
+    common["cpu_flags"] = tuple(cpu_flags)
+    ours = any(built.facts.runtime == NEURALART for built in networks)
+    if layout is None:
+        parts = tuple(network_part(built, linked=False) for built in networks)
+        runtime = runtime_parts(ours, cpu=True) if ours else ()
+        return ExportInputs(**common, networks=parts, runtime=runtime, defines=variant.defines)
     linked = {item.network for item in layout.initializers if item.strategy == LINK}
     images = [_image(program, item) for item in layout.initializers if item.strategy in (FLASH, BOOT_COPY, EXTERNAL)]
     if layout.descriptor is not None and images:
@@ -109,15 +126,32 @@ def collect(
     sources += [
         program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
     ]
+    parts = tuple(network_part(built, built.facts.name in linked) for built in networks)
+    defines, kernels = variant.defines, variant.kernels
+    if layout.loaded is not None and variant.relocatable is not None:
+        # Its C and its kernels are in the model.
+        parts = tuple(replace(part, sources=(), headers=(), raws=()) for part in parts)
+        images += _model(variant.relocatable, layout.loaded, parts[0].name, program)
+        defines, kernels = (*defines, *loader_defines(variant.relocatable)), ""
     return ExportInputs(
-        name=variant.name,
-        title=variant.title,
-        board=board.name,
-        networks=tuple(network_part(built, built.facts.name in linked) for built in networks),
+        **common,
+        networks=parts,
         sources=tuple(sources),
         headers=(program / "npu_memory_init.h", program / "network_io.h"),
         images=tuple(images),
-        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), variant.kernels),
-        defines=variant.defines,
-        cpu_flags=tuple(cpu_flags),
+        runtime=runtime_parts(ours, kernels),
+        defines=defines,
     )
+
+
+def loader_defines(config: RelocatableConfig) -> tuple[str, ...]:
+    """What the loader of relocatable models is compiled with."""
+    return ("LL_ATON_RT_RELOC", *(("LL_ATON_EB_DBG_INFO",) if config.debug_info else ()))
+
+
+def _model(config: RelocatableConfig, places: LoadPlaces, network: str, program: Path) -> list[ImagePart]:
+    """A relocatable model in its slots, and the table by which a firmware of ours loads it in its first mode."""
+    files = [("relocatable", places.model, "network_rel.bin")]
+    files += [("relocatable_params", places.params, "network_rel_params.bin")] if places.params is not None else []
+    files.append(("load_table", places.table, f"load_table.{config.modes[0]}.bin"))
+    return [ImagePart(network, slot, address, program / name, None) for slot, address, name in files]

@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.export import makefiles
 from neuralart.files import read_bytes
 from neuralart.network.facts import NEURALART
+from neuralart.text.ihex import ihex
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -53,10 +54,10 @@ class ImagePart:
     """Bytes to load beside the program."""
 
     network: str  # Name of the network; empty for the identity descriptor
-    pool: str  # fname; empty for the identity descriptor
+    pool: str  # fname; empty for the identity descriptor; the slot of a relocatable model's file
     address: int  # Of the first byte
     binary: Path  # The bytes; an empty file: nothing to load
-    hex: Path  # The same as Intel HEX
+    hex: Path | None  # The same as Intel HEX; None: made of them
     external: bool = False  # Another program (a debugger) loads it into RAM while this one waits
 
 
@@ -136,7 +137,12 @@ def _runtime_version(part: NetworkPart) -> str:
 def _images(inputs: ExportInputs, draft: _Draft) -> list[dict[str, Any]]:
     rows = []
     for image in inputs.images:
-        binary, hexa = draft.copy(IMAGES, image.binary), draft.copy(IMAGES, image.hex)
+        binary = draft.copy(IMAGES, image.binary)
+        if image.hex is not None:
+            hexa = draft.copy(IMAGES, image.hex)
+        else:
+            text = ihex(image.address, draft.files[binary])
+            hexa = draft.put(f"{binary.removesuffix('.bin')}.hex", text.encode(), str(image.binary))
         rows.append(
             {
                 "network": image.network,
@@ -186,8 +192,8 @@ def files(inputs: ExportInputs) -> dict[str, bytes]:
     runtime = [draft.put(f"{RUNTIME}/{part.name}", read_bytes(part.path), str(part.path)) for part in inputs.runtime]
     images = _images(inputs, draft)
     include = [PROGRAM] if any(name.startswith(f"{PROGRAM}/") for name in draft.files) else []
-    if any(name.startswith(f"{RUNTIME}/include/") for name in runtime):
-        include.append(f"{RUNTIME}/include")
+    folders = (f"{RUNTIME}/include", f"{RUNTIME}/legacy/include")
+    include += [each for each in folders if any(name.startswith(f"{each}/") for name in runtime)]
     text = makefiles.BuildText(
         name=inputs.name,
         title=" ".join(inputs.title.split()),

@@ -212,7 +212,7 @@ def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: P
 def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Path, build: Path) -> tuple[Board, str]:
     """Take a variant in. Returns its board, and why nothing is known of its last build (empty if something is)."""
     extra = [file.parent / path for path in project.config.boards]
-    board = boards.load(variant.board, extra, variant.said("board"))
+    board = boards.load(variant.booted[0], extra, variant.booted[1])
     layouts = read_networks(board, variant, file.parent)
     built = last_build.read(build, variant.name, board, layouts)
     folders = network_folders(build / variant.name / "index.json") if built.networks else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, LintedNetwork, LintedPool, Rule
+from neuralart.memory.layout.flash_areas import cut_off
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
@@ -64,6 +65,10 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
         seen.add(pool.fname)
         if board.region_at(pool.address) is None and not board.in_external_ram(pool.address):
             yield Hit(pool.where, f"{_in_use(network, pool)}, where board {board.name} has no memory")
+    for declared, room in (each for file in facts.pool_files for each in cut_off(board, file)):
+        said = f"pool {declared.fname} ({declared.name}) has {declared.size} bytes"
+        said += f", board {board.name} has {room} at 0x{declared.address:08x}"
+        yield Hit(declared.where, said, NOTE, "make that the size of the pool")
     for declared in (each for file in facts.pool_files for each in file.enabled if each.fname not in seen):
         if declared.mode == "USEMODE_ABSOLUTE" and board.region_at(declared.address) is None:
             said = f"pool {declared.fname} ({declared.name}) is at 0x{declared.address:08x}, where board {board.name}"
@@ -157,7 +162,7 @@ RULES = (
         "pool-without-memory",
         ERROR,
         "a pool at an address where the board has no memory",
-        "Pool files are copied from board to board. The compiler believes them.",
+        "Pool files are copied from board to board. The compiler believes them. One that is too large is a note.",
         "use the pool file of this board, or give the pool size 0",
         ("board", "network or pool file"),
         _nowhere,

@@ -129,7 +129,9 @@ def firmware_spans(board: Board) -> list[Span]:
     """Where the reference application's code and data are."""
     spans = []
     for name, section in (("code", board.code), ("data", board.data)):
-        if section is not None:
+        # What is executed in its slot has what the pools leave of that.
+        in_slot = name == "code" and board.boot is not None and board.boot.in_place
+        if section is not None and not in_slot:
             start = board.region(section.region).base + section.offset
             spans.append(Span(f"firmware {name}", f"firmware {name}", start, start + section.size))
     return spans

@@ -12,14 +12,19 @@ from neuralart.config.read import VERBS
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model_zoo import vocabulary
 from neuralart.model_zoo.sections import application, audio
-from neuralart.model_zoo.tree import ZooConfig, ZooEntry
+from neuralart.model_zoo.tree import UNKNOWN, ZooConfig, ZooEntry
+from neuralart.vendor.releases import parse_core
 
 _MODEL = ("model.model_path", "general.model_path", "model.onnx_path")
 _TYPE = ("model.model_type", "general.model_type", "post_processing.type")
 _BOARD = ("deployment.hardware_setup.board", "stm32ai.footprints_on_target", "benchmarking.board")
 _OPTIMIZATION = ("tools.stedgeai.optimization", "tools.stm32ai.optimization", "stm32ai.optimization")
 _PROJECT = ("deployment.c_project_path", "stm32ai.c_project_path")
+_VERSION = ("tools.stedgeai.version", "tools.stm32ai.version", "stm32ai.version")
+_BUILD = "deployment.build_conf"
 _QUANTIZED = (".tflite", ".onnx")
+_AUTO = "auto"
+_CHAIN = "what is deployed is the model that the chain makes first; --model names it"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Dropped:
     where: str
     key: str
     reason: str
+    lossy: bool = False  # what is built without it is not what was meant
 
     def __str__(self) -> str:
         return f"{self.where}: {self.key}: {self.reason}"
@@ -55,6 +61,9 @@ class Imported:
     variant_settings: Mapping[str, object]  # keys of the variant
     dropped: tuple[Dropped, ...] = ()  # what was left out, in the order of the file
     notes: tuple[str, ...] = field(default=())  # what the user should look at
+    project: ZooEntry | None = None  # folder of the application; None: the file names none
+    ide: str = ""  # how that is built: ``GCC``, ``stm32cubeide``; empty: not said
+    configuration: ZooEntry | None = None  # the configuration of its build, if one is named
 
 
 def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
@@ -75,6 +84,15 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
         if use_case == "image_classification":
             settings["output_data_type"] = "float32"
     _optimization(source, n6, settings)
+    variant_settings: dict[str, object] = {}
+    if n6:
+        settings["compiler"] = _compiler(source)
+        variant_settings = {"machine": "silicon"} if settings["compiler"] != _AUTO else {}
+    project, ide, configuration = (source.take(*paths) for paths in (_PROJECT, ("deployment.IDE",), (_BUILD,)))
+    mode = source.top.find("operation_mode")
+    made_first = not wishes.model and mode is not None and mode.text().startswith("chain_") and mode.text()[-1] == "d"
+    if made_first and mode is not None:
+        source.drop(mode, _CHAIN)
     section = _section(source, use_case, n6, board)
     if section:
         settings["app_config"] = section
@@ -87,10 +105,35 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
         network=name,
         settings=settings,
         variant=variant,
-        variant_settings={"title": title, "board": board, "network": name},
-        dropped=tuple(Dropped(entry.where, entry.path, reason) for entry, reason in source.rest(vocabulary.REASONS)),
+        variant_settings={"title": title, "board": board, "network": name, **variant_settings},
+        dropped=tuple(
+            Dropped(entry.where, entry.path, reason, reason == _CHAIN or _decides(entry.path, reason))
+            for entry, reason in source.rest(vocabulary.REASONS)
+        ),
         notes=tuple(source.notes),
+        project=project if n6 else None,
+        ide=ide.text().lower() if ide is not None else "",
+        configuration=configuration,
     )
+
+
+def _decides(path: str, reason: str) -> bool:
+    """Whether a key that nothing is known of may say what is built; references may lead to keys anywhere."""
+    unknown = reason in (UNKNOWN, vocabulary.NO_COUNTERPART)
+    return unknown and path.startswith(("deployment.", "tools.", "stm32ai."))
+
+
+def _compiler(source: ZooConfig) -> object:
+    """Who compiles: ST Edge AI Core, of the version that the file names."""
+    found = source.take(*_VERSION)
+    if found is None:
+        return _AUTO
+    version = parse_core(found.text())
+    if version is None:
+        raise found.error(f"'{found.text()}' is no version of ST Edge AI Core", "for example 4.0.0")
+    major, minor, _ = version.numbers
+    # Until 2.2 the zoo says the version of the package around it: 10.2.
+    return {"stedgeai": f"{major - 8 if major == 10 else major}.{minor}.*"}
 
 
 def _release(top: ZooEntry) -> str:
@@ -217,7 +260,7 @@ def _section(source: ZooConfig, use_case: str, n6: bool, board: str) -> dict[str
         section |= audio(source)
     else:
         section |= application(source, str(section.get("model_type", known[0])), stride, n6, board)
-    project = source.take(*_PROJECT)
+    project = source.first(*_PROJECT)
     if project is not None:
         section["application"] = project.text().replace("\\", "/").rstrip("/")
     elif not n6 and use_case != "audio_event_detection":

@@ -18,13 +18,13 @@ _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "
 _WIDTH = 110
 
 
-def _bases(config: Path) -> list[Path]:
+def bases(config: Path) -> list[Path]:
     """Folders that the zoo's script may have run in: that of the file, and the ones above its examples."""
     folder = config.parent
     return [folder, folder.parent] if folder.name.startswith("config_file_examples") else [folder]
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative(path: Path, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:  # another drive
@@ -48,16 +48,16 @@ def relocated(imported: Imported, config: Path, output: Path | None, *, model_is
         if found is None:
             notes.append(f"{key}: {text} is not there, seen from {bases[-1].as_posix()}: the path is kept as it was")
             return text
-        return _relative(found, folder)
+        return relative(found, folder)
 
     settings = dict(imported.settings)
-    settings["model"] = moved("model", str(settings["model"]), [Path()] if model_is_named else _bases(config))
+    settings["model"] = moved("model", str(settings["model"]), [Path()] if model_is_named else bases(config))
     section = settings.get("app_config")
     if isinstance(section, Mapping):
         changed = dict(section)
         for key in ("application", "class_names_file"):
             if key in changed:
-                changed[key] = moved(key, str(changed[key]), _bases(config))
+                changed[key] = moved(key, str(changed[key]), bases(config))
         settings["app_config"] = changed
     return replace(imported, settings=settings, notes=(*imported.notes, *notes))
 

@@ -54,9 +54,10 @@ AUDIO = (
     "to_db",
 )
 
+NO_COUNTERPART = "has no counterpart"
 _TRAINING = "training belongs to the model zoo"
 _PROGRAM = "programs are found on this machine"
-_VERSION = "the compiler that is installed says its version"
+_VERSION = "networks of this board are compiled by the reference compiler"
 _RESCALING = "part of the quantized model, whose input takes bytes"
 _SCALING = "the camera pipe scales in hardware"
 # Dotted path -> why nothing here corresponds. The longest one wins; a section whose keys are all dropped is one line.
@@ -81,10 +82,8 @@ REASONS: Mapping[str, str] = {
     "model.model_name": "a variant of the architecture, part of the model",
     "model.input_shape": "the model says it",
     "feature_extraction": "the application extracts features its own way",
-    "deployment": "has no counterpart",
-    "deployment.IDE": "firmware is built by scons",
+    "deployment": NO_COUNTERPART,
     "deployment.verbosity": "scons says what it does",
-    "deployment.build_conf": "a configuration of the IDE's project",
     "deployment.hardware_setup.serie": "follows from the board",
     "deployment.hardware_setup": "the board has one way only",
 }

@@ -1,7 +1,8 @@
-"""A variant of a board without an NPU: a camera application, fitted to its network out of tree."""
+"""A variant of a board without an NPU: an application, ours or the user's own, fitted to its network out of tree."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,14 +10,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neuralart.applications.sources import collect
+from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board
 from neuralart.config import patch as patches
-from neuralart.config.application import REFERENCE, SOURCES
+from neuralart.config.application import ELF, REFERENCE, SOURCES
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.export.collect import runtime_parts
+from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
-from neuralart.scons.application import app_config
+from neuralart.scons.application import app_config, application, patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
 from neuralart.scons.application.patch_builder import list_of
 from neuralart.scons.application.patched import PatchedNodes, make_patched
@@ -26,8 +30,9 @@ from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolch
 from neuralart.scons.flash.effects import VariantProgram
 from neuralart.scons.network.network import make_cpu_network
 from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
-from neuralart.scons.paths import build_dir
+from neuralart.scons.paths import build_dir, top
 from neuralart.scons.registry import registry_of
+from neuralart.toolchain import Toolchain
 
 # What the application takes of the code that it shares with others.
 _SHARED_APP = (
@@ -56,6 +61,15 @@ class CpuVariant:
         """What a summary lists besides network and image."""
         patched = [*self.patched.patched, self.patched.index] if self.patched is not None else []
         return [*(node for nodes in self.headers for node in nodes.files), *patched]
+
+
+@dataclass(frozen=True)
+class _FittedParts:
+    """What a user's own program is made of besides its sources."""
+
+    nodes: CpuNetworkNodes
+    patched: PatchedNodes | None  # Its patched files; None: there are none
+    headers: Sequence[AppConfigNodes]
 
 
 def _network_of(variant: VariantConfig, board: Board) -> NetworkConfig:
@@ -91,6 +105,11 @@ def _script(board: Board) -> Path | None:
     return next(iter(sorted(folder.glob("*.ld"))), None)
 
 
+def _script_of(board: Board) -> Path:
+    """What a program of the user's is linked with where it does not bring a script."""
+    return _script(board) or firmware_dir() / "h747" / _SCRIPT
+
+
 def _aspect_ratio(network: NetworkConfig, config: PatchConfig, where: str) -> str:
     header = network.app_config
     # A section that does not say it has a default, which is the variant's to change.
@@ -104,31 +123,66 @@ def _aspect_ratio(network: NetworkConfig, config: PatchConfig, where: str) -> st
 
 
 def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
-    """Declare a variant: the network, the application's copies and header, and for our own application its image.
+    """Declare a variant: the network, the application's copies and header, and its image.
     NeuralArtError: Something is missing or cannot work.
     """
-    network = _network_of(variant, board)
-    if variant.application.kind != REFERENCE:
-        return _own_program(env, variant, board, network)
-    config = variant.patch or PatchConfig()
-    where = config.said() or variant.said()
-    own = not config.application
-    config = _reference(board, config) if own else config
-    ratio = _aspect_ratio(network, config, where)
-    config = replace(config, aspect_ratio=ratio)
-    # The application's sources say what the network is called.
-    nodes = make_cpu_network(env, replace(network, name=list_of(env, config, where).network), board)
+    network, app = _network_of(variant, board), variant.application
+    config = _patch_of(env, variant, board)
+    where = (variant.patch or PatchConfig()).said() or variant.said()
+    settings = network.app_config
+    if config is not None:
+        config = replace(config, aspect_ratio=_aspect_ratio(network, config, where))
+        # The application's sources say what the network is called.
+        network = replace(network, name=list_of(env, config, where).network)
+        if settings is not None:
+            settings = replace(settings, aspect_ratio=config.aspect_ratio)
+    nodes = make_cpu_network(env, network, board)
     folder = f"{build_dir(env)}/{variant.name}"
     headers = []
-    if network.app_config is not None:
-        settings = replace(network.app_config, aspect_ratio=ratio)
-        if own and not settings.application:
+    if settings is not None:
+        given = variant.patch.application if variant.patch is not None else ""
+        if config is not None and not given and not settings.application:
             settings = replace(settings, application=config.application)
         headers.append(app_config.make_app_config(env, nodes, settings, folder))
-    patched = make_patched(env, config, nodes, f"{folder}/patched", headers, where)
+    patched = make_patched(env, config, nodes, f"{folder}/patched", headers, where) if config is not None else None
+    image = None
+    if app.kind != REFERENCE:
+        image = _own_program(env, variant, board, _FittedParts(nodes, patched, headers))
+    elif variant.patch is None or not variant.patch.application:
+        assert patched is not None  # as the reference application is
+        image = _image(env, variant, board, nodes, patched, headers)
     machine = machine_of(variant, board)
-    image = _image(env, variant, board, nodes, patched, headers) if own else None
     return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, None), headers, patched)
+
+
+def _patch_of(env: Any, variant: VariantConfig, board: Board) -> PatchConfig | None:
+    """``patch:`` with what follows from the application; None: nothing is patched. NeuralArtError: It cannot be."""
+    app, config = variant.application, variant.patch
+    if app.kind == REFERENCE:
+        config = config or PatchConfig()
+        return config if config.application else _reference(board, config)
+    if config is None:
+        return None
+    root = application.root_of(env, variant)
+    if app.external is not None and not config.application:
+        config = replace(config, application=str(root / app.external.folder))
+    if app.kind == ELF or not config.application:
+        linked = "is linked already: nothing of it can be patched"
+        raise NeuralArtError(
+            f"'application: {app.kind}' {linked if app.kind == ELF else 'has no folder that patch could look into'}",
+            where=config.said() or app.said(),
+            hint="leave 'patch' out" if app.kind == ELF else "patch: {application: FOLDER}",
+        )
+    if app.sources is None:
+        return config
+    # What is decided about memories, and what is linked, is one script.
+    script = root / app.sources.linker_script if app.sources.linker_script else _script_of(board)
+    base = patch_builder.root_of(env, config, app.said())
+    return replace(
+        config,
+        linker_script=config.linker_script or str(script),
+        include=tuple(os.path.relpath(root / each, base) for each in app.sources.include_dirs),
+    )
 
 
 def _include(env: Any, board: Board, recipe: Recipe) -> list[Any]:
@@ -168,46 +222,86 @@ def _objects(env: Any, board: Board, recipe: Recipe, sources: Sequence[Path]) ->
     return made
 
 
-def _own_program(env: Any, variant: VariantConfig, board: Board, config: NetworkConfig) -> CpuVariant:
-    """A variant whose sources are the user's own, with what the board puts around a plain ``main``.
-    NeuralArtError: It is another kind of application, or is to be patched as well.
-    """
-    from neuralart.scons.application import application
-
-    app = variant.application
-    if app.kind != SOURCES or variant.patch is not None:
-        raise NeuralArtError(
-            f"'application: {app.kind}' does not go with "
-            + ("'patch'" if app.kind == SOURCES else f"board {board.name}, which has no NPU"),
-            where=app.said(),
-            hint="'application: {sources: ...}' is a program of your own, 'patch: {application: FOLDER}' a camera's",
-        )
-    chosen = collect(app, application.root_of(env, variant))
-    nodes = make_cpu_network(env, config, board)
+def _own_program(env: Any, variant: VariantConfig, board: Board, parts: _FittedParts) -> FirmwareNodes:
+    """The image of the user's own application, its patched files instead of the originals."""
+    app, link_map = variant.application, None
     machine = machine_of(variant, board)
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
+    if app.kind == SOURCES:
+        elf, link_map = _linked(env, variant, board, parts, found)
+    else:
+        staged = _staged(env, variant, parts) if app.external is not None else []
+        elf = application.external_program(env, app, variant, board, staged, found)
+    return firmware.finish_image(env, variant, board, machine, [parts.nodes], elf, link_map, found)
+
+
+def _staged(env: Any, variant: VariantConfig, parts: _FittedParts) -> list[tuple[Generated, Any]]:
+    """What goes into the copy of the user's tree: the network, the runtime that it needs, and what was patched.
+    NeuralArtError: What was patched is not in the tree.
+    """
+    external, fs = variant.application.external, registry_of(env).base.fs
+    nodes, patched = parts.nodes, parts.patched
+    assert external is not None
+    found = [(Generated(nodes.name, Path(str(node))), node) for node in nodes.files if is_copied(node.name)]
+    if nodes.runtime == NEURALART and nodes.config.adopted is None:
+        below = "" if external.stage.folder == "." else f"{external.stage.folder}/"
+        for part in runtime_parts(ours=True, cpu=True):
+            node = fs.File(str(part.path))
+            found.append((Generated("", Path(str(node)), place=f"{below}runtime/{part.name}"), node))
+    for node in (node for each in parts.headers for node in each.files):
+        found.append((Generated("", Path(str(node)), place=""), node))
+    if patched is not None:
+        tree = (application.root_of(env, variant) / external.folder).resolve()
+        root = (top(env) / patched.root).resolve()
+        if not root.is_relative_to(tree):
+            raise NeuralArtError(
+                f"patch: {patched.root} is not within the application's folder {external.folder}",
+                where=variant.said("patch.application"),
+                hint="leave 'application' of patch out",
+            )
+        for node in patched.patched:
+            place = (root.relative_to(tree) / _below(node, patched)).as_posix()
+            found.append((Generated("", Path(str(node)), place=place), node))
+    return found
+
+
+def _linked(env: Any, variant: VariantConfig, board: Board, parts: _FittedParts, found: Toolchain) -> tuple[Any, Any]:
+    """The program of the user's sources, with what the board puts around a plain ``main``, and its map."""
+    chosen = collect(variant.application, application.root_of(env, variant))
+    nodes, patched, headers = parts.nodes, parts.patched, parts.headers
+    machine = machine_of(variant, board)
     recipe = make_recipe(env, replace(variant, defines=(*variant.defines, *chosen.defines)), machine, found)
     fs = registry_of(env).base.fs
     folder = f"{build_dir(env)}/{variant.name}"
-    paths = [fs.Dir(str(path)) for path in (*chosen.include_dirs, firmware_dir() / "boards")]
-    paths += nodes.include_dirs
-    sources = [*nodes.c, *(fs.File(str(path)) for path in chosen.files)]
-    objects = application.user_objects(recipe, f"{folder}/obj", sources, paths)
+    files = [fs.File(str(path)) for path in chosen.files]
+    paths = [fs.Dir(str(path)) for path in chosen.include_dirs]
+    if patched is not None:
+        copies = {(top(env) / patched.root / _below(node, patched)).resolve(): node for node in patched.files}
+        files = [copies.get(path.resolve(), node) for path, node in zip(chosen.files, files, strict=True)]
+        paths = list(patched.include_dirs)
+    elif headers:
+        paths = [*headers[0].include_dirs, *paths]
+    files += [node for each in headers for node in each.sources]
+    paths += [fs.Dir(str(firmware_dir() / "boards")), *nodes.include_dirs]
+    objects = application.user_objects(recipe, f"{folder}/obj", [*nodes.c, *files], paths)
     archives = [fs.File(str(path)) for path in chosen.archives]
     archives.append(firmware.kernel_library(env, variant, board, machine, recipe))
     objects += _objects(env, board, recipe, _runtime())
     flags: tuple[str, ...] = recipes.LINK_FLAGS
-    script = chosen.linker_script
-    if script is None:
+    script = Path(patched.linker_script.get_abspath()) if patched is not None else chosen.linker_script
+    if chosen.linker_script is None and (variant.patch is None or not variant.patch.linker_script):
         around = _objects(env, board, recipe, _around_main(board))
         archives.append(firmware.library_around_main(env, board, recipe, around))
         # In an archive nothing would ask for it: what it replaces is there.
         objects += _objects(env, board, recipe, _memories(board))
-        script = _script(board) or firmware_dir() / "h747" / _SCRIPT
+        script = _script_of(board)
         flags += ("-Wl,--wrap=main",)
-    elf, link_map = recipes.link(recipe, folder, objects, script, (), flags, chosen.libraries, archives)
-    image = firmware.finish_image(env, variant, board, machine, [nodes], elf, link_map, found)
-    return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, None), [], None)
+    assert script is not None
+    return recipes.link(recipe, folder, objects, script, (), flags, chosen.libraries, archives)
+
+
+def _below(node: Any, patched: PatchedNodes) -> PurePosixPath:
+    return PurePosixPath(str(node)).relative_to(patched.folder)
 
 
 def _network_objects(network: CpuNetworkNodes, recipe: Recipe) -> list[Any]:

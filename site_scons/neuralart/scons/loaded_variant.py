@@ -74,7 +74,7 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
 
 
 def _boards(registry: Registry, variant: VariantConfig, config: RelocatableConfig) -> list[Board]:
-    own = registry.board(variant.board, variant.said("board"))
+    own = registry.board(*variant.booted)
     return [own, *(registry.board(name, variant.said("relocatable")) for name in config.also_on if name != own.name)]
 
 
@@ -105,7 +105,7 @@ def make_programs(
 
 def _without_firmware(env: Any, variant: VariantConfig, network: NetworkNodes, model: ModelNodes) -> VariantProgram:
     """A model for the vendor's runtime: what goes into flash beside a firmware of the vendor's, or of the user."""
-    board = registry_of(env).board(variant.board, variant.said("board"))
+    board = registry_of(env).board(*variant.booted)
     layout = layout_of([network], variant, board_layout=False, board=board)
     flash = make_images(env, variant, board, None, [network], layout, model)
     return VariantProgram(variant, board, machine_of(variant, board), [network], None, None, flash, model)
@@ -117,6 +117,7 @@ def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
         name=f"{variant.name}/{board.name}",
         board=board.name,
         machine="",
+        boot="",
         slots=(),
         reserved=(),
         dead_bank="fault",

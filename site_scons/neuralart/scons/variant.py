@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from neuralart.boards.types import Board
 from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
+from neuralart.memory.regions import is_on
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.firmware.initializers import InitializerNodes, make_initializers
@@ -78,7 +81,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         refuse_settings(variant)
     model: ModelNodes | None = None
     patched: PatchedNodes | None = None
-    board = registry_of(env).board(variant.board, variant.said("board"))
+    board = registry_of(env).board(*variant.booted)
     headers: list[AppConfigNodes] = []
     networks: Sequence[Compiled]
     if is_cpu(board):
@@ -133,10 +136,23 @@ def _refuse_other_runtime(network: NetworkNodes) -> None:
         )
 
 
+def _refuse_unmapped(variant: VariantConfig, board: Board, layout: Layout) -> None:
+    """The reference application maps no flash: constants of its networks are where the boot chain has mapped it."""
+    for item in layout.initializers if variant.boot else ():
+        region = board.region_at(item.load_address) if item.load_address else None
+        if region is not None and not is_on(board, region):
+            raise NeuralArtError(
+                f"boot: {variant.boot}: nothing maps {region.name}, which holds the constants of pool {item.pool} of "
+                f"network {item.network}",
+                where=variant.said("boot"),
+                hint="strategies link or external-loader; an application of your own can map it",
+            )
+
+
 def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.VariantProgram]]:
     """A firmware with its networks linked into it."""
     registry = registry_of(env)
-    board = registry.board(variant.board, variant.said("board"))
+    board = registry.board(*variant.booted)
     machine = machine_of(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
     for network in networks:
@@ -145,7 +161,8 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
     if variant.application.kind == REFERENCE:
         for network in networks:
             _refuse_other_runtime(network)
-        initializers = make_initializers(env, networks, folder, variant, board_layout=True)
+        initializers = make_initializers(env, networks, folder, variant, board_layout=True, board=board)
+        _refuse_unmapped(variant, board, initializers.layout)
         firmware = make_firmware(env, variant, board, machine, networks, initializers)
     else:
         from neuralart.scons.application.application import core_machine, make_application
@@ -154,7 +171,7 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         # Where the user's linker script puts things is the user's matter.
         sources = variant.application.sources
         of_board = sources is not None and not sources.linker_script
-        initializers = make_initializers(env, networks, folder, variant, board_layout=of_board)
+        initializers = make_initializers(env, networks, folder, variant, board_layout=of_board, board=board)
         firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)

@@ -124,7 +124,7 @@ def as_data(
         "initial_sp": place_checks.vector(board, plain, 0),
         "reset": place_checks.vector(board, plain, 1),
         "slot_bytes": place_checks.slot_bytes(board, plain),
-        "copy_size": board.boot.copy_size if board.boot is not None else None,
+        "copy_size": board.boot.copy_size if board.boot is not None and not board.boot.in_place else None,
         "attributes": asdict(image.attributes) if image.attributes is not None else None,
         "networks": [{"name": network.name, "abi_stamp": network.abi_stamp} for network in networks],
         "findings": [asdict(finding) for finding in findings],

@@ -239,14 +239,18 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
     target = _range(boot.copy_to, boot.copy_to + boot.copy_size)
     link = f"link the image to 0x{boot.copy_to + boot.header:08x}"
     if not inside:
-        what = f"no byte of the image is in {target}, where the boot loader copies to"
+        what = f"no byte of the image is in {target}, where the boot loader "
+        what += "takes it from" if boot.in_place else "copies to"
         yield error("size", what, link)
         return
     if inside[0].load < boot.copy_to + boot.header:
         what = f"{inside[0].name} is loaded to 0x{inside[0].load:08x}"
         yield error("size", f"{what}, into the {boot.header} bytes that the header takes", link)
     has = slot_bytes(board, image)
-    if has > boot.copy_size:
+    if has > boot.copy_size and boot.in_place:
+        what = f"header and image have {has} bytes, slot {boot.slot} has {boot.copy_size}"
+        yield error("size", what, "move constants out of it, or what is behind the slot")
+    elif has > boot.copy_size:
         yield error(
             "size",
             f"header and image have {has} bytes ({boot.header} + {has - boot.header}), the boot loader copies exactly "
@@ -254,9 +258,10 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
             "move constants to flash, or use a boot loader that copies more and say so in the board's file",
         )
     for part in others:
-        what = f"{part.name}: {len(part.data)} bytes at 0x{part.load:08x} are not copied"
+        done = "in the slot of the image" if boot.in_place else "copied"
+        what = f"{part.name}: {len(part.data)} bytes at 0x{part.load:08x} are not {done}"
         remedy = "program them on their own, or link them behind the code"
-        yield error("size", f"{what}: the boot loader writes {target}", remedy)
+        yield error("size", f"{what}: {'it has' if boot.in_place else 'the boot loader writes'} {target}", remedy)
 
 
 def header(image: ImageFacts) -> Iterator[Finding]:

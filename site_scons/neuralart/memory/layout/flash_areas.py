@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Placement
-from neuralart.memory.regions import Span, gaps, is_on
+from neuralart.memory.regions import Span, fold, gaps, is_on, memory_end
+from neuralart.network.pools import MemoryPool, PoolFile
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,21 @@ def _meet(region: MemoryRegion, area: Area) -> bool:
 def area_at(found: Sequence[Area], address: int) -> Area | None:
     """The flash at an address."""
     return next((area for area in found if area.start <= address < area.end), None)
+
+
+def room_at(board: Board, start: int) -> int:
+    """Bytes from an address to the end of the flash part there, or of the memory and what follows it without a gap."""
+    area = area_at(areas(board), start)
+    return (area.end if area else memory_end(board, start)) - start
+
+
+def cut_off(board: Board, pools: PoolFile) -> Iterator[tuple[MemoryPool, int]]:
+    """Pools that are larger than what there is at their address, and how much that is."""
+    for pool in pools.enabled:
+        if pool.mode == "USEMODE_ABSOLUTE" and board.region_at(pool.address) is not None:
+            room = room_at(board, fold(board, pool.address))
+            if pool.size > room:
+                yield pool, room
 
 
 def round_up(number: int, unit: int) -> int:
@@ -156,6 +172,9 @@ def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) 
             text = f"slots: weights cannot be moved to 0x{address:08x} here: the pool file decides where weights are"
             hint = "change the offset of the flash pool in the network's pool file"
             raise NeuralArtError(text, where=where, hint=hint)
+        if board.boot is not None and board.boot.in_place and name == board.boot.slot:
+            what = f"slots: {name} cannot be moved: the image is executed there, and linked for 0x{merged[name][0]:08x}"
+            raise NeuralArtError(what, where=where, hint="a board file of your own gives the slot another address")
         if name not in known:
             what = f"slots: no slot '{name}' on board {board.name}"
             raise NeuralArtError(what, where=where, hint=nearest(name, known))

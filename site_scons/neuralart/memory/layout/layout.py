@@ -14,10 +14,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
 from neuralart.memory.layout.flash_areas import (
     FOUND,
-    Area,
-    area_at,
     areas,
     place_of,
+    room_at,
     slot_addresses,
     slot_placements,
 )
@@ -50,7 +49,7 @@ def make_layout(
     if places is not None:
         networks = [replace(network, pools=placed_pools(network.pools, places)) for network in networks]
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
-    pools = [pool for network in networks for pool in _pools(board, network, found)]
+    pools = [pool for network in networks for pool in _pools(board, network)]
     reserved = _reserved(board, variant)
     merged = slot_addresses(board, variant, found)
     borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in FOUND if name in merged]
@@ -103,7 +102,7 @@ def _check_aliases(board: Board, fixed: Sequence[Placement], pools: Sequence[Pla
         )
 
 
-def _pools(board: Board, network: LayoutNetwork, found: Sequence[Area]) -> list[Placement]:
+def _pools(board: Board, network: LayoutNetwork) -> list[Placement]:
     """Pools with an address in a memory of the board, no larger than the memory.
 
     What else a pool file lists (a PSRAM that another board has) matters only if the network uses it.
@@ -113,8 +112,7 @@ def _pools(board: Board, network: LayoutNetwork, found: Sequence[Area]) -> list[
         if pool.mode != "USEMODE_ABSOLUTE" or board.region_at(pool.address) is None:
             continue
         start = fold_alias(board, pool.address)
-        area = area_at(found, start)
-        size = min(pool.size, (area.end if area else memory_end(board, start)) - start)
+        size = min(pool.size, room_at(board, start))
         where = stable_name(pool.where) if pool.where else network.where
         made.append(
             Placement(pool_owner(network.name, pool.fname), "pool", start, size, where, f"network {network.name}")

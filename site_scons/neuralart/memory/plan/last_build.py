@@ -12,6 +12,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
+from neuralart.memory.layout.flash_areas import cut_off
 from neuralart.memory.layout.relative_pools import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
@@ -96,6 +97,8 @@ SCHEMA = 1
 _SLOT_OF = {"network_rel.bin": "relocatable", "network_rel_params.bin": "relocatable_params"}
 _SLOT_OF |= dict.fromkeys(("load_table.xip.bin", "load_table.copy.bin"), "load_table")
 _AGAIN = "build it again"
+# Bytes at the end of a pool that early releases of ST Edge AI Core do not use.
+_KEPT = 8
 _INDEX = {
     **{"variant": str, "board": str, "machine": str, "toolchain": str, "networks": [{"name": str, "abi_stamp": str}]},
     **{"firmware": {...: {"used": int, "capacity": int}}, "artefacts": [str]},
@@ -199,6 +202,7 @@ def _outdated(
         # There a network has the name that the application knows, and no pools with addresses.
         return "" if len(found) == len(networks) else f"it has {len(found)} networks"
     now = {network.name: {pool.fname: pool for pool in network.pools.enabled} for network in networks}
+    rooms = {network.name: {pool.fname: room for pool, room in cut_off(board, network.pools)} for network in networks}
     if sorted(network.name for network in found) != sorted(now):
         return f"it is of {', '.join(network.name for network in found) or 'no network'}"
     for network in found:
@@ -206,7 +210,9 @@ def _outdated(
             if pool.virtual:
                 continue
             here = now[network.name].get(pool.fname)
-            if here is None or (here.address, here.size) != (pool.address, pool.size):
+            # Compilers know where a memory ends, and some keep the last bytes of a pool for themselves.
+            there = rooms[network.name].get(pool.fname, here.size if here is not None else 0)
+            if here is None or here.address != pool.address or not there - _KEPT <= pool.size <= here.size:
                 return f"its pool {pool.fname} of network {network.name} is 0x{pool.address:08x} with {pool.size} bytes"
     return ""
 

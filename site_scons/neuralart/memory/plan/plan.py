@@ -138,7 +138,7 @@ def _too_large(plan: AddressPlan, use: Use) -> NeuralArtError:
     behind = f"; behind it is {follower.owner} of {follower.chosen_by}" if follower is not None else ""
     boot = plan.board.boot
     if boot is not None and placement.owner == f"slot {boot.slot}":
-        if placement.size == boot.copy_size:
+        if placement.size == boot.copy_size and not boot.in_place:
             behind = f"; the boot loader copies {boot.copy_size} bytes, the header of {boot.header} bytes among them"
         hint = "make the image smaller: optimization: -Os, fewer constants in it"
         if follower is not None and placement.size < boot.copy_size:

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     project = config.read(file, file.as_posix())
     variant = project.variant(args.variant)
     extra = [file.parent / path for path in project.config.boards]
-    board = boards.load(variant.board, extra, str(variant.place("board")))
+    board = boards.load(variant.booted[0], extra, variant.booted[1])
     networks = read_networks(board, variant, file.parent)
     layout = make_layout(board, variant, networks)
     built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
@@ -72,7 +72,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _homeless(board: Board, networks: list[LayoutNetwork]) -> list[str]:
-    return [
+    from neuralart.memory.layout.flash_areas import cut_off
+
+    clamped = [
+        f"{pool.where}: pool {pool.fname} of network {network.name} has {pool.size} bytes, at 0x{pool.address:08x} are "
+        f"{room}: that many count"
+        for network in networks
+        for pool, room in cut_off(board, network.pools)
+    ]
+    return clamped + [
         f"{pool.where}: pool {pool.fname} of network {network.name} at 0x{pool.address:08x} is in no memory of "
         f"{board.name}; a network that uses it is refused"
         for network in networks

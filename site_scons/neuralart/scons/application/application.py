@@ -267,16 +267,15 @@ def _generated(networks: Sequence[NetworkNodes], initializers: InitializerNodes)
     return [(Generated(name, Path(str(node)), stem), node) for name, stem, node in files]
 
 
-def _external(
+def external_program(
     env: Any,
     config: ApplicationConfig,
     variant: VariantConfig,
     board: Board,
-    networks: Sequence[NetworkNodes],
-    initializers: InitializerNodes,
+    generated: Sequence[tuple[Generated, Any]],
     found: Toolchain,
 ) -> Any:
-    """The program of an external build, or one that is linked already."""
+    """The program of an external build, or one that is linked already. ``generated``: files for it, and their nodes."""
     registry = registry_of(env)
     base = registry.base
     root = root_of(env, variant)
@@ -289,7 +288,6 @@ def _external(
         files = inputs(config, root, (avoid,))
         made = _made_below(base, root / config.external.folder)
         tree = [made[name] for name in sorted(made) if name in files.files]
-    generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
     command += [LiteralWord(text) for text in cli.words(config)]
     command += [LiteralWord(text) for text in cli.generated_words([item for item, _ in generated])]
@@ -359,6 +357,7 @@ def make_application(
     if config.kind == SOURCES:
         elf, link_map, vendor = _compiled(env, config, variant, board, machine, networks, initializers, found)
     else:
-        elf = _external(env, config, variant, board, networks, initializers, found)
+        generated = [] if config.kind == ELF else _generated(networks, initializers)
+        elf = external_program(env, config, variant, board, generated, found)
     address = initializers.layout.application
     return replace(finish_image(env, variant, board, machine, networks, elf, link_map, found, address), vendor=vendor)

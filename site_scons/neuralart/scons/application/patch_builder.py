@@ -109,9 +109,9 @@ def _optional(env: Any, config: PatchConfig, key: str) -> Any:
     return source_file(env, text, f"patch: {key}", config.said(key)) if text else None
 
 
-def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, PatchList, Any]:
-    """The application's folder, its patch list, and the node of that where it is the user's own."""
-    from neuralart.patching.patchlist import choose_list
+def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, PatchList, Any, Path]:
+    """The application's folder, its patch list, the node of that where it is the user's own, and where paths start."""
+    from neuralart.patching.patchlist import choose_list, find_root
 
     said = config.said("application") or where
     try:
@@ -124,12 +124,19 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
     except NeuralArtError as error:
         hint = error.hint.replace("--list", "list:")
         raise NeuralArtError(f"{error.where}: {error.what}", where=said, hint=hint) from error
-    return application, patches, own
+    root = find_root(application, patches)
+    assert root is not None  # a list that fits has it
+    return application, patches, own, root
 
 
 def list_of(env: Any, config: PatchConfig, where: str) -> PatchList:
     """The patch list of an application. NeuralArtError: There is no such folder, or no list fits."""
     return _application(env, config, where)[1]
+
+
+def root_of(env: Any, config: PatchConfig, where: str) -> Path:
+    """The folder that paths of a patch start from."""
+    return _application(env, config, where)[3]
 
 
 def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConfig) -> tuple[PatchRequest, list[Any]]:
@@ -167,11 +174,8 @@ def make_plan(
     list fits, or the network is no such one.
     """
     from neuralart.patching import mirror, plan
-    from neuralart.patching.patchlist import find_root
 
-    application, patches, own = _application(env, config, where)
-    root = find_root(application, patches)
-    assert root is not None  # a list that fits has it
+    application, patches, own, root = _application(env, config, where)
     compiled = plans.behind(network, CompilePlan)
     if compiled is not None:
         made = network[0].get_executor().get_all_targets()

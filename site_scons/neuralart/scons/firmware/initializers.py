@@ -62,7 +62,7 @@ def make_initializers(
     or something has no place.
     """
     base = registry_of(env).base
-    board = board or board_of(networks)
+    board = board if board is not None and networks else board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
     target = f"#{folder}/npu_memory_init.c"

@@ -27,7 +27,7 @@ from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
-from neuralart.scons.network.nodes import Compiled, NetworkNodes
+from neuralart.scons.network.nodes import Compiled
 from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words
 from neuralart.scons.registry import code_value, registry_of
 
@@ -134,7 +134,7 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
             words += _label_words(base, network)
     if verb == "boot":
         words += file_words(base, "--nor", nor)
-    elif flashed is not None and "base" in board.flash:
+    elif flashed is not None and flashed.plan is not None and "base" in board.flash:
         plan = flashed.plans.get(mode, flashed.plan)
         words += file_words(base, "--plan", plan)
         sources.append(plan)
@@ -283,7 +283,6 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
 
 class _Export(NamedTuple):
     program: VariantProgram
-    initializers: InitializerNodes
     folder: str
 
 
@@ -292,14 +291,14 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.export.collect import BuiltNetwork, collect
     from neuralart.export.folder import write
 
-    program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
+    program, folder = plans.of(target, _Export, "NeuralArtVariant")
     networks = [
-        BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
+        BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), getattr(network, "pool_address", {}))
         for network in program.networks
-        if isinstance(network, NetworkNodes)
     ]
     flags = program.machine.cpu_flags
-    inputs = collect(program.variant, program.board, initializers.layout, networks, Path(folder).parent, flags)
+    layout = program.initializers.layout if program.initializers is not None else None
+    inputs = collect(program.variant, program.board, layout, networks, Path(folder).parent, flags)
     done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
     print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
@@ -318,12 +317,15 @@ def make_export(env: Any, program: VariantProgram) -> Any:
     name = program.variant.name
     folder = f"{build_dir(env)}/{name}/export"
     initializers = program.initializers
-    assert initializers is not None, "a network of the core has nothing to export"
-    sources = [initializers.header, initializers.io_header, *initializers.sources, *initializers.files]
+    sources = []
+    if initializers is not None:
+        sources = [initializers.header, initializers.io_header, *initializers.sources, *initializers.files]
+    if program.model is not None and program.flash is not None:
+        sources += [*program.model.files, *program.flash.tables.values()]
     for network in program.networks:
         sources += network.files
     (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
-    plans.remember(alias, _Export(program, initializers, folder))
+    plans.remember(alias, _Export(program, folder))
     base.Depends(alias, code_value(base, "exporter", "export"))
     base.Clean([alias, *base.Alias(name)], base.fs.Dir(f"#{folder}"))
     return alias

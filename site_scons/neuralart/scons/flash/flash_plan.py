@@ -17,7 +17,7 @@ from typing import Any
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_bytes, write_text
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time
@@ -25,6 +25,8 @@ from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import code_value, registry_of
 
 NAME = "NeuralArtFlashPlan"
+# The function of firmware/runtime/memory/descriptor.c.
+READER = "npu_memory_check_descriptor"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class FlashWrite:
     kind: str  # ``application``, ``model`` or ``descriptor``
     address: int  # Where its first byte goes
     node: Any  # The file
+    reader: Any = None  # A program without whose code for it the file is not written; None: it is written
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,19 @@ def _write_plan(part: FilePart) -> None:
     from neuralart.flashing import plan
 
     board, writes = part.data
-    rows = [plan.write_of(each.name, each.kind, Path(str(each.node)), each.address) for each in writes]
+    read = [each for each in writes if each.reader is None or _reads(Path(str(each.reader)))]
+    rows = [plan.write_of(each.name, each.kind, Path(str(each.node)), each.address) for each in read]
     write_text(Path(part.names[0]), plan.make(board, rows))
+
+
+def _reads(program: Path) -> bool:
+    """Whether code of a program reads the identity descriptor; a program without symbols may."""
+    from neuralart.memory.image import elf_facts
+
+    image = elf_facts.read(program, read_bytes(program))
+    names = {name for _, _, name in image.functions}
+    # Link-time optimization may leave no function of that name, but what it says.
+    return not names or READER in names or any(b"identity descriptor" in part.data for part in image.loaded)
 
 
 def _write_table(part: FilePart) -> None:
@@ -167,7 +181,7 @@ def _part(env: Any, node: Any, plan: WritesPlan, writes: Sequence[FlashWrite]) -
         "plan",
         "PLAN",
         (node,),
-        tuple(each.node for each in writes),
+        tuple(node for each in writes for node in (each.node, each.reader) if node is not None),
         _write_plan,
         (plan.board, tuple(writes)),
         json.dumps([plan.board, [(each.name, each.kind, each.address) for each in writes]]),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file, read_bytes, write_bytes, write_text
@@ -55,7 +56,7 @@ class FlashNodes:
     """What a variant has for the flash."""
 
     application: Any  # ``application.bin``: the image as its slot holds it; None where images are loaded in place
-    plan: Any  # ``flash_plan.json``
+    plan: Any  # ``flash_plan.json``; None where a debugger loads all that there is
     addresses: Any  # ``plan.json``: everybody's address
     # The plan of each way to load a relocatable model, by mode; the first is :attr:`plan`
     plans: dict[str, Any] = field(default_factory=dict)
@@ -165,11 +166,15 @@ def make_images(
         writes.append(FlashWrite("application", "application", layout.application, application))
     for image in images:
         name = f"{image.network}.{image.pool}" if image.network else "descriptor"
-        writes.append(FlashWrite(name, "model" if image.network else "descriptor", image.address, image.binary))
+        kind = "model" if image.network else "descriptor"
+        own = firmware.elf if firmware is not None and variant.application.kind != REFERENCE else None
+        reader = own if kind == "descriptor" else None
+        writes.append(FlashWrite(name, kind, image.address, image.binary, reader))
     slots = _model_slots(model)
     writes += [FlashWrite(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
     plan = _writes_plan(board, layout, variant, model, writes, vendor=firmware is None)
-    made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
+    target = f"#{folder}/flash_plan.json"
+    made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, []) if writes else []
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
@@ -204,7 +209,7 @@ def make_images(
     base.Depends(addresses, board_value(base, board))
     # Nothing is flashed that does not fit where it goes.
     base.Requires(list(of_modes.values()) or made, addresses)
-    return FlashNodes(application, made[0], addresses[0], of_modes, tables)
+    return FlashNodes(application, made[0] if made else None, addresses[0], of_modes, tables)
 
 
 def _exec_ram(variant: VariantConfig) -> list[Any]:

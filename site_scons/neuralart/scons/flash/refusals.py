@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from neuralart.config.application import REFERENCE, ApplicationConfig
+from neuralart.config.application import REFERENCE
 from neuralart.flashing.runners import RAM, RESET, Refusal, Runner, first_refusal
+from neuralart.network.targets import CPU, flow_of
 from neuralart.scons.network.nodes import NEURALART
 
 if TYPE_CHECKING:
@@ -23,23 +24,13 @@ _FROM_PLAN = ("run", "debug")
 _WRITES = ("flash", "flash-application", "flash-model", "verify")
 
 
-def _runnable(application: ApplicationConfig) -> bool:
-    """Ours, or a user's ``main`` between our start-up code and our console."""
-    return application.kind == REFERENCE or (application.sources is not None and not application.sources.linker_script)
+def _runnable(program: VariantProgram) -> bool:
+    """Ours, or a user's ``main`` between our start-up code and our console; on a core without an NPU any program."""
+    app = program.variant.application
+    ours = app.kind == REFERENCE or (app.sources is not None and not app.sources.linker_script)
+    return ours or flow_of(program.board.target) == CPU
 
 
-_EXPORT = (
-    Refusal(
-        lambda of: of["program"].model is not None,
-        "its model is a file that a firmware loads: nothing is linked",
-        "build/VARIANT/network_rel.bin is it",
-    ),
-    Refusal(
-        lambda of: of["program"].initializers is None,
-        "its network runs on the core and is C alone",
-        "env.Network(...).sources are what to compile",
-    ),
-)
 _FOREIGN = (
     Refusal(
         lambda of: of["verb"] in RUNS and of["foreign"] is not None,
@@ -47,7 +38,7 @@ _FOREIGN = (
         "a variant with compiler: reference runs here",
     ),
     Refusal(
-        lambda of: of["verb"] in RUNS and not _runnable(of["program"].variant.application),
+        lambda of: of["verb"] in RUNS and not _runnable(of["program"]),
         "its application starts by itself, on hardware that no virtual board has",
         "flash- writes it, machine silicon boots it; 'sources' without 'linker_script' starts with our code here, too",
     ),
@@ -157,7 +148,7 @@ def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str
     silicon = program.machine.kind == "silicon"
     subjects |= {"runner": runner, "loads": "load-" if silicon else "run-"}
     if verb == "export":
-        return first_refusal(_EXPORT, **subjects)
+        return "", ""
     if silicon and verb in ON_DEVICE:
         return first_refusal(_DEVICE, **subjects)
     found = first_refusal(_FOREIGN, **subjects)

@@ -1,0 +1,100 @@
+"""``neuralart import``: a configuration of the model zoo becomes entries of variants.yaml."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from neuralart.model_zoo.convert import Dropped, Imported
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("config", type=Path, metavar="FILE", help="user_config.yaml of the model zoo, releases 1 to 4")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write it here (default: print it); never over another file"
+    )
+    parser.add_argument("--model", default="", metavar="FILE", help="the model, instead of model_path")
+    parser.add_argument("--name", default="", metavar="NAME", help="name of the network (default: by the model)")
+    parser.add_argument(
+        "--board", default="", metavar="NAME", help="name of the board, instead of hardware_setup.board"
+    )
+    parser.add_argument("--use-case", default="", metavar="NAME", help="use case, where the file does not show it")
+    parser.add_argument("--lossy", action="store_true", help="leave out also what changes the meaning")
+    parser.add_argument("--force", action="store_true", help="replace the output file")
+
+
+def _with_application(imported: Imported, config: Path, base: Path) -> Imported:
+    """What the application's folder says: how it is built, and where it is flashed; it is dropped if it is not there.
+    ``base``: what paths of variants.yaml are relative to.
+    """
+    from neuralart import boards
+    from neuralart.adopt import builds, entries, flash, tree
+    from neuralart.config.application import CMAKE, CUBEIDE, MAKE
+    from neuralart.model_zoo import emit
+
+    project, configuration = imported.project, imported.configuration
+    if project is None:
+        return imported
+    name, board = project.text().replace("\\", "/"), str(imported.variant_settings["board"])
+    folder = next((each / name for each in emit.bases(config) if (each / name).is_dir()), None)
+    kinds = (CUBEIDE,) if "cubeide" in imported.ide else (MAKE, CMAKE) if imported.ide else (MAKE, CMAKE, CUBEIDE)
+    repository = tree.look(folder, name) if folder is not None else None
+    found = builds.builds(repository) if repository is not None else []
+    fitting = sorted(
+        (each for each in found if each.kind in kinds and not each.why),
+        key=lambda each: (board not in entries.boards_in(each.file, (board,)), kinds.index(each.kind)),
+    )
+    if repository is None or folder is None or not fitting:
+        why = "is not there" if folder is None else f"holds no build by {' or '.join(kinds)}"
+        gone = Dropped(project.where, project.path, f"{name} {why}: its firmware is not built", lossy=True)
+        return replace(imported, dropped=(*imported.dropped, gone))
+    build = fitting[0]
+    settings = {"folder": emit.relative(folder, base), **build.settings}
+    if configuration is not None and build.kind == CUBEIDE:
+        settings["configuration"] = configuration.text()
+    elif configuration is not None and build.kind == MAKE:
+        settings["variables"] = {"BUILD_CONF": configuration.text()}
+    said = {**imported.variant_settings, "application": {build.kind: settings}}
+    if board in boards.names(()):
+        said |= entries.moved_slots(flash.commands(repository), boards.load(board), set())
+    return replace(imported, variant_settings=said)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write the entries; say on standard error what was left out, one line each.
+
+    NeuralArtError: The file is no such configuration, or there is an output file already.
+    """
+    from neuralart import boards
+    from neuralart.config.networks import NAME
+    from neuralart.errors import NeuralArtError
+    from neuralart.files import write_text
+    from neuralart.model_zoo import convert, emit, tree
+
+    if args.name and not NAME.fullmatch(args.name):
+        raise NeuralArtError(f"'{args.name}' is no C identifier", hint="the name of a network becomes part of symbols")
+    top = tree.read(args.config, args.config.as_posix())
+    wishes = convert.Wishes(args.name, args.model, args.board, args.use_case)
+    imported = convert.convert(top, wishes, tuple(boards.names(())))
+    output: Path | None = args.output
+    imported = emit.relocated(imported, args.config, output, model_is_named=bool(args.model))
+    imported = _with_application(imported, args.config, output.parent if output is not None else Path())
+    lost = [each for each in imported.dropped if each.lossy]
+    if lost and not args.lossy:
+        more = f"; {len(lost) - 1} more of this kind" if len(lost) > 1 else ""
+        raise NeuralArtError(f"{lost[0].key}: {lost[0].reason}{more}", where=lost[0].where, hint="or --lossy")
+    text = emit.text(imported, args.config.name)
+    if output is None:
+        print(text, end="")
+    elif output.exists() and not args.force:
+        raise NeuralArtError("is there already", where=output.as_posix(), hint="another name, or --force to replace it")
+    else:
+        write_text(output, text)
+    for dropped in imported.dropped:
+        print(f"dropped: {dropped}", file=sys.stderr)
+    for note in imported.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return 0

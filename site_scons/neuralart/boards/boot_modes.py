@@ -1,0 +1,43 @@
+"""Boot modes: other ways of an image to where it runs than that of its board (``boot:`` of a variant).
+
+A board in another mode is a board of its own, called ``BOARD+MODE``: all that follows from a board follows from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neuralart.boards.types import Board, BoardSection
+from neuralart.errors import NeuralArtError, nearest
+
+LOAD_AND_RUN, XIP, RAM = "load-and-run", "xip", "ram"
+MODES = (LOAD_AND_RUN, XIP, RAM)
+MARK = "+"
+
+
+def in_mode(board: Board, mode: str, where: str) -> Board:
+    """A board whose images start another way.
+
+    ``mode``: ``load-and-run``, as the boot chain of the board does it; ``xip``: that maps the flash, and the image is
+    executed in its slot; ``ram``: a debugger loads the image, no boot chain runs. NeuralArtError: there is no such
+    mode, or the board has no boot chain.
+    """
+    if mode not in MODES:
+        raise NeuralArtError(f"no boot mode '{mode}'", where=where, hint=nearest(mode, MODES))
+    boot = board.boot
+    if boot is None or board.code is None:
+        what = f"boot: board {board.name} has no boot chain: its images are loaded in place"
+        raise NeuralArtError(what, where=where, hint="leave the key out")
+    if mode == LOAD_AND_RUN:
+        return board
+    made = replace(board, name=f"{board.name}{MARK}{mode}", firmware=board.firmware or board.name)
+    if mode == RAM:
+        # What is in its slots stays: the flash may hold another firmware.
+        windows = tuple(replace(window, mapped_by_boot=False) for window in board.windows)
+        return replace(made, boot=None, windows=windows)
+    slot = board.slots[boot.slot]
+    region = board.region_at(slot)
+    assert region is not None  # as the reader of boards sees to it
+    room = min((each for each in board.slots.values() if each > slot), default=region.end) - slot
+    code = BoardSection(region.name, slot + boot.header - region.base, room - boot.header)
+    return replace(made, code=code, boot=replace(boot, copy_to=slot, copy_size=room, in_place=True))
