@@ -248,9 +248,6 @@ def read(path: Path, display: str = "") -> Model:
         data = read_bytes(path)
     except NeuralArtError as error:
         raise NeuralArtError(error.what, where=shown, hint=error.hint or nearest_file(path)) from error
-    onnx = filekind.refuse_onnx(path)
-    if onnx is not None:
-        raise NeuralArtError(onnx, where=shown, hint="convert the model to a quantized .tflite")
     return parse(data, shown, path.stem)
 
 
