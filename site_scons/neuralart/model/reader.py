@@ -15,13 +15,14 @@ SUFFIXES = (".tflite", ONNX)
 """Of the models that are read."""
 
 
-def read(path: Path, display: str = "", positions: Sequence[Sequence[str]] = ((), ())) -> Model:
+def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), (), (), ())) -> Model:
     """Read a .tflite or .onnx file.
 
     Args:
         path: The file.
         display: The file as the user named it; by default the path.
-        positions: Channel positions asked for, of the inputs and of the outputs of an ONNX model.
+        asked: For an ONNX model: types of inputs and of outputs, channel positions of inputs and of outputs; of each
+            nothing, one for all or one for each.
 
     Returns:
         Its graph. Raises NeuralArtError: it cannot be read, is damaged, has something that nothing here handles, or is
@@ -37,7 +38,7 @@ def read(path: Path, display: str = "", positions: Sequence[Sequence[str]] = (()
     from neuralart.model.onnx.read import parse
 
     try:
-        return parse(read_bytes(path), display or str(path), path.stem, positions)
+        return parse(read_bytes(path), display or str(path), path.stem, asked)
     except NeuralArtError as error:
         if path.exists():
             raise

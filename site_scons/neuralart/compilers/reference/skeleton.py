@@ -100,8 +100,9 @@ def lowered(
     usable(request.target, flow)
     pools = read_pools()
     progress("reading the model")
-    positions = (request.border.inputs_ch_position, request.border.outputs_ch_position)
-    model = read(request.model, request.model_display or str(request.model), positions)
+    border = request.border
+    asked = (border.input_dtypes, border.output_dtypes, border.inputs_ch_position, border.outputs_ch_position)
+    model = read(request.model, request.model_display or str(request.model), asked)
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")

@@ -60,11 +60,10 @@ def _function(builder: Builder, node: Node) -> bool:
         return False
     if len(order) != len(builder.graph.shapes[name]):
         return False
-    scale = builder.graph.scales.get(name)
-    if scale is None:
-        builder.values[name] = Value(tensor, order, results)
-    else:
-        builder.values[name] = Value(builder.table(name, tensor, scale.stored(results), scale), order)
+    builder.values[name] = Value(tensor, order, results)
+    if name in builder.graph.scales:
+        wanted = builder.graph.scales[name]
+        builder.values[name] = Value(builder.table(name, tensor, wanted.stored(results), wanted), order)
     return True
 
 

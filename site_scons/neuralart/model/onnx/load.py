@@ -194,9 +194,9 @@ def run(graph: Graph, node: Node, inputs: Sequence[Array | None]) -> list[Array]
 
     names = [f"i{position}" if value is not None else "" for position, value in enumerate(inputs)]
     proto = _proto(Node(node.kind, names, node.outputs, node.attributes))
-    ends = [[onnx.helper.make_tensor_value_info(n, 0, None) for n in each if n] for each in (names, node.outputs)]
+    given, made = ([onnx.helper.make_tensor_value_info(n, 0, None) for n in e if n] for e in (names, node.outputs))
     model = onnx.helper.make_model(
-        onnx.helper.make_graph([proto], "node", *ends), opset_imports=[onnx.helper.make_opsetid("", graph.opset)]
+        onnx.helper.make_graph([proto], "node", given, made), opset_imports=[onnx.helper.make_opsetid("", graph.opset)]
     )
     try:
         with np.errstate(all="ignore"):

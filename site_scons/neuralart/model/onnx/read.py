@@ -19,17 +19,18 @@ FOLDED = ("BatchNormalization", "DequantizeLinear")
 """Operators that become a part of others."""
 
 
-def parse(data: bytes, display: str, stem: str, positions: Sequence[Sequence[str]]) -> Model:
+def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) -> Model:
     """Read the bytes of an .onnx file.
 
-    ``positions``: channel positions asked for, of inputs and of outputs (``chfirst``, the model's own, or ``chlast``),
-    one for all or one for each. Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is
+    ``asked``: types of inputs and of outputs, then channel positions (``chfirst``, the model's own, or ``chlast``); of
+    each nothing, one for all or one for each. An end that is quantized to what is asked for loses its float form.
+    Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is
     not supported; all such operators are named at once.
     """
     graph = load(data, display, {*LOWERINGS, *FOLDED})
     quantized(graph)
     builder = Builder(graph)
-    inputs = [_input(builder, name, _asked(positions[0], at)) for at, name in enumerate(graph.inputs)]
+    inputs = [_input(builder, name, _at(asked[0], at), _at(asked[2], at)) for at, name in enumerate(graph.inputs)]
     for node in graph.nodes:
         if graph.skipped(node, LOWERINGS):
             continue
@@ -38,40 +39,43 @@ def parse(data: bytes, display: str, stem: str, positions: Sequence[Sequence[str
         except Problem as problem:
             graph.problem(node, str(problem))
     graph.check()
-    outputs = [_output(builder, name, _asked(positions[1], at)) for at, name in enumerate(graph.outputs)]
+    outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
     operators = builder.needed(outputs)
     return Model(display, stem, tuple(builder.tensors), operators, tuple(inputs), tuple(outputs), channels_first=True)
 
 
-def _asked(positions: Sequence[str], number: int) -> bool:
-    """Are channels asked for as the last dimension?"""
-    return bool(positions) and positions[min(number, len(positions) - 1)] == "chlast"
+def _at(given: Sequence[str], number: int) -> str:
+    return given[min(number, len(given) - 1)] if given else ""
 
 
-def _input(builder: Builder, name: str, last: bool) -> int:
+def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
     """The tensor that the application fills, and the value behind it."""
     graph, shape = builder.graph, builder.graph.shapes[name]
-    order = channels_last(len(shape)) if last else tuple(range(len(shape)))
-    stored, scale = [shape[axis] for axis in order], graph.scales.get(name)
-    tensor = inner = builder.tensor(name, stored, scale, graph.dtypes[name])
-    if graph.dtypes[name] == "uint8" and scale is not None:
+    order = channels_last(len(shape)) if position == "chlast" else tuple(range(len(shape)))
+    stored, scale, found = [shape[axis] for axis in order], graph.scales.get(name), graph.dtypes[name]
+    readers = [node for node in graph.nodes if name in node.inputs]
+    scales = {graph.scales.get(node.outputs[0]) for node in readers if node.kind == "QuantizeLinear"}
+    if found == "float32" and dtype in ("int8", "uint8") and len(scales) == len(readers) == 1:
+        scale, found = scales.pop(), "int8"
+    tensor = inner = builder.tensor(name, stored, scale, found)
+    if found == "uint8" and scale is not None:
         inner = builder.emit("QUANTIZE", [tensor], builder.tensor(f"{name}_int8", stored, scale))
     builder.values[name] = Value(inner, order)
     return tensor
 
 
-def _output(builder: Builder, name: str, last: bool) -> int:
+def _output(builder: Builder, name: str, asked: str, position: str) -> int:
     """The tensor that the application reads, of the type that the model gives it."""
     graph, where = builder.graph, f"{builder.graph.path}: output '{name}'"
     value, dtype = graph.same.get(name, name), graph.dtypes.get(name, "")
     try:
         if value not in builder.values:
             raise Problem("is a constant")
-        tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if last else None)
+        tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if position == "chlast" else None)
     except Problem as problem:
         raise NeuralArtError(str(problem), where=where, hint="leave it out of the model") from problem
     found = builder.tensors[tensor]
-    if found.dtype != "int8" or dtype == "int8":
+    if found.dtype != "int8" or dtype == "int8" or (dtype == "float32" and asked in ("int8", "uint8")):
         builder.tensors[tensor] = replace(found, name=name)
         return tensor
     outer = builder.tensor(name, found.shape, builder.scale_of(tensor) if dtype == "uint8" else None, dtype)

@@ -61,7 +61,7 @@ def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array,
     column = [-1] + [1] * (stored.ndim - 1)
     # The least value has no counterpart: 127 is next.
     stored = np.clip(stored * np.sign(factor).astype(np.int16).reshape(column), -128, 127).astype(np.int8)
-    scales = np.float32(np.array(scale.scales) * np.abs(np.where(factor == 0, 1, factor))).tolist()
+    scales = (np.array(scale.scales) * np.abs(np.where(factor == 0, 1, factor))).astype(np.float32).tolist()
     return stored, Scale(tuple(scales), scale.points[:1] * len(scales), 0), np.broadcast_to(offset, len(stored))
 
 
@@ -78,7 +78,7 @@ def _bias(builder: Builder, node: Node, name: str, offset: Array, source: int, w
     values = np.broadcast_to(np.rint((bias.ravel() * factor + offset) / steps), len(offset))
     if not np.abs(values).max() < 2**31:
         raise Problem("its bias does not fit 32 bits")
-    scale = Scale(tuple(np.float32(steps).tolist()), (0,) * len(steps))
+    scale = Scale(tuple(steps.astype(np.float32).tolist()), (0,) * len(steps))
     return builder.constant(values, "int32", scale, f"{node.outputs[0]}_bias")
 
 
