@@ -34,7 +34,7 @@ class Twin:
 
     def constant(self, value: np.ndarray) -> str:
         name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
     def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:

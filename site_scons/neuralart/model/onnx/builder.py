@@ -150,7 +150,11 @@ class Builder:
         """The tensor of what a table makes of another; without the table where that is possible."""
         if scale == self.scale_of(source) and (results == GRID).all():
             return source
-        target = self.tensor(name, self.tensors[source].shape, scale)
+        found = self.tensors[source]
+        if found.data is not None:
+            stored = np.frombuffer(found.data, np.int8).astype(np.int64).reshape(found.shape)
+            return self.constant(results[stored + 128], "int8", scale, name)
+        target = self.tensor(name, found.shape, scale)
         return self.emit("TABLE", [source, self.constant(results, "int8")], target)
 
     def needed(self, outputs: Sequence[int]) -> tuple[Operator, ...]:
