@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import oracle
 from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
 from support import native
 
@@ -18,7 +17,6 @@ pytest.importorskip("onnxruntime")
 
 from support import onnx_oracle
 from support.onnx_draws import OPERATORS, Drawn, Writer
-from support.onnx_twins import channels_first, twin
 
 ROOT = Path(__file__).parents[2]
 MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
@@ -39,7 +37,7 @@ def drawn(number: int) -> tuple[bytes, list[Drawn]]:
     cases, opset = [], OPSETS[number % len(OPSETS)]
     writer = Writer(np.random.default_rng(SEED), opset)
     for name, draw in OPERATORS.items():
-        if opset < 14 and name in ("HardSwish",) or opset < 13 and name in ("ReduceMean",):
+        if (opset < 14 and name in ("HardSwish",)) or (opset < 13 and name in ("ReduceMean",)):
             continue
         writer.rng = np.random.default_rng([SEED, zlib.crc32(name.encode()), number])
         cases += [draw(writer) for _ in range(min(COUNT, 20) if number else COUNT if COUNT < 20 else 20)]

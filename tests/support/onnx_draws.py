@@ -45,8 +45,7 @@ class Writer:
 
     def node(self, kind: str, inputs: Sequence[str], outputs: int = 1, **attributes: Any) -> str:
         names = [self.name() for _ in range(outputs)]
-        domain = "com.microsoft" if kind in ("QLinearAdd", "QLinearMul", "QLinearConcat", "QGemm") else ""
-        self.nodes.append(helper.make_node(kind, list(inputs), names, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
         return names[0]
 
     def scale(self, low: float = -2.5, high: float = -0.5) -> float:
@@ -79,7 +78,7 @@ class Writer:
         ends = ([n for c in cases for n in c.inputs], [c.output for c in cases])
         given, made = ([self.ends[name] for name in names] for names in ends)
         graph = helper.make_graph(self.nodes, "cases", given, made, initializer=self.constants)
-        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        opsets = [helper.make_opsetid("", self.opset)]
         made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         return bytes(onnx.shape_inference.infer_shapes(made).SerializeToString())
 
@@ -113,8 +112,7 @@ def _window(rng: np.random.Generator, count: int, dilated: bool) -> tuple[list[i
 def convolution(form: str) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
-        count = 1 if form == "1d" else 2
-        taps, options, size = _window(rng, count, form != "depthwise")
+        taps, options, size = _window(rng, 2, form != "depthwise")
         channels, outputs, group = int(rng.integers(1, 7)), int(rng.integers(1, 9)), 1
         if form == "depthwise":
             channels = group = int(rng.integers(2, 7))
@@ -139,19 +137,13 @@ def convolution(form: str) -> Draw:
         spread = 4000 * np.sqrt(np.prod(shape[1:]))
         bias = rng.normal(0, spread, outputs).astype(np.int32)
         middle = float(np.median(s_w) * s_in * spread) * 2
-        if form == "qlinear":
-            out = [w.constant(np.float32(middle / 128)), w.constant(w.zero(dtype))]
-            both = [x, *given, w.constant(weights), w.constant(s_w), w.constant(z_w), *out, w.constant(bias)]
-            y = w.node("QLinearConv", both, group=group, **options)
-            w.ends[y] = helper.make_tensor_value_info(y, _TYPES[dtype], None)
-            return Drawn([x], y, [value], f"{form} {size} {shape} {options}")
         axis = {"axis": 0} if per_channel else {}
         reals = [w.node("DequantizeLinear", [x, *given])]
         reals.append(w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), w.constant(z_w)], **axis))
         if rng.random() < 0.7:
             reals.append(w.node("DequantizeLinear", [w.constant(bias), w.constant(s_w * s_in)], **axis))
         real = w.node("Conv", reals, group=group, **options)
-        if rng.random() < 0.3 and form not in ("1d", "asymmetric"):
+        if rng.random() < 0.3 and form != "asymmetric":
             vectors = [rng.uniform(0.5, 2, outputs) * rng.choice([-1, 1], outputs), rng.normal(0, middle, outputs)]
             vectors += [rng.normal(0, middle / 4, outputs), rng.uniform(0.5, 2, outputs)]
             real = w.node("BatchNormalization", [real, *(w.constant(np.float32(v)) for v in vectors)])
@@ -187,8 +179,6 @@ def product(kind: str) -> Draw:
         if kind == "Gemm" and rng.random() < 0.7:
             reals.append(w.node("DequantizeLinear", [w.constant(bias), w.constant(s_w * s_in)], **axis and {"axis": 0}))
         real = w.node(kind, reals, **({"transB": 1} if turned else {}))
-        if kind == "MatMul":
-            real = w.node("Add", [real, w.constant(np.float32(bias * (s_w * s_in)))])
         middle = float(np.median(s_w) * s_in * spread) * 2
         return Drawn([x], w.done(real, -middle, middle, dtype), [value], f"{kind} {value.shape} {weights.shape}")
 
@@ -220,9 +210,9 @@ def binary(kind: str) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
         shape = _shape(rng, int(rng.choice([2, 3, 4])))
-        other = [n if rng.random() < 0.8 else 1 for n in shape][int(rng.integers(0, 2)) :]
-        names, reals, values = [], [], []
         constant = rng.random() < 0.3
+        other = [n if rng.random() < 0.8 else 1 for n in shape][int(rng.integers(0, 2)) if constant else 0 :]
+        names, reals, values = [], [], []
         for each in (shape, other):
             x, value, given = w.input(each, dtype)
             if len(names) == 1 and constant:
@@ -277,8 +267,8 @@ def moved(kind: str) -> Draw:
         x, value, given = w.input(shape, dtype)
         real = w.node("DequantizeLinear", [x, *given])
         stored_last = rng.random() < 0.6
-        if stored_last:
-            real = w.node("MaxPool", [real], kernel_shape=[1, 1])
+        real = w.node("MaxPool", [real], kernel_shape=[1, 1]) if stored_last else w.node("Neg", [real])
+        real = w.node("DequantizeLinear", [w.node("QuantizeLinear", [real, *given]), *given])
         text, ints = "", lambda *values: w.constant(np.array(values, np.int64))
         if kind == "Transpose":
             text = [0, *(int(n) + 1 for n in rng.permutation(3))]
@@ -329,7 +319,7 @@ def moved(kind: str) -> Draw:
 
 
 OPERATORS: dict[str, Draw] = {
-    **{f"Conv {form}": convolution(form) for form in ("plain", "depthwise", "grouped", "1d", "asymmetric", "qlinear")},
+    **{f"Conv {form}": convolution(form) for form in ("plain", "depthwise", "grouped", "asymmetric")},
     **{kind: product(kind) for kind in ("Gemm", "MatMul")},
     **{kind: pool(kind) for kind in ("MaxPool", "AveragePool", "GlobalAveragePool")},
     **{kind: binary(kind) for kind in ("Add", "Sub", "Mul", "Max", "Min")},

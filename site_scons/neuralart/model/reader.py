@@ -16,17 +16,11 @@ SUFFIXES = (".tflite", ONNX)
 
 
 def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), (), (), ())) -> Model:
-    """Read a .tflite or .onnx file.
+    """Read a .tflite or .onnx file; ``display``: as :func:`neuralart.model.tflite.read`.
 
-    Args:
-        path: The file.
-        display: The file as the user named it; by default the path.
-        asked: For an ONNX model: types of inputs and of outputs, channel positions of inputs and of outputs; of each
-            nothing, one for all or one for each.
-
-    Returns:
-        Its graph. Raises NeuralArtError: it cannot be read, is damaged, has something that nothing here handles, or is
-        an ONNX model and the package ``onnx`` is not installed.
+    ``asked`` of an ONNX model: types of inputs and of outputs, channel positions of both; of each nothing, one for all
+    or one for each. Raises NeuralArtError: it cannot be read, is damaged, has something that nothing here handles, or
+    is an ONNX model and the package ``onnx`` is not installed.
     """
     if path.suffix.lower() != ONNX:
         from neuralart.model import tflite
@@ -37,9 +31,6 @@ def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), ()
         raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=display, hint=hint)
     from neuralart.model.onnx.read import parse
 
-    try:
-        return parse(read_bytes(path), display or str(path), path.stem, asked)
-    except NeuralArtError as error:
-        if path.exists():
-            raise
-        raise NeuralArtError(error.what, where=display or str(path), hint=nearest_file(path)) from error
+    if not path.is_file():
+        raise NeuralArtError("no such file", where=display or str(path), hint=nearest_file(path))
+    return parse(read_bytes(path), display or str(path), path.stem, asked)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neuralart.model.graph import Operator, Quantization, Tensor
-from neuralart.model.onnx.graph import Array, Graph, Problem, Scale
+from neuralart.model.onnx.load import Array, Graph, Problem, Scale
 
 Order = tuple[int, ...]
 GRID = np.arange(-128, 128, dtype=np.int8)
@@ -41,7 +41,6 @@ class Builder:
         self.tensors: list[Tensor] = []
         self.operators: list[Operator] = []
         self.values: dict[str, Value] = {}
-        self.moves: dict[int, tuple[int, Array]] = {}  # Tensor -> what it was moved from, by which elements
         self._arranged: dict[tuple[int, Order, Order], int] = {}
 
     def tensor(
@@ -82,27 +81,14 @@ class Builder:
 
     def define(self, name: str, tensor: int, order: Order) -> None:
         """Let a value be what a tensor has, brought to the value's own scale if it has another."""
-        wanted = self.graph.scales.get(name)
         if self.tensors[tensor].dtype == "int8":
-            tensor = self.rescaled(name, tensor, wanted or self.scale_of(tensor))
+            tensor = self.rescaled(name, tensor, self.graph.scales.get(name) or self.scale_of(tensor))
         self.values[name] = Value(tensor, order)
 
-    # ---- orders
-
     def value(self, name: str) -> Value:
-        """A computed value, which lies in a tensor. Problem: it is a constant."""
-        if name not in self.values:
-            raise Problem(f"the constant '{name}' is not quantized, or not possible here")
-        value = self.values[name]
-        if value.results is None:
-            return value
-        # A function that a kernel reads, and that nobody gave a scale: the one that just holds its results.
-        low, high = min(0.0, float(value.results.min())), max(0.0, float(value.results.max()))
-        step = float(np.float32((high - low) / 255))
-        if not (np.isfinite(step) and step > 0):
-            raise Problem("its result is constant or infinite")
-        scale = Scale((step,), (int(np.clip(round(-128 - low / step), -128, 127)),))
-        self.values[name] = Value(self.table(name, value.tensor, scale.stored(value.results), scale), value.order)
+        """A computed value, which lies in a tensor. Problem: it does not."""
+        if name not in self.values or self.values[name].results is not None:
+            raise Problem(f"'{name}' is not quantized")
         return self.values[name]
 
     def arranged(self, name: str, order: Order | None = None) -> int:
@@ -133,35 +119,18 @@ class Builder:
             sizes, steps, flat = [run, *sizes], [int(gaps[0]), *steps], flat[::run]
         target = self.tensor(name, elements.shape, None, found.dtype)
         self.tensors[target] = replace(self.tensors[target], quantization=found.quantization)
-        self.moves[target] = (tensor, elements)
         return self.emit("MOVE", [tensor], target, sizes=tuple(sizes), steps=tuple(steps), start=start)
-
-    def reshaped(self, tensor: int, shape: Iterable[int]) -> int:
-        """The same elements with other dimensions."""
-        return self.moved(tensor, self.ramp(tensor).reshape(*shape), f"{self.tensors[tensor].name}_shaped")
-
-    # ---- functions of one value
 
     def rescaled(self, name: str, tensor: int, scale: Scale) -> int:
         """A tensor with another scale."""
         return self.table(name, tensor, scale.stored(self.scale_of(tensor).real(GRID)), scale)
 
     def table(self, name: str, source: int, results: Array, scale: Scale) -> int:
-        """The tensor of what a table makes of another; without the table where that is possible."""
+        """The tensor of what a table makes of another; without the table where it changes nothing."""
+        found = self.tensors[source]
         if scale == self.scale_of(source) and (results == GRID).all():
             return source
-        found = self.tensors[source]
         if found.data is not None:
             stored = np.frombuffer(found.data, np.int8).astype(np.int64).reshape(found.shape)
             return self.constant(results[stored + 128], "int8", scale, name)
-        target = self.tensor(name, found.shape, scale)
-        return self.emit("TABLE", [source, self.constant(results, "int8")], target)
-
-    def needed(self, outputs: Sequence[int]) -> tuple[Operator, ...]:
-        """The operators that the outputs depend on, numbered anew."""
-        wanted, kept = set(outputs), list[Operator]()
-        for op in reversed(self.operators):
-            if not wanted.isdisjoint(op.outputs):
-                wanted.update(op.inputs)
-                kept.append(op)
-        return tuple(replace(op, index=number) for number, op in enumerate(reversed(kept)))
+        return self.emit("TABLE", [source, self.constant(results, "int8")], self.tensor(name, found.shape, scale))

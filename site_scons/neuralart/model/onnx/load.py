@@ -1,33 +1,125 @@
-"""Reads the file: checks it, fixes shapes, computes what is constant, takes QLinear operators apart."""
+"""Reads the file: checks it, fixes shapes, computes what is constant."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.onnx.graph import Array, Graph, Node, Problem
 
+Array = npt.NDArray[Any]
 _OPSETS = range(11, 22)
-_MOST = 1 << 26  # Elements of a computed constant
+_NAMES = 3  # Tensors that are named of each kind of problem
+_MOST = 2**31 - 1  # Elements of a value
 _FEW = 4096  # Elements of a constant that a shape may depend on
-_MOST_BYTES = 2**31 - 1
 _LINEAR = ("QuantizeLinear", "DequantizeLinear")
 _DYNAMIC = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
 _HOW = "quantize it with calibration data: onnxruntime.quantization.quantize_static(..., quant_format=QuantFormat.QDQ)"
-# Float operator; where its quantized inputs begin (value, scale, zero point); its bias; the scale of its output
-_QLINEAR: dict[str, tuple[str, tuple[int, ...], int, int]] = {
-    "QLinearConv": ("Conv", (0, 3), 8, 6),
-    "QLinearMatMul": ("MatMul", (0, 3), 0, 6),
-    "QGemm": ("Gemm", (0, 3), 6, 7),
-    "QLinearAdd": ("Add", (0, 3), 0, 6),
-    "QLinearMul": ("Mul", (0, 3), 0, 6),
-    "QLinearConcat": ("Concat", (), 0, 0),
-    **{f"QLinear{k}": (k, (0,), 0, 3) for k in ("Sigmoid", "LeakyRelu", "Softmax", "AveragePool", "GlobalAveragePool")},
-}
+
+
+class Problem(Exception):
+    """Why one operator cannot be compiled, in a few words."""
+
+
+class Scale(NamedTuple):
+    """How stored integers mean real values: scales (exactly float32), zero points, the dimension of several scales.
+
+    Unsigned bytes are given as signed ones, 128 less.
+    """
+
+    scales: tuple[float, ...]
+    points: tuple[int, ...]
+    axis: int = 0
+
+    def real(self, stored: Array) -> Array:
+        """The float32 that DequantizeLinear makes of stored values. For one scale."""
+        return np.asarray((stored.astype(np.int64) - self.points[0]).astype(np.float32) * np.float32(self.scales[0]))
+
+    def stored(self, real: Array) -> Array:
+        """The int8 that QuantizeLinear makes of real values: halves to even, saturated. For one scale."""
+        steps = np.rint(np.nan_to_num(real.astype(np.float32), nan=-1e38) / np.float32(self.scales[0]))
+        return np.asarray(np.clip(steps + self.points[0], -128, 127).astype(np.int8))
+
+
+@dataclass
+class Node:
+    """An operator: its inputs and outputs by the names of values, empty where one is absent."""
+
+    kind: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    affine: tuple[Any, Any] = (1.0, 0.0)  # What each output channel is multiplied with, and what is added to it then
+
+    def input(self, position: int) -> str:
+        """The name of an input; empty when it is absent."""
+        return self.inputs[position] if position < len(self.inputs) else ""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute."""
+        return self.attributes.get(name, default)
+
+
+@dataclass
+class Graph:
+    """A graph of plain operators with known shapes."""
+
+    path: str  # As messages name it
+    opset: int
+    inputs: list[str]
+    outputs: list[str]
+    nodes: list[Node] = field(default_factory=list)
+    types: dict[str, Any] = field(default_factory=dict)  # ONNX's types of all values, constants too
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # Of values that are computed
+    constants: dict[str, Array] = field(default_factory=dict)
+    # What QuantizeLinear and DequantizeLinear said: scales of values, stored constants, names of one value
+    scales: dict[str, Scale] = field(default_factory=dict)
+    stored: dict[str, tuple[Array, Scale]] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
+    # What cannot be compiled: (operator, why) -> outputs of such operators, and all values behind them
+    problems: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    spoiled: set[str] = field(default_factory=set)
+
+    def dtype(self, name: str) -> str:
+        """The type of a value, as NumPy calls it."""
+        found = self.types[name].tensor_type.elem_type if name in self.types else onnx.TensorProto.FLOAT
+        return np.dtype(helper.tensor_dtype_to_np_dtype(found)).name
+
+    def fix(self, name: str, value: Array) -> None:
+        """Add a constant."""
+        dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
+        self.constants[name], self.types[name] = value, helper.make_tensor_type_proto(dtype, value.shape)
+
+    def problem(self, node: Node, why: str) -> None:
+        """Note an operator that cannot be compiled."""
+        self.problems.setdefault((node.kind, why), []).append(f"'{node.outputs[0]}'")
+        self.spoiled.update(node.outputs)
+
+    def skipped(self, node: Node, known: Container[str]) -> bool:
+        """Leave out a node of an unknown kind, which is noted, or one that reads what is spoiled."""
+        if node.kind not in known:
+            self.problem(node, "not supported")
+        elif not self.spoiled.isdisjoint(filter(None, node.inputs)):
+            self.spoiled.update(node.outputs)
+        return node.outputs[0] in self.spoiled
+
+    def check(self) -> None:
+        """Raise one NeuralArtError with all that was noted, the most frequent first."""
+        rows = sorted(self.problems.items(), key=lambda item: (-len(item[1]), item[0]))
+        said = [
+            f"{len(n)} {kind} ({why}): {', '.join(n[:_NAMES])}{', ...' * (len(n) > _NAMES)}" for (kind, why), n in rows
+        ]
+        if said:
+            what = f"operators that are not supported: {sum(map(len, self.problems.values()))}, namely {said[0]}"
+            raise NeuralArtError(what, where=self.path, hint="; ".join(said[1:]))
 
 
 def load(data: bytes, display: str, known: Container[str]) -> Graph:
@@ -36,104 +128,65 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
     Raises NeuralArtError: the file is no ONNX model or damaged, its opset or shapes are not supported, or it is not
     quantized.
     """
-    import onnx
-
-    model = _checked(data, display)
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)
-    if opset not in _OPSETS:
-        hint = f"{_OPSETS[0]} to {_OPSETS[-1]} are read: onnx.version_converter.convert_version(model, 17)"
-        raise NeuralArtError(f"opset {opset} is not supported", where=display, hint=hint)
-    kinds = {node.op_type for node in model.graph.node}
-    if found := sorted(kinds & _DYNAMIC):
-        what = f"a dynamically quantized ONNX model ({', '.join(found)}): its scales are computed while it runs"
-        raise NeuralArtError(what, where=display, hint=_HOW)
-    if kinds.isdisjoint((*_QLINEAR, *_LINEAR)):
-        raise NeuralArtError("a float ONNX model, with no QuantizeLinear in it", where=display, hint=_HOW)
-    constants = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
-    graph = Graph(display, opset, [], [each.name for each in model.graph.output], constants=constants)
-    for value in model.graph.input:
-        if value.name not in constants:
-            graph.inputs.append(value.name)
-            graph.shapes[value.name], graph.dtypes[value.name] = _input(value, f"{display}: input '{value.name}'")
-    for proto in model.graph.node:
-        pairs = ((each.name, onnx.helper.get_attribute_value(each)) for each in proto.attribute)
-        attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in pairs}
-        node = Node(proto.op_type, list(proto.input), list(proto.output), attributes)
-        try:
-            for plain in _plain(graph, node, proto.domain):
-                _take(graph, plain, known)
-        except Problem as problem:
-            graph.problem(node, str(problem))
-    return graph
-
-
-def _checked(data: bytes, display: str) -> Any:
-    import onnx
-
     try:
         model = onnx.ModelProto.FromString(data)
         onnx.checker.check_model(model)
     except Exception as error:  # of protobuf, of the checker, of text that is no UTF-8: the package has many
         said = " ".join(str(error).split(" ==>")[0].split())
         raise NeuralArtError(f"not an ONNX model, or damaged: {said}", where=display) from error
-    outside = [each.name for each in model.graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL]
-    if outside or model.functions or model.graph.sparse_initializer:
-        what = f"'{outside[0]}' has its data in another file" if outside else "functions or sparse constants are in it"
-        hint = "make one plain file: onnx.save(onnx.inliner.inline_local_functions(onnx.load(FILE)), NEW)"
+    what, hint = _refused(model)
+    if what:
         raise NeuralArtError(what, where=display, hint=hint)
-    return model
+    opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
+    graph = Graph(display, opset, [], [each.name for each in model.graph.output])
+    for each in model.graph.initializer:
+        graph.fix(each.name, onnx.numpy_helper.to_array(each))
+    for value in model.graph.input:
+        if value.name not in graph.constants:
+            graph.inputs.append(value.name)
+            graph.types[value.name], graph.shapes[value.name] = value.type, _input_shape(value, display)
+    for proto in model.graph.node:
+        pairs = ((each.name, helper.get_attribute_value(each)) for each in proto.attribute)
+        attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in pairs}
+        node = Node(proto.op_type, list(proto.input), list(proto.output), attributes)
+        try:
+            if proto.domain not in ("", "ai.onnx", "com.microsoft" if node.kind in _LINEAR else ""):
+                raise Problem(f"of domain {proto.domain}")
+            _take(graph, node, known)
+        except Problem as problem:
+            graph.problem(node, str(problem))
+    return graph
 
 
-def _dtype(number: int) -> str:
-    import onnx
-
-    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
-
-
-def _input(value: Any, where: str) -> tuple[tuple[int, ...], str]:
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        raise NeuralArtError("is no tensor with a known number of dimensions", where=where)
-    shape = []
-    for axis, dim in enumerate(tensor.shape.dim):
-        # A batch that is open is 1, as everywhere.
-        shape.append(int(dim.dim_value) if dim.HasField("dim_value") else int(axis == 0))
-        if shape[-1] < 1:
-            hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
-            raise NeuralArtError(f"dimension {axis} ({dim.dim_param or shape[-1]}) is open", where=where, hint=hint)
-    if prod(shape) > _MOST_BYTES:
-        raise NeuralArtError(f"has {prod(shape)} elements, the most is {_MOST_BYTES}", where=where)
-    return tuple(shape), _dtype(tensor.elem_type)
+def _refused(model: Any) -> tuple[str, str]:
+    kinds = {node.op_type for node in model.graph.node}
+    if kinds & _DYNAMIC:
+        return f"a dynamically quantized ONNX model ({', '.join(sorted(kinds & _DYNAMIC))})", _HOW
+    if any(kind.startswith("QLinear") for kind in kinds):
+        return "quantized in the form QOperator (QLinear operators)", _HOW
+    if kinds.isdisjoint(_LINEAR):
+        return "a float ONNX model, with no QuantizeLinear in it", _HOW
+    for each in model.opset_import:
+        if each.domain in ("", "ai.onnx") and each.version not in _OPSETS:
+            hint = f"{_OPSETS[0]} to {_OPSETS[-1]} are read: onnx.version_converter.convert_version(model, 17)"
+            return f"opset {each.version} is not supported", hint
+    if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
+        return "its constants are in another file", "make it one file: onnx.save(onnx.load(FILE), NEW)"
+    return "", ""
 
 
-def _plain(graph: Graph, node: Node, domain: str) -> Iterator[Node]:
-    """The node; one on quantized values as a float operator between DequantizeLinear and QuantizeLinear."""
-    if node.kind not in _QLINEAR:
-        if domain not in ("", "ai.onnx") and (domain != "com.microsoft" or node.kind not in (*_LINEAR, "Gelu")):
-            raise Problem(f"of domain {domain}")
-        yield node
-        return
-    kind, starts, bias, output = _QLINEAR[node.kind]
-    if node.get("channels_last", 0) or (node.get("alpha", 1.0) != 1.0 and kind == "Gemm"):
-        raise Problem("with channels_last or alpha")
-    reals = []
-    for start in starts or range(2, len(node.inputs), 3):
-        real, given = f"{node.outputs[0]}/{start}", node.inputs[start : start + 3]
-        shape = np.shape(graph.constants.get(given[0], 0))
-        axis = len(shape) - 1 if kind == "MatMul" or not (kind == "Conv" or node.get("transB", 0)) else 0
-        yield Node("DequantizeLinear", given, [real], {"axis": axis})
-        reals.append(real)
-    if bias and node.input(bias):
-        scales = [graph.constants.get(node.inputs[at]) for at in (1, 4)]
-        if scales[0] is None or scales[1] is None:
-            raise Problem("its scales are computed")
-        real = f"{node.outputs[0]}/bias"
-        graph.constants[f"{real}_scale"] = scales[0].reshape(()) * np.squeeze(scales[1])
-        yield Node("DequantizeLinear", [node.inputs[bias], f"{real}_scale"], [real], {"axis": 0})
-        reals.append(real)
-    kept = {key: value for key, value in node.attributes.items() if key not in ("channels_last", "opset")}
-    yield Node(kind, reals, [f"{node.outputs[0]}/real"], kept)
-    yield Node("QuantizeLinear", [f"{node.outputs[0]}/real", *node.inputs[output : output + 2]], node.outputs)
+def _input_shape(value: Any, display: str) -> tuple[int, ...]:
+    # A batch that is open is 1, as everywhere.
+    dims = [
+        int(dim.dim_value) if dim.HasField("dim_value") else int(axis == 0)
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+    ]
+    if not value.type.tensor_type.HasField("shape") or not 0 < prod(dims) <= _MOST:
+        hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
+        raise NeuralArtError(f"input '{value.name}' has open or too large sizes: {dims}", where=display, hint=hint)
+    for axis, size in enumerate(dims):
+        value.type.tensor_type.shape.dim[axis].dim_value = size
+    return tuple(dims)
 
 
 def _take(graph: Graph, node: Node, known: Container[str]) -> None:
@@ -141,73 +194,45 @@ def _take(graph: Graph, node: Node, known: Container[str]) -> None:
     constant = all(name in graph.constants for name in node.inputs if name)
     if node.kind == "Shape" and node.inputs[0] in graph.shapes:
         shape = graph.shapes[node.inputs[0]]
-        graph.constants[node.outputs[0]] = np.array(shape[node.get("start", 0) : node.get("end", len(shape))], np.int64)
+        graph.fix(node.outputs[0], np.array(shape[node.get("start", 0) : node.get("end", len(shape))], np.int64))
         return
     if not constant and graph.skipped(node, (node.kind,) if node.kind in _LINEAR else known):
         return
-    shapes = _inferred(graph, node)
-    if constant and node.kind != "DequantizeLinear":
-        if any(prod(shape) > _MOST for shape, _ in shapes.values()):
-            raise Problem("its constant is too large")
-        values = run(graph, node, [graph.constants[name] if name else None for name in node.inputs])
-        graph.constants.update(zip(node.outputs, values, strict=False))
-        return
-    for name, (shape, dtype) in shapes.items():
-        if not 0 < prod(shape) <= _MOST_BYTES:
-            raise Problem("its size is unknown, nothing or too large")
-        graph.shapes[name], graph.dtypes[name] = shape, dtype
-    graph.nodes.append(node)
-
-
-def _inferred(graph: Graph, node: Node) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shape and type of each output, 0 for an unknown size."""
-    import onnx
-
-    types, data = {}, {}
-    for name in filter(None, node.inputs):
-        known = graph.constants.get(name)
-        if known is not None and known.size <= _FEW:
-            data[name] = onnx.numpy_helper.from_array(known, name)
-        dtype = np.dtype(graph.dtypes[name]) if known is None else known.dtype
-        shape = graph.shapes[name] if known is None else known.shape
-        types[name] = onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
-    opsets = [onnx.helper.make_opsetid("", graph.opset)]
+    names = {name for name in node.inputs if name}
+    few = {name for name in names & graph.constants.keys() if graph.constants[name].size <= _FEW}
+    data = {name: onnx.numpy_helper.from_array(graph.constants[name], name) for name in few}
     try:
-        schema, proto = onnx.defs.get_schema(node.kind, graph.opset, ""), _proto(node)
+        schema = onnx.defs.get_schema(node.kind, graph.opset, "")
+        proto = helper.make_node(node.kind, node.inputs, node.outputs, **node.attributes)
+        types, opsets = {name: graph.types[name] for name in names}, [helper.make_opsetid("", graph.opset)]
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=opsets)
-        tensors = {name: found[name].tensor_type for name in filter(None, node.outputs)}
-        return {
-            name: (
-                tuple(int(dim.dim_value) for dim in each.shape.dim) if each.HasField("shape") else (0,),
-                _dtype(each.elem_type),
-            )
-            for name, each in tensors.items()
-        }
+        shapes = {n: tuple(int(d.dim_value) for d in found[n].tensor_type.shape.dim) for n in node.outputs if n}
     except Exception as error:  # the kind is unknown, or whatever a wrong attribute makes the package say
         raise Problem(" ".join(str(error).split())[:100]) from error
+    if not constant and not all(prod(shape) > 0 for shape in shapes.values()):
+        raise Problem("its size is unknown, or nothing")
+    if any(prod(shape) > _MOST for shape in shapes.values()):
+        raise Problem("its output is too large")
+    if constant and node.kind != "DequantizeLinear":
+        values = run(graph, node, [graph.constants.get(name) for name in node.inputs])
+        for name, value in zip(node.outputs, values, strict=True):
+            graph.fix(name, value)
+        return
+    graph.types.update({name: found[name] for name in shapes})
+    graph.shapes.update(shapes)
+    graph.nodes.append(node)
 
 
 def run(graph: Graph, node: Node, inputs: Sequence[Array | None]) -> list[Array]:
     """The outputs of a node for these inputs. Problem: it cannot be computed."""
-    import onnx
-    from onnx.reference import ReferenceEvaluator
-
-    names = [f"i{position}" if value is not None else "" for position, value in enumerate(inputs)]
-    proto = _proto(Node(node.kind, names, node.outputs, node.attributes))
-    given, made = ([onnx.helper.make_tensor_value_info(n, 0, None) for n in e if n] for e in (names, node.outputs))
-    model = onnx.helper.make_model(
-        onnx.helper.make_graph([proto], "node", given, made), opset_imports=[onnx.helper.make_opsetid("", graph.opset)]
-    )
+    fed = {f"i{position}": value for position, value in enumerate(inputs) if value is not None}
+    names = [f"i{position}" if f"i{position}" in fed else "" for position in range(len(inputs))]
+    proto = helper.make_node(node.kind, names, node.outputs, **node.attributes)
+    given, made = ([helper.make_tensor_value_info(n, 0, None) for n in each if n] for each in (fed, node.outputs))
+    body = helper.make_graph([proto], "node", given, made)
+    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", graph.opset)])
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model).run(None, {n: v for n, v in zip(names, inputs, strict=True) if n})
+            return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, fed)]
     except Exception as error:  # whatever wrong values make NumPy raise
         raise Problem(f"cannot be computed: {' '.join(str(error).split())[:100]}") from error
-    results = iter(found)
-    return [np.asarray(next(results)) if name else np.zeros(0) for name in node.outputs]
-
-
-def _proto(node: Node) -> Any:
-    import onnx
-
-    return onnx.helper.make_node(node.kind, node.inputs, node.outputs, **node.attributes)

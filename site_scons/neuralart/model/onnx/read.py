@@ -7,14 +7,11 @@ from dataclasses import replace
 
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
-from neuralart.model.onnx import elementwise, movement, windows
 from neuralart.model.onnx.builder import Builder, Value, channels_last
-from neuralart.model.onnx.graph import Problem
-from neuralart.model.onnx.load import load
+from neuralart.model.onnx.load import Problem, load
+from neuralart.model.onnx.lowerings import LOWERINGS
 from neuralart.model.onnx.quantization import quantized
 
-LOWERINGS = {**windows.LOWERINGS, **elementwise.LOWERINGS, **movement.LOWERINGS}
-"""ONNX operator -> what makes operators of the graph of it, or raises a Problem."""
 FOLDED = ("BatchNormalization", "DequantizeLinear")
 """Operators that become a part of others."""
 
@@ -40,7 +37,7 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
             graph.problem(node, str(problem))
     graph.check()
     outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
-    operators = builder.needed(outputs)
+    operators = tuple(builder.operators)
     return Model(display, stem, tuple(builder.tensors), operators, tuple(inputs), tuple(outputs), channels_first=True)
 
 
@@ -52,7 +49,7 @@ def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
     """The tensor that the application fills, and the value behind it."""
     graph, shape = builder.graph, builder.graph.shapes[name]
     order = channels_last(len(shape)) if position == "chlast" else tuple(range(len(shape)))
-    stored, scale, found = [shape[axis] for axis in order], graph.scales.get(name), graph.dtypes[name]
+    stored, scale, found = [shape[axis] for axis in order], graph.scales.get(name), graph.dtype(name)
     readers = [node for node in graph.nodes if name in node.inputs]
     scales = {graph.scales.get(node.outputs[0]) for node in readers if node.kind == "QuantizeLinear"}
     if found == "float32" and dtype in ("int8", "uint8") and len(scales) == len(readers) == 1:
@@ -67,7 +64,7 @@ def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
 def _output(builder: Builder, name: str, asked: str, position: str) -> int:
     """The tensor that the application reads, of the type that the model gives it."""
     graph, where = builder.graph, f"{builder.graph.path}: output '{name}'"
-    value, dtype = graph.same.get(name, name), graph.dtypes.get(name, "")
+    value, dtype = graph.same.get(name, name), graph.dtype(name)
     try:
         if value not in builder.values:
             raise Problem("is a constant")
