@@ -1,4 +1,4 @@
-"""Operators of ONNX models against onnxruntime with its optimizations off: random ones, run natively; our own models."""
+"""Operators of ONNX models against onnxruntime with its optimizations off: random ones, run natively; our own ones."""
 
 from __future__ import annotations
 

@@ -15,24 +15,10 @@ from neuralart.model.onnx.builder import GRID, Builder, Order, Value, channels_l
 from neuralart.model.onnx.load import Array, Node, Problem, Scale, run
 from neuralart.model.onnx.quantization import MOVES
 
-_FUNCTIONS = (
-    *(
-        "Relu",
-        "Clip",
-        "LeakyRelu",
-        "PRelu",
-        "Sigmoid",
-        "HardSigmoid",
-        "HardSwish",
-        "Tanh",
-        "Elu",
-        "Selu",
-        "Celu",
-        "Mish",
-    ),
-    *("Softplus", "Softsign", "ThresholdedRelu", "Gelu", "Erf", "Exp", "Log", "Sqrt", "Reciprocal", "Abs", "Neg"),
-    *("Floor", "Ceil", "Round", "Sign", "Sin", "Cos", "Atan", "Pow", "Div"),
-)
+_FUNCTIONS = """
+Abs Atan Ceil Celu Clip Cos Div Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish Neg PRelu Pow Reciprocal
+Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Tanh ThresholdedRelu
+"""
 _BINARY = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL", "Max": "MAXIMUM", "Min": "MINIMUM"}
 _LAST = channels_last(4)
 _SOFTMAX = Scale((1 / 256,), (-128,))
@@ -61,9 +47,8 @@ def _function(builder: Builder, node: Node) -> bool:
         return False
     ((tensor, order),) = bases
     results = run(builder.graph, node, given)[0]
-    if results.dtype != np.float32 or [builder.graph.shapes[name][axis] for axis in order] != [
-        *builder.tensors[tensor].shape
-    ]:
+    shape = tuple(builder.graph.shapes[name][axis] for axis in order)
+    if results.dtype != np.float32 or shape != builder.tensors[tensor].shape:
         raise Problem(f"its result is {results.dtype}, or broadcast")
     builder.values[name] = Value(tensor, order, results)
     if name in builder.graph.scales:
@@ -211,11 +196,8 @@ def _pad(builder: Builder, node: Node) -> None:
 
 
 def _mean(builder: Builder, node: Node) -> None:
-    value, rank, keep = (
-        builder.value(node.inputs[0]),
-        len(builder.graph.shapes[node.inputs[0]]),
-        node.get("keepdims", 1),
-    )
+    value, keep = builder.value(node.inputs[0]), node.get("keepdims", 1)
+    rank = len(value.order)
     axes = builder.graph.constants.get(node.input(1), np.array(node.get("axes", range(rank)))) % rank
     if node.kind == "GlobalAveragePool":
         axes = np.arange(2, rank)
@@ -317,7 +299,7 @@ def _pool(builder: Builder, node: Node) -> None:
 
 
 LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
-    **dict.fromkeys(_FUNCTIONS, _only_function),
+    **dict.fromkeys(_FUNCTIONS.split(), _only_function),
     **dict.fromkeys(_BINARY, _binary),
     **dict.fromkeys(MOVES, _move),
     **dict.fromkeys(("ReduceMean", "GlobalAveragePool"), _mean),

@@ -21,8 +21,8 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
 
     ``asked``: types of inputs and of outputs, then channel positions (``chfirst``, the model's own, or ``chlast``); of
     each nothing, one for all or one for each. An end that is quantized to what is asked for loses its float form.
-    Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is
-    not supported; all such operators are named at once.
+    Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is not supported; all such
+    operators are named at once.
     """
     graph = load(data, display, {*LOWERINGS, *FOLDED})
     quantized(graph)
@@ -33,8 +33,8 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
             continue
         try:
             LOWERINGS[node.kind](builder, node)
-        except Problem as problem:
-            graph.problem(node, str(problem))
+        except (Problem, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
+            graph.problem(node, str(error))
     graph.check()
     outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
     operators = tuple(builder.operators)
