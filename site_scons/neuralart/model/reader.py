@@ -10,10 +10,6 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file, read_bytes
 from neuralart.model.graph import Model
 
-ONNX = ".onnx"
-SUFFIXES = (".tflite", ONNX)
-"""Of the models that are read."""
-
 
 def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), (), (), ())) -> Model:
     """Read a .tflite or .onnx file; ``display``: as :func:`neuralart.model.tflite.read`.
@@ -22,15 +18,24 @@ def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), ()
     or one for each. Raises NeuralArtError: it cannot be read, is damaged, has something that nothing here handles, or
     is an ONNX model and the package ``onnx`` is not installed.
     """
-    if path.suffix.lower() != ONNX:
+    if path.suffix.lower() != ".onnx":
         from neuralart.model import tflite
 
         return tflite.read(path, display)
     if importlib.util.find_spec("onnx") is None:
         hint = "pip install 'scons-neuralart[onnx]'"
         raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=display, hint=hint)
-    from neuralart.model.onnx.read import parse
+    from neuralart.model.onnx.lowerings import parse
 
     if not path.is_file():
         raise NeuralArtError("no such file", where=display or str(path), hint=nearest_file(path))
     return parse(read_bytes(path), display or str(path), path.stem, asked)
+
+
+def onnx_kinds() -> list[str]:
+    """The operators of ONNX that are read; none if the package ``onnx`` is not installed."""
+    if importlib.util.find_spec("onnx") is None:
+        return []
+    from neuralart.model.onnx.lowerings import FOLDED, LOWERINGS
+
+    return sorted({*LOWERINGS, *FOLDED, "Constant", "Shape"})
