@@ -123,7 +123,7 @@ def convolution(form: str) -> Draw:
         shape = (outputs, channels // group, *taps)
         x, value, given = w.input([1, channels, *size], dtype)
         s_in = numpy_helper.to_array(next(c for c in w.constants if c.name == given[0]))
-        per_channel = form != "asymmetric" and rng.random() < 0.6
+        per_channel = form != "asymmetric" and w.opset >= 13 and rng.random() < 0.6
         s_w = np.float32(10 ** rng.uniform(-3, -1, outputs if per_channel else 1))
         z_w = np.zeros(len(s_w), "int8")
         weights = rng.integers(-127, 128, shape).astype(np.int8)
@@ -168,7 +168,7 @@ def product(kind: str) -> Draw:
         if pictures:
             real = w.node("Flatten", [w.node("MaxPool", [real], kernel_shape=[1, 1])])
         turned = kind == "Gemm" and bool(rng.integers(2))
-        per_channel = rng.random() < 0.4
+        per_channel = w.opset >= 13 and rng.random() < 0.4
         s_w = np.float32(10 ** rng.uniform(-3, -1, units if per_channel else ()))
         weights = rng.integers(-127, 128, (units, depth) if turned else (depth, units)).astype(np.int8)
         axis = {"axis": 0 if turned else 1} if per_channel else {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import nearest_file, read_bytes
+from neuralart.model import tflite
 from neuralart.model.graph import Model
 
 
@@ -19,17 +19,14 @@ def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), ()
     is an ONNX model and the package ``onnx`` is not installed.
     """
     if path.suffix.lower() != ".onnx":
-        from neuralart.model import tflite
-
         return tflite.read(path, display)
+    shown = display or str(path)
     if importlib.util.find_spec("onnx") is None:
         hint = "pip install 'scons-neuralart[onnx]'"
-        raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=display, hint=hint)
+        raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=shown, hint=hint)
     from neuralart.model.onnx.lowerings import parse
 
-    if not path.is_file():
-        raise NeuralArtError("no such file", where=display or str(path), hint=nearest_file(path))
-    return parse(read_bytes(path), display or str(path), path.stem, asked)
+    return parse(tflite.content(path, shown), shown, path.stem, asked)
 
 
 def onnx_kinds() -> list[str]:

@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 Array = npt.NDArray[Any]
 _OPSETS = range(11, 22)
 _NAMES = 3  # Tensors that are named of each kind of problem
-_MOST = 2**31 - 1  # Elements of a value
+_MOST = 1 << 24  # Elements of a value: more than the memory of any board here
 _FEW = 4096  # Elements of a constant that a shape may depend on
 _LINEAR = ("QuantizeLinear", "DequantizeLinear")
 _DYNAMIC = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
@@ -130,14 +130,15 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
     """
     try:
         model = onnx.ModelProto.FromString(data)
-        onnx.checker.check_model(model)
+        what, hint = _refused(model)
+        if not what:
+            onnx.checker.check_model(model)
     except Exception as error:  # of protobuf, of the checker, of text that is no UTF-8: the package has many
-        said = " ".join(str(error).split(" ==>")[0].split())
+        said = " ".join(str(error).split("==>")[0].split())
         raise NeuralArtError(f"not an ONNX model, or damaged: {said}", where=display) from error
-    what, hint = _refused(model)
     if what:
         raise NeuralArtError(what, where=display, hint=hint)
-    opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
+    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), _OPSETS[-1])
     graph = Graph(display, opset, [], [each.name for each in model.graph.output])
     for each in model.graph.initializer:
         graph.fix(each.name, onnx.numpy_helper.to_array(each))
@@ -152,6 +153,8 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
         try:
             if proto.domain not in ("", "ai.onnx", "com.microsoft" if node.kind in _LINEAR else ""):
                 raise Problem(f"of domain {proto.domain}")
+            if node.kind.startswith("Random") or any(isinstance(each, onnx.GraphProto) for each in attributes.values()):
+                raise Problem("random, or with a graph of its own")
             _take(graph, node, known)
         except Problem as problem:
             graph.problem(node, str(problem))
@@ -160,6 +163,8 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
 
 def _refused(model: Any) -> tuple[str, str]:
     kinds = {node.op_type for node in model.graph.node}
+    if not kinds:
+        return "not an ONNX model, or one without operators", ""
     if kinds & _DYNAMIC:
         return f"a dynamically quantized ONNX model ({', '.join(sorted(kinds & _DYNAMIC))})", _HOW
     if any(kind.startswith("QLinear") for kind in kinds):
