@@ -137,8 +137,8 @@ GENERATE: tuple[Option, ...] = (
     _idle("--enable-epoch-controller --eec", "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
     _idle("--optimization -O", "the placement always aims at little memory", VALUE, choices="time ram balanced"),
     _idle("--compression -c", "weights stay as they are, which lossless allows", VALUE, choices="lossless none"),
-    _idle("--no-onnx-optimizer", "only .tflite is read"),
-    _idle("--use-onnx-simplifier", "only .tflite is read"),
+    _idle("--no-onnx-optimizer", "a model is read as it is"),
+    _idle("--use-onnx-simplifier", "a model is read as it is"),
     _idle("--prefetch-compressed-weights", "no weight is compressed"),
     _used(
         "--c-api",
