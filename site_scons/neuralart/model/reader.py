@@ -8,6 +8,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
+from neuralart.model.filekind import describe
 from neuralart.model.graph import Model
 
 
@@ -18,15 +19,16 @@ def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), ()
     or one for each. Raises NeuralArtError: it cannot be read, is damaged, has something that nothing here handles, or
     is an ONNX model and the package ``onnx`` is not installed.
     """
-    if path.suffix.lower() != ".onnx":
-        return tflite.read(path, display)
     shown = display or str(path)
+    data = tflite.content(path, shown)
+    if path.suffix.lower() != ".onnx" and describe(data) != "an ONNX model":
+        return tflite.parse(data, shown, path.stem)
     if importlib.util.find_spec("onnx") is None:
         hint = "pip install 'scons-neuralart[onnx]'"
         raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=shown, hint=hint)
     from neuralart.model.onnx.lowerings import parse
 
-    return parse(tflite.content(path, shown), shown, path.stem, asked)
+    return parse(data, shown, path.stem, asked)
 
 
 def onnx_kinds() -> list[str]:
