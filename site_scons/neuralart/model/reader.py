@@ -22,7 +22,7 @@ def read(path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), ()
     shown = display or str(path)
     data = tflite.content(path, shown)
     if path.suffix.lower() != ".onnx" and describe(data) != "an ONNX model":
-        return tflite.parse(data, shown, path.stem)
+        return tflite.read(path, display)
     if importlib.util.find_spec("onnx") is None:
         hint = "pip install 'scons-neuralart[onnx]'"
         raise NeuralArtError("an ONNX model is read by the package onnx, which is missing", where=shown, hint=hint)

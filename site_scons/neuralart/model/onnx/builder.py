@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neuralart.model.graph import Operator, Quantization, Tensor
-from neuralart.model.onnx.load import Array, Graph, Problem, Scale
+from neuralart.model.onnx.load import Array, OnnxGraph, Scale, Unfit
 
 Order = tuple[int, ...]
 GRID = np.arange(-128, 128, dtype=np.int8)
@@ -25,7 +25,7 @@ def channels_last(rank: int) -> Order:
 
 
 @dataclass(frozen=True)
-class Value:
+class Held:
     """A value that is computed."""
 
     tensor: int
@@ -36,11 +36,11 @@ class Value:
 class Builder:
     """Collects tensors and operators."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OnnxGraph) -> None:
         self.graph = graph
         self.tensors: list[Tensor] = []
         self.operators: list[Operator] = []
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, Held] = {}
         self._arranged: dict[tuple[int, Order, Order], int] = {}
 
     def tensor(
@@ -63,16 +63,16 @@ class Builder:
         return output
 
     def scale_of(self, tensor: int) -> Scale:
-        """The scale of an int8 tensor. Problem: it is computed in float."""
+        """The scale of an int8 tensor. Unfit: it is computed in float."""
         found = self.tensors[tensor].quantization
         if found is None or self.tensors[tensor].dtype != "int8":
-            raise Problem(f"in {self.tensors[tensor].dtype}: '{self.tensors[tensor].name}' is not quantized")
+            raise Unfit(f"in {self.tensors[tensor].dtype}: '{self.tensors[tensor].name}' is not quantized")
         return Scale(found.scales, found.zero_points, found.axis)
 
     def wanted(self, name: str) -> Scale:
-        """The scale of a value. Problem: it is computed in float."""
+        """The scale of a value. Unfit: it is computed in float."""
         if name not in self.graph.scales:
-            raise Problem("its result has no QuantizeLinear")
+            raise Unfit("its result has no QuantizeLinear")
         return self.graph.scales[name]
 
     def target(self, name: str, order: Order, scale: Scale | None = None) -> int:
@@ -83,12 +83,12 @@ class Builder:
         """Let a value be what a tensor has, brought to the value's own scale if it has another."""
         if self.tensors[tensor].dtype == "int8":
             tensor = self.rescaled(name, tensor, self.graph.scales.get(name) or self.scale_of(tensor))
-        self.values[name] = Value(tensor, order)
+        self.values[name] = Held(tensor, order)
 
-    def value(self, name: str) -> Value:
-        """A computed value, which lies in a tensor. Problem: it does not."""
+    def value(self, name: str) -> Held:
+        """A computed value, which lies in a tensor. Unfit: it does not."""
         if name not in self.values or self.values[name].results is not None:
-            raise Problem(f"'{name}' is not quantized")
+            raise Unfit(f"'{name}' is not quantized")
         return self.values[name]
 
     def arranged(self, name: str, order: Order | None = None) -> int:
@@ -105,7 +105,7 @@ class Builder:
         return np.arange(self.tensors[tensor].elements).reshape(self.tensors[tensor].shape)
 
     def moved(self, tensor: int, elements: Array, name: str) -> int:
-        """A tensor of these elements of another, in the shape of ``elements``. Problem: no grid has them."""
+        """A tensor of these elements of another, in the shape of ``elements``. Unfit: no grid has them."""
         found, flat = self.tensors[tensor], elements.ravel()
         if found.shape == elements.shape and (flat == np.arange(found.elements)).all():
             return tensor
@@ -115,7 +115,7 @@ class Builder:
             breaks = np.flatnonzero(gaps != gaps[0])
             run = int(breaks[0]) + 1 if breaks.size else flat.size
             if flat.size % run or (np.diff(flat.reshape(-1, run)) != gaps[0]).any():
-                raise Problem("its elements do not lie at regular distances")
+                raise Unfit("its elements do not lie at regular distances")
             sizes, steps, flat = [run, *sizes], [int(gaps[0]), *steps], flat[::run]
         target = self.tensor(name, elements.shape, None, found.dtype)
         self.tensors[target] = replace(self.tensors[target], quantization=found.quantization)

@@ -25,7 +25,7 @@ _DYNAMIC = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
 _HOW = "quantize it with calibration data: onnxruntime.quantization.quantize_static(..., quant_format=QuantFormat.QDQ)"
 
 
-class Problem(Exception):
+class Unfit(Exception):
     """Why one operator cannot be compiled, in a few words."""
 
 
@@ -69,7 +69,7 @@ class Node:
 
 
 @dataclass
-class Graph:
+class OnnxGraph:
     """A graph of plain operators with known shapes."""
 
     path: str  # As messages name it
@@ -122,7 +122,7 @@ class Graph:
             raise NeuralArtError(what, where=self.path, hint="; ".join(said[1:]))
 
 
-def load(data: bytes, display: str, known: Container[str]) -> Graph:
+def load(data: bytes, display: str, known: Container[str]) -> OnnxGraph:
     """Read the bytes of an .onnx file; operators that cannot be compiled are noted in the graph.
 
     Raises NeuralArtError: the file is no ONNX model or damaged, its opset or shapes are not supported, or it is not
@@ -139,7 +139,7 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
     if what:
         raise NeuralArtError(what, where=display, hint=hint)
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), _OPSETS[-1])
-    graph = Graph(display, opset, [], [each.name for each in model.graph.output])
+    graph = OnnxGraph(display, opset, [], [each.name for each in model.graph.output])
     for each in model.graph.initializer:
         graph.fix(each.name, onnx.numpy_helper.to_array(each))
     for value in model.graph.input:
@@ -152,11 +152,11 @@ def load(data: bytes, display: str, known: Container[str]) -> Graph:
         node = Node(proto.op_type, list(proto.input), list(proto.output), attributes)
         try:
             if proto.domain not in ("", "ai.onnx", "com.microsoft" if node.kind in _LINEAR else ""):
-                raise Problem(f"of domain {proto.domain}")
+                raise Unfit(f"of domain {proto.domain}")
             if node.kind.startswith("Random") or any(isinstance(each, onnx.GraphProto) for each in attributes.values()):
-                raise Problem("random, or with a graph of its own")
+                raise Unfit("random, or with a graph of its own")
             _take(graph, node, known)
-        except Problem as problem:
+        except Unfit as problem:
             graph.problem(node, str(problem))
     return graph
 
@@ -194,8 +194,8 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
     return tuple(dims)
 
 
-def _take(graph: Graph, node: Node, known: Container[str]) -> None:
-    """Add a node with the shapes of its outputs, or what it computes if that is constant. Problem: neither works."""
+def _take(graph: OnnxGraph, node: Node, known: Container[str]) -> None:
+    """Add a node with the shapes of its outputs, or what it computes if that is constant. Unfit: neither works."""
     constant = all(name in graph.constants for name in node.inputs if name)
     if node.kind == "Shape" and node.inputs[0] in graph.shapes:
         shape = graph.shapes[node.inputs[0]]
@@ -213,11 +213,11 @@ def _take(graph: Graph, node: Node, known: Container[str]) -> None:
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=opsets)
         shapes = {n: tuple(int(d.dim_value) for d in found[n].tensor_type.shape.dim) for n in node.outputs if n}
     except Exception as error:  # the kind is unknown, or whatever a wrong attribute makes the package say
-        raise Problem(" ".join(str(error).split())[:100]) from error
+        raise Unfit(" ".join(str(error).split())[:100]) from error
     if not constant and not all(prod(shape) > 0 for shape in shapes.values()):
-        raise Problem("its size is unknown, or nothing")
+        raise Unfit("its size is unknown, or nothing")
     if any(prod(shape) > _MOST for shape in shapes.values()):
-        raise Problem("its output is too large")
+        raise Unfit("its output is too large")
     if constant and node.kind != "DequantizeLinear":
         values = run(graph, node, [graph.constants.get(name) for name in node.inputs])
         for name, value in zip(node.outputs, values, strict=True):
@@ -228,8 +228,8 @@ def _take(graph: Graph, node: Node, known: Container[str]) -> None:
     graph.nodes.append(node)
 
 
-def run(graph: Graph, node: Node, inputs: Sequence[Array | None]) -> list[Array]:
-    """The outputs of a node for these inputs. Problem: it cannot be computed."""
+def run(graph: OnnxGraph, node: Node, inputs: Sequence[Array | None]) -> list[Array]:
+    """The outputs of a node for these inputs. Unfit: it cannot be computed."""
     fed = {f"i{position}": value for position, value in enumerate(inputs) if value is not None}
     names = [f"i{position}" if f"i{position}" in fed else "" for position in range(len(inputs))]
     proto = helper.make_node(node.kind, names, node.outputs, **node.attributes)
@@ -240,4 +240,4 @@ def run(graph: Graph, node: Node, inputs: Sequence[Array | None]) -> list[Array]
         with np.errstate(all="ignore"):
             return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, fed)]
     except Exception as error:  # whatever wrong values make NumPy raise
-        raise Problem(f"cannot be computed: {' '.join(str(error).split())[:100]}") from error
+        raise Unfit(f"cannot be computed: {' '.join(str(error).split())[:100]}") from error

@@ -14,8 +14,8 @@ import numpy as np
 
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
-from neuralart.model.onnx.builder import GRID, Builder, Order, Value, channels_last
-from neuralart.model.onnx.load import Array, Node, Problem, Scale, load, run
+from neuralart.model.onnx.builder import GRID, Builder, Held, Order, channels_last
+from neuralart.model.onnx.load import Array, Node, Scale, Unfit, load, run
 from neuralart.model.onnx.quantization import MOVES, quantized
 
 _FUNCTIONS = """
@@ -52,17 +52,17 @@ def _function(builder: Builder, node: Node) -> bool:
     results = run(builder.graph, node, given)[0]
     shape = tuple(builder.graph.shapes[name][axis] for axis in order)
     if results.dtype != np.float32 or shape != builder.tensors[tensor].shape:
-        raise Problem(f"its result is {results.dtype}, or broadcast")
-    builder.values[name] = Value(tensor, order, results)
+        raise Unfit(f"its result is {results.dtype}, or broadcast")
+    builder.values[name] = Held(tensor, order, results)
     if name in builder.graph.scales:
         scale = builder.graph.scales[name]
-        builder.values[name] = Value(builder.table(name, tensor, scale.stored(results), scale), order)
+        builder.values[name] = Held(builder.table(name, tensor, scale.stored(results), scale), order)
     return True
 
 
 def _only_function(builder: Builder, node: Node) -> None:
     if not _function(builder, node):
-        raise Problem("not a function of one computed value")
+        raise Unfit("not a function of one computed value")
 
 
 def _order(builder: Builder, node: Node) -> Order:
@@ -85,7 +85,7 @@ def _binary(builder: Builder, node: Node) -> None:
         elif len(builder.graph.shapes.get(each, order)) == len(order):
             operands.append(builder.arranged(each, order))
     if len(operands) != 2:
-        raise Problem("of other than two values with equally many dimensions")
+        raise Unfit("of other than two values with equally many dimensions")
     if cut:  # Their kernels take one scale for all.
         operands = [builder.rescaled(name, each, builder.scale_of(target)) for each in operands]
     options = {} if cut else {"fused_activation_function": "NONE"}
@@ -96,7 +96,7 @@ def _softmax(builder: Builder, node: Node) -> None:
     name, rank, old = node.outputs[0], len(builder.graph.shapes[node.outputs[0]]), builder.graph.opset < 13
     axis = int(node.get("axis", 1 if old else -1)) % rank
     if old and axis != rank - 1:
-        raise Problem("over several dimensions, as before opset 13")
+        raise Unfit("over several dimensions, as before opset 13")
     order = (*(each for each in _order(builder, node) if each != axis), axis)
     source, target = builder.arranged(node.inputs[0], order), builder.target(name, order, _SOFTMAX)
     builder.define(name, builder.emit("SOFTMAX", [source], target, beta=1.0), order)
@@ -110,7 +110,7 @@ def _quantize(builder: Builder, node: Node) -> None:
     else:
         results = builder.scale_of(value.tensor).real(GRID) if value.results is None else value.results
         tensor = builder.table(name, value.tensor, scale.stored(results), scale)
-    builder.values[name] = Value(tensor, value.order)
+    builder.values[name] = Held(tensor, value.order)
 
 
 def _move(builder: Builder, node: Node) -> None:
@@ -121,14 +121,14 @@ def _move(builder: Builder, node: Node) -> None:
     if name in graph.stored:
         stored, scale = graph.stored[name]
         if len(scale.scales) > 1 and node.kind != "Transpose":
-            raise Problem("of a constant with several scales")
+            raise Unfit("of a constant with several scales")
         axis = steps.index(scale.axis) if len(scale.scales) > 1 else 0
         graph.stored[node.outputs[0]] = (run(graph, node, [stored, *more])[0], scale._replace(axis=axis))
         return
     value = builder.value(name)
     ramp = builder.ramp(value.tensor).transpose([value.order.index(axis) for axis in range(len(value.order))])
     if any(each and each not in graph.constants for each in node.inputs[1:]):
-        raise Problem("what it takes is computed")
+        raise Unfit("what it takes is computed")
     if node.kind == "Resize" and node.get("mode", "nearest") == "linear":
         _linear(builder, node, ramp)
         return
@@ -155,7 +155,7 @@ def _nearest(builder: Builder, node: Node, ramp: Array) -> list[Array]:
         one = run(builder.graph, Node("Resize", ["x", "", "s"], ["y"], node.attributes), [line, None, factor])[0]
         taken.append(one.astype(np.int64))
     if ramp[np.ix_(*taken)].shape != shape:
-        raise Problem("a scale that gives no whole size")
+        raise Unfit("a scale that gives no whole size")
     return [ramp[np.ix_(*taken)]]
 
 
@@ -164,9 +164,9 @@ def _linear(builder: Builder, node: Node, ramp: Array) -> None:
     mode = node.get("coordinate_transformation_mode", "half_pixel")
     scales = builder.graph.constants.get(node.input(2), np.zeros(0))
     if mode not in ("half_pixel", "align_corners", "asymmetric") or len(shape) != 4 or shape[:2] != ramp.shape[:2]:
-        raise Problem(f"coordinates {mode}, or of other than rows and columns")
+        raise Unfit(f"coordinates {mode}, or of other than rows and columns")
     if node.get("antialias", 0) or (scales.size and tuple(scales * ramp.shape) != shape):
-        raise Problem("antialias, or a scale that gives no whole size")
+        raise Unfit("antialias, or a scale that gives no whole size")
     source = builder.arranged(node.inputs[0], _LAST)
     target, size = builder.target(name, _LAST, builder.scale_of(source)), builder.constant(shape[2:])
     options = {"align_corners": mode == "align_corners", "half_pixel_centers": mode == "half_pixel"}
@@ -190,7 +190,7 @@ def _pad(builder: Builder, node: Node) -> None:
     pads, order = builder.graph.constants.get(node.inputs[1]), builder.value(node.inputs[0]).order
     fill = _real(builder, node.input(2)) if node.input(2) else np.zeros(1, np.float32)
     if fill is None or pads is None or node.get("mode", "constant") != "constant" or node.input(3) or (pads < 0).any():
-        raise Problem("supported are constant paddings from 0 on of all dimensions, mode constant")
+        raise Unfit("supported are constant paddings from 0 on of all dimensions, mode constant")
     source = builder.arranged(node.inputs[0], order)
     scale, table = builder.scale_of(source), pads.reshape(2, -1).T[list(order)]
     more = [builder.constant(table), builder.constant(scale.stored(fill.reshape(1)), "int8", scale)]
@@ -215,7 +215,7 @@ def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]
     """The options of an operator whose window slides over rows and columns."""
     before, after = builder.graph.shapes[node.inputs[0]], builder.graph.shapes[node.outputs[0]]
     if len(before) != 4:
-        raise Problem(f"over {len(before) - 2} dimensions, supported are 2")
+        raise Unfit(f"over {len(before) - 2} dimensions, supported are 2")
     strides, dilations = (node.get(name) or [1, 1] for name in ("strides", "dilations"))
     pads, auto = (node.get("pads") or [0, 0])[:2], node.get("auto_pad", "NOTSET")
     for axis in (0, 1):
@@ -224,7 +224,7 @@ def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]
         if auto != "NOTSET":
             pads[axis] = {"SAME_UPPER": needed // 2, "SAME_LOWER": needed - needed // 2}.get(auto, 0)
         if max(pads[axis], needed - pads[axis]) >= max(2, extent):
-            raise Problem("padding as large as its window")
+            raise Unfit("padding as large as its window")
     options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": "NONE"}
     options |= {"dilation_h_factor": dilations[0], "dilation_w_factor": dilations[1]}
     return {**options, "padding": "EXPLICIT", "pads": tuple(pads)}
@@ -233,13 +233,13 @@ def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]
 def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array, Scale]:
     """Stored weights, outputs first, with what they are multiplied with (``turned``: outputs were last)."""
     if node.inputs[1] not in builder.graph.stored:
-        raise Problem("its weights are not quantized, or not constant")
+        raise Unfit("its weights are not quantized, or not constant")
     stored, scale = builder.graph.stored[node.inputs[1]]
     if (len(scale.scales) > 1 and scale.axis != turned) or (turned and stored.ndim != 2) or stored.dtype != np.int8:
-        raise Problem("weights of more than 8 bits, or scales along another dimension than the outputs")
+        raise Unfit("weights of more than 8 bits, or scales along another dimension than the outputs")
     stored, factor = stored.T if turned else stored, np.ravel(node.affine[0])
     if len(set(scale.points)) > 1 or (scale.points[0] and (factor <= 0).any()):
-        raise Problem("several zero points of weights, or one and a factor that is not positive")
+        raise Unfit("several zero points of weights, or one and a factor that is not positive")
     # The least value has no counterpart: 127 is next.
     signs = np.sign(factor).astype(np.int16).reshape(-1, *[1] * (stored.ndim - 1))
     scales = np.asarray(np.array(scale.scales) * np.abs(np.where(factor == 0, 1, factor)), np.float32).tolist()
@@ -254,10 +254,10 @@ def _bias(builder: Builder, node: Node, source: int, weights: Scale, count: int)
         stored, scale = builder.graph.stored[name]
         bias = (stored.astype(np.float64) - np.array(scale.points)) * np.array(scale.scales)
     elif name and name not in builder.graph.constants:
-        raise Problem("its bias is computed")
+        raise Unfit("its bias is computed")
     values = np.broadcast_to(np.rint((bias.ravel() * node.affine[0] + node.affine[1]) / steps), count)
     if not np.abs(values).max() < 2**31:
-        raise Problem("its bias does not fit 32 bits")
+        raise Unfit("its bias does not fit 32 bits")
     scale = Scale(tuple(np.asarray(steps, np.float32).tolist()), (0,) * len(steps))
     return builder.constant(values, "int32", scale, f"{node.outputs[0]}_bias")
 
@@ -278,7 +278,7 @@ def _convolution(builder: Builder, node: Node) -> None:
 def _product(builder: Builder, node: Node) -> None:
     """Lower a Gemm or MatMul with constant weights."""
     if node.get("transA", 0) or node.get("alpha", 1.0) != 1.0 or node.get("beta", 1.0) != 1.0:
-        raise Problem("with transA, alpha or beta")
+        raise Unfit("with transA, alpha or beta")
     stored, scale = _weights(builder, node, not node.get("transB", 0))
     source, order = builder.arranged(node.inputs[0]), tuple(range(len(builder.graph.shapes[node.outputs[0]])))
     bias = _bias(builder, node, source, scale, len(stored))
@@ -291,10 +291,10 @@ def _pool(builder: Builder, node: Node) -> None:
     taps, average = node.attributes["kernel_shape"], node.kind == "AveragePool"
     options, source = _window(builder, node, taps), builder.arranged(node.inputs[0], _LAST)
     if options.pop("dilation_h_factor") * options.pop("dilation_w_factor") > 1 or len(node.outputs) > 1:
-        raise Problem("with dilation or indices")
+        raise Unfit("with dilation or indices")
     padded = any(node.get("pads") or ()) or node.get("auto_pad", "NOTSET").startswith("SAME")
     if average and padded and (node.get("count_include_pad", 0) or node.get("ceil_mode", 0)):
-        raise Problem("padding that is counted, or ceil_mode with padding")
+        raise Unfit("padding that is counted, or ceil_mode with padding")
     target = builder.target(node.outputs[0], _LAST, builder.scale_of(source))
     options |= {"filter_height": taps[0], "filter_width": taps[1]}
     kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
@@ -314,7 +314,7 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
     "Softmax": _softmax,
     "QuantizeLinear": _quantize,
 }
-"""Each makes operators of the graph of a node, or raises a Problem."""
+"""Each makes operators of the graph of a node, or raises Unfit."""
 FOLDED = ("BatchNormalization", "DequantizeLinear")
 """Operators that become a part of others."""
 
@@ -336,7 +336,7 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
             continue
         try:
             LOWERINGS[node.kind](builder, node)
-        except (Problem, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
+        except (Unfit, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
             graph.problem(node, str(error))
     graph.check()
     outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
@@ -360,7 +360,7 @@ def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
     tensor = inner = builder.tensor(name, stored, scale, found)
     if found == "uint8" and scale is not None:
         inner = builder.emit("QUANTIZE", [tensor], builder.tensor(f"{name}_int8", stored, scale))
-    builder.values[name] = Value(inner, order)
+    builder.values[name] = Held(inner, order)
     return tensor
 
 
@@ -370,9 +370,9 @@ def _output(builder: Builder, name: str, asked: str, position: str) -> int:
     value, dtype = graph.same.get(name, name), graph.dtype(name)
     try:
         if value not in builder.values:
-            raise Problem("is a constant")
+            raise Unfit("is a constant")
         tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if position == "chlast" else None)
-    except Problem as problem:
+    except Unfit as problem:
         raise NeuralArtError(str(problem), where=where, hint="leave it out of the model") from problem
     found = builder.tensors[tensor]
     if found.dtype != "int8" or dtype == "int8" or (dtype == "float32" and asked in ("int8", "uint8")):

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from neuralart.model.onnx.load import Graph, Node, Problem, Scale
+from neuralart.model.onnx.load import Node, OnnxGraph, Scale, Unfit
 
 MOVES = (
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),
@@ -21,7 +21,7 @@ _KEEPS = (*MOVES, "Relu", "Clip", "MaxPool", "Concat", "Pad")
 _BETWEEN = (*_KEEPS, "AveragePool", "GlobalAveragePool", "ReduceMean")
 
 
-def quantized(graph: Graph) -> None:
+def quantized(graph: OnnxGraph) -> None:
     """Find the scales of a graph; a QuantizeLinear that stays changes the scale of a value."""
     nodes, graph.nodes = graph.nodes, []
     for node in nodes:
@@ -31,26 +31,26 @@ def quantized(graph: Graph) -> None:
                 graph.nodes.append(node)
             elif not graph.skipped(node, (node.kind,)):
                 _linear(graph, node)
-        except Problem as problem:
+        except Unfit as problem:
             graph.problem(node, str(problem))
     _fuse(graph)
     _spread(graph)
 
 
-def _linear(graph: Graph, node: Node) -> None:
+def _linear(graph: OnnxGraph, node: Node) -> None:
     """Take in a QuantizeLinear or DequantizeLinear."""
     source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
     constant, scale = graph.constants.get(source), graph.constants.get(node.inputs[1])
     dtype = graph.dtype(target if node.kind == "QuantizeLinear" else node.inputs[0])
     if scale is None or (node.input(2) and node.input(2) not in graph.constants):
-        raise Problem("its scale is computed")
+        raise Unfit("its scale is computed")
     if dtype not in ("int8", "uint8", "int32") or node.get("block_size", 0):
-        raise Problem(f"{dtype}, or in blocks; supported are int8 and uint8")
+        raise Unfit(f"{dtype}, or in blocks; supported are int8 and uint8")
     values = scale.astype(np.float32).ravel()
     points = np.ravel(graph.constants.get(node.input(2), np.zeros(values.size))).astype(np.int64)
     points -= 128 if dtype == "uint8" else 0
     if not (np.isfinite(values).all() and (values > 0).all() and values.size == points.size):
-        raise Problem("a scale that is not a positive number")
+        raise Unfit("a scale that is not a positive number")
     rank = len(graph.shapes[target])
     found = Scale(tuple(values.tolist()), tuple(points.tolist()), node.get("axis", 1) % rank if values.size > 1 else 0)
     if constant is not None:
@@ -60,9 +60,9 @@ def _linear(graph: Graph, node: Node) -> None:
         )
         return
     if values.size > 1:
-        raise Problem("several scales for a value that is no constant")
+        raise Unfit("several scales for a value that is no constant")
     if node.kind == "DequantizeLinear" and graph.scales.setdefault(source, found) != found:
-        raise Problem("another scale than the value was quantized with")
+        raise Unfit("another scale than the value was quantized with")
     if node.kind == "QuantizeLinear" and source not in graph.inputs:
         graph.scales.setdefault(source, found)
     if graph.scales.get(source) == found:
@@ -72,14 +72,14 @@ def _linear(graph: Graph, node: Node) -> None:
         graph.nodes.append(node)
 
 
-def _readers(graph: Graph) -> Counter[str]:
+def _readers(graph: OnnxGraph) -> Counter[str]:
     """How often each value is read, by operators and as an output of the model."""
     counted = Counter(name for node in graph.nodes for name in node.inputs)
     counted.update(graph.same.get(name, name) for name in graph.outputs)
     return counted
 
 
-def _fuse(graph: Graph) -> None:
+def _fuse(graph: OnnxGraph) -> None:
     """Let a Conv do the BatchNormalization that follows in float."""
     counted, nodes, writers = _readers(graph), graph.nodes, dict[str, Node]()
     graph.nodes = []
@@ -96,7 +96,7 @@ def _fuse(graph: Graph) -> None:
             writers.update({node.outputs[0]: node} if node.kind == "Conv" else {})
 
 
-def _spread(graph: Graph) -> None:
+def _spread(graph: OnnxGraph) -> None:
     """Give values without a scale that of what is made of them, or else of what they are made of."""
     counted = _readers(graph)
     for node in reversed(graph.nodes):
