@@ -21,6 +21,7 @@ from support import firmware
 from support import vendor_network_c as vendor
 from support import vendor_reports as reports
 from support.fuzz import POOLS, PROFILES
+from support.onnx_small import SMALL
 from support.rel_images import CORE_22, FULL, build
 from support.vendor_network_c import Want
 
@@ -87,6 +88,7 @@ def _files() -> dict[str, tuple[str, bytes]]:
         "network_rel.bin": ("relocatable", build(FULL).data),
         "other/network_rel.bin": ("relocatable", build(CORE_22).data),
         "digits.tflite": ("tflite", DIGITS.read_bytes()),
+        "small.onnx": ("onnx", SMALL),
         "pools.mpool": ("mpool", POOLS[0].read_bytes()),
         "neural_art.json": ("profile", PROFILES[0].read_bytes()),
         "network_c_info.json": ("c_info", reports.dump(reports.c_info("4.0", ec=True))),

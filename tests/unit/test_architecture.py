@@ -39,6 +39,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {
     "numpy",
+    "onnx",
     "rich",
     "unicorn",
     "tflite",
@@ -265,6 +266,8 @@ ALLOWED = {
     "completion": {"shtab"},
     "report": {"bokeh", "squarify"},
 }
+# Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
+LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}
 
 
 def _foreign(path: Path, one: Import) -> bool:
@@ -274,6 +277,8 @@ def _foreign(path: Path, one: Import) -> bool:
         return False
     if top == "SCons":
         return _room(path) != "scons"
+    if top in LOADED_LATE.get(_name(path.parent), ()):
+        return False
     if top in EXTRAS:
         return not one.inside or top not in ALLOWED.get(_room(path), ())
     return top not in CORE
@@ -282,6 +287,13 @@ def _foreign(path: Path, one: Import) -> bool:
 def test_imports_of_other_packages() -> None:
     """SCons only in its room, extras only in functions of their rooms, nothing else that is not declared."""
     assert _broken(lambda path: " ".join(each.name for each in _source(path).imports if _foreign(path, each))) == []
+
+
+def test_folders_that_are_loaded_late() -> None:
+    late = tuple(f"neuralart.{folder.replace('/', '.')}" for folder in LOADED_LATE)
+    outside = [path for path in MODULES if _name(path.parent) not in LOADED_LATE]
+    found = [(path, each) for path in outside for each in _source(path).imports if each.name.startswith(late)]
+    assert found and all(each.inside for _, each in found), found
 
 
 def test_size_of_a_module() -> None:

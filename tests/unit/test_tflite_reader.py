@@ -529,13 +529,6 @@ def test_every_truncation_is_refused() -> None:
         ("a.tflite", b"version https://git-lfs.github.com/spec/v1\noid", "but a Git LFS pointer"),
         ("a.tflite", b"\x1f\x8b\x08" + bytes(20), "but a gzip file"),
         ("a.tflite", bytes(64), "but no known kind of file, beginning with bytes 00 00 00 00 00 00 00 00"),
-        ("a.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model, the reference compiler reads .tflite"),
-        ("a.ONNX", DATA, "an ONNX model, the reference compiler reads .tflite"),
-        (
-            "yolo_OE_3_2_0.onnx",
-            b"\x08\x07",
-            "an ONNX model as ST Edge AI's own front end writes it (_OE_), the reference compiler reads .tflite",
-        ),
     ],
 )
 def test_other_files(tmp_path: Path, name: str, data: bytes, message: str) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from neuralart.compilers.reference.operators import Registration
 
 SCHEMA = 1
+_ONNX = "of a quantized ONNX model (float between DequantizeLinear and QuantizeLinear)"
 NOTE = "uint8 tensors are computed as int8 with shifted zero points; what is constant is computed by the compiler"
 
 
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
     from neuralart.compilers.reference.operators import every
     from neuralart.errors import NeuralArtError, nearest
+    from neuralart.model.reader import onnx_kinds
 
     found: Sequence[Registration] = every()
     known = {each.kind: each for each in found}
@@ -48,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if args.operator:
         found = [known[kind] for kind in sorted({kind.upper() for kind in args.operator})]
     if args.json:
-        data = {"schema": SCHEMA, "operators": [{"kind": each.kind, "limits": each.limits} for each in found]}
+        rows = [{"kind": each.kind, "limits": each.limits} for each in found]
+        data = {"schema": SCHEMA, "operators": rows, "onnx": onnx_kinds()}
         print(json.dumps(data, indent=1))
     else:
         print(markdown(found) if args.markdown else text(found), end="")
+        print("" if args.markdown or args.operator else f"\n{_ONNX}:\n{' '.join(onnx_kinds())}\n", end="")
     return 0

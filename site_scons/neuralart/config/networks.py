@@ -166,7 +166,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "model",
         Value.text,
-        "the `.tflite` file",
+        "the `.tflite` or `.onnx` file",
         "refused, unless the network is `adopted`",
         form=PATH,
         # env.Network has an argument for it.

@@ -265,6 +265,7 @@ KINDS = tuple(
         ("report", "a report of generate, analyze or validate", "reports:REPORT", _report),
         ("relocatable", "a relocatable model", "images:RELOCATABLE", _relocatable),
         ("tflite", "a TensorFlow Lite model", "images:TFLITE", lambda data, name: data[4:8] == b"TFL3"),
+        ("onnx", "a quantized ONNX model", "images:TFLITE", lambda data, name: describe(data) == "an ONNX model"),
         ("elf", "an ELF file", "images:ELF", lambda data, name: data[:4] == b"\x7fELF"),
         ("stm32n6-image", "an image with the header of an STM32N6", "images:BOOT_IMAGE", _boot_image),
         ("ihex", "an Intel HEX file", "images:IHEX", lambda data, name: _HEX_LINE.match(data) is not None),

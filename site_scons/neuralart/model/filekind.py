@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "a ZIP archive (a .keras model, a .pt checkpoint or an .mltk archive, for example)"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file (a Keras .h5 model, for example)"),
@@ -33,13 +31,3 @@ def describe(data: bytes) -> str:
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
         return f"text, beginning with {' '.join(head.decode('ascii').split())!r}"
     return f"no known kind of file, beginning with bytes {data[:8].hex(' ')}"
-
-
-def refuse_onnx(path: Path) -> str | None:
-    """Why a file with ONNX's suffix is not read, or None when the suffix is another one; its contents do not matter."""
-    if path.suffix.lower() != ".onnx":
-        return None
-    stem, _, digits = path.stem.rpartition("_OE_")
-    if stem and digits.replace("_", "").isdigit():
-        return "an ONNX model as ST Edge AI's own front end writes it (_OE_), the reference compiler reads .tflite"
-    return "an ONNX model, the reference compiler reads .tflite"

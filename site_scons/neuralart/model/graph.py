@@ -83,3 +83,6 @@ class Model:
     operators: tuple[Operator, ...]  # In execution order
     inputs: tuple[int, ...]  # Tensor numbers
     outputs: tuple[int, ...]  # Tensor numbers
+    channels_first: bool = (
+        False  # Inputs and outputs have channels in front of rows and columns, unless asked otherwise
+    )

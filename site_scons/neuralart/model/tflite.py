@@ -241,17 +241,18 @@ def read(path: Path, display: str = "") -> Model:
     graphs, dynamic shapes, sparse, variable or string tensors.
     """
     shown = display or str(path)
+    return parse(content(path, shown), shown, path.stem)
+
+
+def content(path: Path, shown: str) -> bytes:
+    """The bytes of a model's file, ``shown`` in messages. NeuralArtError: it cannot be read."""
     if path.is_dir():
         saved = "a TensorFlow SavedModel folder" if (path / "saved_model.pb").is_file() else "a folder"
         raise NeuralArtError(f"{saved}, not a .tflite file", where=shown)
     try:
-        data = read_bytes(path)
+        return read_bytes(path)
     except NeuralArtError as error:
         raise NeuralArtError(error.what, where=shown, hint=error.hint or nearest_file(path)) from error
-    onnx = filekind.refuse_onnx(path)
-    if onnx is not None:
-        raise NeuralArtError(onnx, where=shown, hint="convert the model to a quantized .tflite")
-    return parse(data, shown, path.stem)
 
 
 def parse(data: bytes, display: str, stem: str) -> Model:

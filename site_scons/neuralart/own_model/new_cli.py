@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folder", type=Path, metavar="FOLDER", help="new or empty; its name becomes that of the variant and the network"
     )
     add("--board", default="", metavar="NAME", help="board of the database: neuralart boards")
-    add("--model", type=Path, metavar="FILE", help="the model (.tflite), which is copied")
+    add("--model", type=Path, metavar="FILE", help="the model (.tflite or .onnx), which is copied")
     text = "folder of the package neuralart, for a project beside it (default: the package is installed)"
     add("--toolpath", type=Path, metavar="DIR", help=text)
 

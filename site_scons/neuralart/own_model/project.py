@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,11 +42,12 @@ class Names:
 
     variant: str  # Its variant, as scons takes it
     network: str  # C name of its network
+    suffix: str = ".tflite"  # Of its model
 
     @property
     def model(self) -> str:
         """The model's path in the project."""
-        return f"models/{self.network}.tflite"
+        return f"models/{self.network}{self.suffix}"
 
     @property
     def check(self) -> str:
@@ -197,7 +198,7 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
     written then.
     """
     check_empty(folder)
-    names = names_of(folder)
+    names = replace(names_of(folder), suffix=model.suffix if model is not None else ".tflite")
     made = files(names, board, relative_toolpath(toolpath, folder) if toolpath is not None else "")
     network = None
     if model is not None:

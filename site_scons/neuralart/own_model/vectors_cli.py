@@ -56,7 +56,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="the model (.tflite)")
+    add("model", type=Path, metavar="MODEL", help="the model (.tflite or .onnx)")
     text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
     add("inputs", type=Path, nargs="*", metavar="INPUT", help=text)
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder of golden vectors")
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_preprocessing(parser)
     text = "variants.yaml: resize, color and rate of the app_config of this model's network"
     add("--variants", type=Path, metavar="FILE", help=text)
-    text = "who computes the outputs: LiteRT, or the model's image on a virtual board (default: LiteRT if installed)"
+    text = "who computes the outputs: LiteRT (default for a .tflite), or the model's image on a virtual board"
     add("--expected", choices=("litert", "board"), help=text)
     add("--board", default="", metavar="NAME", help="that board (default: stm32n6570-dk; mps3-an547 without Unicorn)")
     add("--force", action="store_true", help="replace golden vectors that are there")
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.emulator import vectors as golden
     from neuralart.emulator.inputs.source import InputFile, RandomInputs, input_data
     from neuralart.errors import NeuralArtError
-    from neuralart.model import tflite
+    from neuralart.model import reader
     from neuralart.own_model import expected
 
     if (args.output / golden.DESCRIPTION).exists() and not args.force:
@@ -116,10 +116,10 @@ def run(args: argparse.Namespace) -> int:
     feeds += [RandomInputs(args.random, args.seed)] if args.random else []
     if not feeds:
         raise NeuralArtError("no inputs", hint="name files of inputs, or --random N")
-    model = tflite.read(args.model)
+    model = reader.read(args.model)
     inputs, outputs = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))
     data = [vector for feed in feeds for vector in input_data(feed, inputs)]
-    if args.expected == expected.LITERT or (not args.expected and expected.has_litert()):
+    if args.expected == expected.LITERT or (not args.expected and expected.has_litert() and not model.channels_first):
         found = expected.by_litert(args.model, inputs, data)
     else:
         found = expected.by_board(args.model, args.board or expected.default_board(), data)

@@ -61,10 +61,10 @@ def _converted(data: Sequence[bytes], ours: Sequence[Port], theirs: Sequence[Por
 
 def inputs_for(path: Path, inputs: Sequence[Port], data: Sequence[bytes]) -> tuple[Sequence[Port], Sequence[bytes]]:
     """Inputs of the network as those of a model. NeuralArtError: the model has others, or is damaged."""
-    from neuralart.model import tflite
+    from neuralart.model import reader
     from neuralart.own_model import expected
 
-    model = tflite.read(path)
+    model = reader.read(path)
     theirs = expected.ports(model, model.inputs)
     _same_shapes("input", inputs, theirs, path.as_posix())
     return theirs, _converted(data, inputs, theirs)
@@ -75,10 +75,10 @@ def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: 
 
     NeuralArtError: the model is no reference of this network, or LiteRT is missing or cannot run it.
     """
-    from neuralart.model import tflite
+    from neuralart.model import reader
     from neuralart.own_model import expected
 
-    model, where = tflite.read(path), path.as_posix()
+    model, where = reader.read(path), path.as_posix()
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
         raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)

@@ -15,7 +15,7 @@ from neuralart.emulator import vectors
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds as inspected
-from neuralart.model import tflite
+from neuralart.model import reader
 from neuralart.network import facts
 from neuralart.profiling import estimate, totals
 from neuralart.relocatable.build import driver_options, network_source
@@ -46,7 +46,7 @@ def look(path: Path) -> dict[str, Any]:
 
 def _model(path: Path) -> object:
     look(path)
-    return tflite.read(path)
+    return reader.read(path)
 
 
 def _network_c(path: Path) -> object:
@@ -152,6 +152,7 @@ _RECORD = ("inspect", "--json")
 
 KINDS = [
     Kind("model.tflite", _MODEL_BYTES, _model, damage),
+    Kind("model.onnx", _GOOD["onnx"], _model, damage, cost=2),
     Kind(
         "model-compiled.tflite",
         _MODEL_BYTES,

@@ -127,8 +127,9 @@ def _common(args: argparse.Namespace) -> tuple[str, ...]:
             raise NeuralArtError("is required", where=f"--{needed}")
     usable(args.target, flow_of(args.target))
     check_name(args.name or "network", "--name")
-    if Path(args.model).suffix.lower() in (".onnx", ".h5", ".keras"):
-        raise NeuralArtError(f"{Path(args.model).suffix} models are not read", where=args.model, hint="only .tflite is")
+    if Path(args.model).suffix.lower() in (".h5", ".keras"):
+        hint = ".tflite and .onnx are"
+        raise NeuralArtError(f"{Path(args.model).suffix} models are not read", where=args.model, hint=hint)
     return notes
 
 

@@ -43,7 +43,10 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 
 
 def check_positions(model: Model, options: BorderOptions) -> None:
-    """Check channel positions: TFLite is channels last. NeuralArtError for ``chfirst`` that needs a transposition."""
+    """Check channel positions: TFLite is channels last. NeuralArtError for ``chfirst`` that needs a transposition.
+
+    An ONNX model was read as they ask for.
+    """
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
         ("--outputs-ch-position", options.outputs_ch_position, model.outputs),
@@ -53,7 +56,9 @@ def check_positions(model: Model, options: BorderOptions) -> None:
         for index, position in zip(tensors, positions, strict=True):
             tensor = model.tensors[index]
             inner = tensor.shape[1:]
-            if position == "chfirst" and len(inner) > 1 and inner[-1] != 1 and any(size != 1 for size in inner[:-1]):
+            if model.channels_first or position != "chfirst":
+                continue
+            if len(inner) > 1 and inner[-1] != 1 and any(size != 1 for size in inner[:-1]):
                 raise NeuralArtError(
                     f"{option} chfirst: {describe(tensor)} is channels last and would have to be transposed",
                     where=model.path,

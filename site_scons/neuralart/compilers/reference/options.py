@@ -55,7 +55,7 @@ _VALIDATE_FLAGS = "full io-only save-csv classifier no-check no-exec-model"
 _SETS = "the command line of generate sets it"
 
 GENERATE: tuple[Option, ...] = (
-    _used("--model -m", "the .tflite to compile", VALUE, metavar="FILE"),
+    _used("--model -m", "the .tflite or quantized .onnx to compile", VALUE, metavar="FILE"),
     _used(
         "--target",
         "what to compile for: a board, or stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
@@ -108,7 +108,7 @@ GENERATE: tuple[Option, ...] = (
         metavar="POOLS",
         flow=NPU,
     ),
-    _used("--type -t", "type of the model: tflite", VALUE, choices="tflite", metavar="TYPE"),
+    _used("--type -t", "type of the model: tflite or onnx", VALUE, choices="tflite onnx", metavar="TYPE"),
     _used(
         "--input-data-type",
         "float32, int8 or uint8, int32 for an input that is int32 anyway; one for all inputs, or one for each, "
@@ -137,8 +137,8 @@ GENERATE: tuple[Option, ...] = (
     _idle("--enable-epoch-controller --eec", "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
     _idle("--optimization -O", "the placement always aims at little memory", VALUE, choices="time ram balanced"),
     _idle("--compression -c", "weights stay as they are, which lossless allows", VALUE, choices="lossless none"),
-    _idle("--no-onnx-optimizer", "only .tflite is read"),
-    _idle("--use-onnx-simplifier", "only .tflite is read"),
+    _idle("--no-onnx-optimizer", "a model is read as it is"),
+    _idle("--use-onnx-simplifier", "a model is read as it is"),
     _idle("--prefetch-compressed-weights", "no weight is compressed"),
     _used(
         "--c-api",

@@ -319,10 +319,18 @@ def _space_to_depth(sources: Sources) -> list[Piece]:
     return [_filled(sources, (batches, high, wide, size, size, channels), (n, h, w, i, j, c))]
 
 
+def _move(sources: Sources) -> list[Piece]:
+    """A grid of elements, as the reader of ONNX models gives it."""
+    options, target = sources.op.options, sources.output()
+    move = Move(options["sizes"], options["steps"], dense(options["sizes"]), options["start"])
+    return [Piece(sources.input().index, target.index, move)]
+
+
 REARRANGE: Mapping[str, Callable[[Sources], list[Piece]]] = {
     "CONCATENATION": _concatenation,
     "DEPTH_TO_SPACE": _depth_to_space,
     "EXPAND_DIMS": _expand_dims,
+    "MOVE": _move,
     "PACK": _pack,
     "RESHAPE": _same,
     "SLICE": slice_,

@@ -26,7 +26,7 @@ Pairs = Sequence[tuple[str, str]]
 class CommonRequest:
     """What all requests have."""
 
-    model: Path  # the .tflite
+    model: Path  # the .tflite or .onnx
     _: KW_ONLY
     target: str = ""  # as ``--target``
     name: str = "network"  # C name of the network
@@ -94,13 +94,15 @@ def lowered(
     Raises NeuralArtError when the input is wrong, not supported, or the target is of another flow.
     """
     from neuralart.compilers.reference.lower import lower
-    from neuralart.model.tflite import read
+    from neuralart.model.reader import read
 
     check_name(request.name, "--name")
     usable(request.target, flow)
     pools = read_pools()
     progress("reading the model")
-    model = read(request.model, request.model_display or str(request.model))
+    border = request.border
+    asked = (border.input_dtypes, border.output_dtypes, border.inputs_ch_position, border.outputs_ch_position)
+    model = read(request.model, request.model_display or str(request.model), asked)
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")

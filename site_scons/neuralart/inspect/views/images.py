@@ -169,12 +169,13 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 
 def _tflite(path: Path) -> dict[str, Any]:
     """What a model is made of."""
-    from neuralart.model import tflite
+    from neuralart.model import reader
 
-    model = tflite.read(path)
+    model = reader.read(path)
     constants = [tensor.data for tensor in model.tensors if tensor.data is not None]
     types = Counter(tensor.dtype for tensor in model.tensors if tensor.data is None)
     return {
+        "format": "onnx" if model.channels_first else "tflite",
         "name": model.stem,
         "inputs": [_tensor(model.tensors[number]) for number in model.inputs],
         "outputs": [_tensor(model.tensors[number]) for number in model.outputs],
@@ -189,7 +190,7 @@ def _tflite(path: Path) -> dict[str, Any]:
 
 def _tflite_text(record: dict[str, Any]) -> str:
     counted = f"{plural(record['operator_count'], 'operator')}, {record['constant_bytes']:,} bytes of constants"
-    lines = [f"TensorFlow Lite model '{record['name']}': {counted}"]
+    lines = [f"{record['format']} model '{record['name']}': {counted}"]
     for title in ("inputs", "outputs"):
         rows = (
             [each["name"], "x".join(map(str, each["shape"])) or "scalar", each["dtype"], quantization(each)]

@@ -78,7 +78,7 @@ def _plain(env: Any, value: Any, form: str | Mapping[str, str]) -> Any:
 
 
 NAME = "NeuralArtNetwork"
-MODEL_SUFFIX = ".tflite"
+MODEL_SUFFIXES = [".tflite", ".onnx"]
 
 
 def any_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
@@ -164,7 +164,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 def _scan(node: Any, env: Any, path: Any) -> list[Any]:
     """A profile file names the pool file of the profile that is used."""
     profile = env["NEURALART_PROFILE"]
-    if env["NEURALART_POOLS"] or node.get_suffix() == MODEL_SUFFIX:
+    if env["NEURALART_POOLS"] or node.get_suffix() in MODEL_SUFFIXES:
         return []
     text = profile.get("base", "") if isinstance(profile, dict) else profile
     # The emitter has read it: other files are not known to be profiles.
@@ -245,10 +245,10 @@ def add_to(env: Any) -> None:
             emitter="$NEURALART_NETWORKEMITTER",
             source_scanner=SCANNER,
             suffix=".c",
-            src_suffix=MODEL_SUFFIX,
+            src_suffix=MODEL_SUFFIXES,
         ),
     )
     c_file, _ = SCons.Tool.createCFileBuilders(env)
-    if MODEL_SUFFIX not in c_file.cmdgen:
-        c_file.add_action(MODEL_SUFFIX, action)
-        c_file.add_emitter(MODEL_SUFFIX, _emit_c_file)
+    for suffix in (each for each in MODEL_SUFFIXES if each not in c_file.cmdgen):
+        c_file.add_action(suffix, action)
+        c_file.add_emitter(suffix, _emit_c_file)

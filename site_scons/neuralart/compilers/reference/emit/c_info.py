@@ -128,6 +128,7 @@ def elements(row: Row) -> int:
 
 def _environment(emission: Emission, stamp: str, files: Sequence[str]) -> dict[str, Any]:
     count, size = parameters(emission)
+    file_type = "onnx" if emission.model.channels_first else "tflite"
     return {
         "generated_model": {"name": emission.name, "model_files": [{"name": name, "signature": ""} for name in files]},
         "network_signature": f"0x{stamp}",
@@ -141,10 +142,10 @@ def _environment(emission: Emission, stamp: str, files: Sequence[str]) -> dict[s
                 "environment": [],
                 "input_model": {
                     "name": emission.model.stem,
-                    "type": "tflite",
+                    "type": file_type,
                     "size": size,
                     "n_params": count,
-                    "model_files": [{"name": f"{emission.model.stem}.tflite", "signature": ""}],
+                    "model_files": [{"name": f"{emission.model.stem}.{file_type}", "signature": ""}],
                 },
             }
         ],

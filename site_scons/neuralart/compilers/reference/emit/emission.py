@@ -69,7 +69,9 @@ class Emission:
     def channel_position(self, kind: str, index: int) -> str:
         """``first``, ``last`` or ``undefined`` of a port."""
         asked = self.border.inputs_ch_position if kind == "input" else self.border.outputs_ch_position
-        word = asked[index if len(asked) > 1 else 0] if asked else "chlast"
+        word = (
+            asked[index if len(asked) > 1 else 0] if asked else ("chfirst" if self.model.channels_first else "chlast")
+        )
         rank = len(self.tensor(self.port_tensors(kind)[index]).shape)
         if rank >= 3 and word == "chfirst":
             return "first"

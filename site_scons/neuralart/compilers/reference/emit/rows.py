@@ -75,8 +75,10 @@ def tensor_row(emission: Emission, number: int, position: str) -> Row:
     owner = emission.owner(number)
     plan, start = (None, 0) if owner is not None else _place(emission, emission.address(number), tensor.bytes)
     shape = tensor.shape or (1,)
-    # The lowering admits chfirst only where both orders are the same bytes.
-    memory = _channels_first(shape) if position == "first" else shape
+    # The lowering admits chfirst of a .tflite only where both orders are the same bytes.
+    memory = _channels_first(shape) if position == "first" and not emission.model.channels_first else shape
+    if position == "first" and emission.model.channels_first:
+        shape = (shape[0], *shape[2:], shape[1])
     first, last = emission.epochs_of(number)
     return Row(
         name=tensor.name,

@@ -29,7 +29,8 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
     """
     if len(source.shape) != 4:
         ctx.refuse(op, f"{describe(source)} has {len(source.shape)} dimensions, expected 4 (N, H, W, C)")
-    padding = padding_kind(ctx, op)
+    explicit: Any = op.options.get("pads") if op.options.get("padding") == "EXPLICIT" else None
+    padding = "VALID" if explicit else padding_kind(ctx, op)
     strides = down_and_right(ctx, op, "stride_h", "stride_w")
     dilations = down_and_right(ctx, op, "dilation_h_factor", "dilation_w_factor")
     outputs, pads, steps = [], [], []
@@ -39,11 +40,13 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
         if taps < 1 or extent > _LARGEST_EXTENT:
             ctx.refuse(op, f"a window of {taps} taps with dilation {dilation} is not supported")
         length = quantize.output_size(size, taps, stride, step, padding)
-        if length < 1:
+        if length < 1 and not explicit:
             ctx.refuse(op, f"a window of {extent} does not fit into {size} of {describe(source)} with VALID padding")
         outputs.append(length)
         pads.append(quantize.padding_before(size, length, taps, stride, step))
         steps.append(step)
+    if explicit:  # Of an ONNX model, whose sizes are checked already
+        pads, outputs = list(explicit), list(ctx.output(op).shape[1:3])
     return Window(
         output=(outputs[0], outputs[1]), stride=strides, dilation=(steps[0], steps[1]), pad=(pads[0], pads[1])
     )

@@ -1,8 +1,9 @@
-"""EXP, LOG, LOGISTIC and TANH."""
+"""EXP, LOG, LOGISTIC and TANH, and TABLE: a function that the reader of ONNX models has sampled."""
 
 from __future__ import annotations
 
 import math
+from struct import unpack
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
@@ -38,3 +39,10 @@ def logistic(ctx: Lowering, op: Operator) -> None:
         ctx.refuse(op, f"output scale {target.scale:g}", "a logistic has scale 1/256")
     exp = _FUNCTIONS["EXP"]
     table(ctx, op, source, target, sampled(source, target, lambda x: float32(1.0 / float32(1.0 + exp(-x)))))
+
+
+@operator("TABLE", limits="int8; of ONNX models: any function of one value, with requantization")
+def looked_up(ctx: Lowering, op: Operator) -> None:
+    """Lower a table; input 1 has the result for each stored value from -128 to 127."""
+    results = unpack("<256b", ctx.constant(op, ctx.input(op, 1), "results", ("int8",)))
+    table(ctx, op, *ctx.ends(op), lambda stored: results[stored + 128])

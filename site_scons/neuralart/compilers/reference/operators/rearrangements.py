@@ -33,6 +33,7 @@ _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"
 
 
 @operator("DEPTH_TO_SPACE", limits=_BLOCKS, floats=True)
+@operator("MOVE", limits=f"{TYPES}; of ONNX models: at most {RANK} dimensions that cannot be joined", floats=True)
 @operator("SPACE_TO_DEPTH", limits=_BLOCKS, floats=True)
 @operator("SQUEEZE", limits=f"{TYPES}; costs nothing, except between an input and an output", floats=True)
 @operator("SLICE", limits=f"{TYPES}; constant begin and size", floats=True)

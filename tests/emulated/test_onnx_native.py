@@ -1,0 +1,68 @@
+"""Operators of ONNX models against onnxruntime with its optimizations off: random ones, run natively; our own ones."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from support import native
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from support import onnx_oracle
+from support.onnx_draws import OPERATORS, Drawn, Writer
+
+ROOT = Path(__file__).parents[2]
+MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
+SEED = 19
+# Of each operator; how many the environment asks for, in one model for each hundred.
+COUNT = int(os.environ.get("NEURALART_ONNX_CASES", "3"))
+OPSETS = (17, 13, 21, 11)
+
+pytestmark = [
+    pytest.mark.hostcc,
+    pytest.mark.long,
+    pytest.mark.skipif(bool(native.unavailable()), reason=native.unavailable()),
+]
+
+
+def drawn(number: int) -> tuple[bytes, list[Drawn]]:
+    """A model with cases of every operator side by side."""
+    cases, opset = [], OPSETS[number % len(OPSETS)]
+    writer = Writer(np.random.default_rng(SEED), opset)
+    for name, draw in OPERATORS.items():
+        if (opset < 14 and name in ("HardSwish",)) or (opset < 13 and name in ("ReduceMean", "Resize")):
+            continue
+        writer.rng = np.random.default_rng([SEED, zlib.crc32(name.encode()), number])
+        cases += [draw(writer) for _ in range(min(COUNT, 20) if number else COUNT if COUNT < 20 else 20)]
+    return writer.finish(cases), cases
+
+
+def compiled(folder: Path, name: str, model: bytes) -> Path:
+    path = folder / f"{name}.onnx"
+    path.write_bytes(model)
+    write(compile_network(CompileRequest(model=path, mpool=MPOOL, name=name, report=False)), folder / name)
+    return folder / name
+
+
+def test_results_are_those_of_onnxruntime(tmp_path: Path) -> None:
+    models = [drawn(number) for number in range(max(1, COUNT // 20) if COUNT >= 20 else 1)]
+    folders = [compiled(tmp_path, f"case{number}", model) for number, (model, _) in enumerate(models)]
+    found, varied = [], 0
+    for (model, cases), network in zip(models, native.build(folders, tmp_path), strict=True):
+        inputs = [value for case in cases for value in case.values]
+        (want,), (got,) = onnx_oracle.run(model, [inputs]), network.run([inputs])
+        for case, expected, actual in zip(cases, want, got, strict=True):
+            varied += len(np.unique(expected)) > 2
+            assert expected.shape == actual.shape, case.text
+            most = int(np.abs(expected.astype(int) - actual.astype(int)).max())
+            if most > case.steps:
+                found.append(f"{case.text}: {most} steps")
+    assert not found, f"{len(found)}: " + "\n".join(found[:20])
+    assert varied > 0.6 * sum(len(cases) for _, cases in models)

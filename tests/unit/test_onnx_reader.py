@@ -1,0 +1,215 @@
+"""ONNX models: what they become, and what is refused with which words."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neuralart import cli
+from neuralart.errors import NeuralArtError
+from neuralart.inspect import cli as inspector
+from neuralart.model import reader
+from neuralart.model.graph import Model
+from support.onnx_small import SMALL
+
+onnx = pytest.importorskip("onnx")
+from onnx import helper, numpy_helper  # noqa: E402
+
+from support.onnx_twins import twin  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+
+def parsed(data: bytes, folder: Path, **asked: str) -> Model:
+    path = folder / "net.onnx"
+    path.write_bytes(data)
+    names = ("input_dtypes", "output_dtypes", "inputs", "outputs")
+    return reader.read(path, "net.onnx", [(asked[name],) if name in asked else () for name in names])
+
+
+def edited(change: Callable[[onnx.ModelProto], object]) -> bytes:
+    model = onnx.ModelProto.FromString(SMALL)
+    change(model)
+    return bytes(model.SerializeToString())
+
+
+def kinds(model: Model) -> list[str]:
+    return [op.kind for op in model.operators]
+
+
+def test_mobilenet_has_the_operators_of_its_tflite(tmp_path: Path) -> None:
+    """Batch normalization, padding and activations included; one move at the input, none between convolutions."""
+    path = ROOT / "models" / "mobilenet" / "mobilenet.tflite"
+    wanted = Counter(kinds(reader.read(path)))
+    found = Counter(kinds(parsed(twin(path), tmp_path)))
+    assert found.pop("PADV2") == wanted.pop("PAD") and found.pop("MOVE") == 2  # the flattening is a MOVE, which is free
+    assert found == wanted
+    assert "MOVE" not in kinds(parsed(twin(path), tmp_path, inputs="chlast"))[:-3]
+
+
+def test_ends_as_asked_for(tmp_path: Path) -> None:
+    model = parsed(SMALL, tmp_path)
+    assert kinds(model) == ["QUANTIZE", "MOVE", "CONV_2D", "MOVE", "DEQUANTIZE"]
+    ends = [model.tensors[number] for number in (*model.inputs, *model.outputs)]
+    assert [(end.name, end.dtype, end.shape) for end in ends] == [
+        ("x", "float32", (1, 2, 4, 4)),
+        ("y", "float32", (1, 2, 3, 3)),
+    ]
+    both = {"inputs": "chlast", "outputs": "chlast", "input_dtypes": "uint8", "output_dtypes": "int8"}
+    model = parsed(SMALL, tmp_path, **both)
+    assert kinds(model) == ["CONV_2D"]
+    ends = [model.tensors[number] for number in (*model.inputs, *model.outputs)]
+    # uint8 is made of int8 by the compiler, whatever the model's format.
+    assert [(end.name, end.dtype, end.shape) for end in ends] == [
+        ("x", "int8", (1, 4, 4, 2)),
+        ("y", "int8", (1, 3, 3, 2)),
+    ]
+    assert ends[0].quantization == ends[1].quantization and ends[0].quantization.zero_points == (-3,)
+
+
+def _node(kind: str, *inputs: str, output: str = "c2", **attributes: object) -> Callable[[onnx.ModelProto], None]:
+    """A node between the convolution and its quantization."""
+
+    def change(model: onnx.ModelProto) -> None:
+        model.graph.node[4].input[0] = output
+        model.graph.node.insert(4, helper.make_node(kind, ["c", *inputs], [output], **attributes))
+
+    return change
+
+
+def _constants(model: onnx.ModelProto) -> None:
+    for name in "gbmv":
+        value = np.array([0.5, 2.0] if name != "b" else [0.1, -0.1], np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(value, f"bn_{name}"))
+    _node("BatchNormalization", "bn_g", "bn_b", "bn_m", "bn_v")(model)
+
+
+def test_batch_normalization_and_clip_become_a_part_of_the_convolution(tmp_path: Path) -> None:
+    model = parsed(edited(_constants), tmp_path)
+    assert kinds(model) == ["QUANTIZE", "MOVE", "CONV_2D", "MOVE", "DEQUANTIZE"]
+    weights = model.tensors[model.operators[2].inputs[1]]
+    gain = np.float32([0.5 / np.sqrt(0.5 + 1e-5), 2 / np.sqrt(2 + 1e-5)])
+    assert weights.quantization is not None
+    np.testing.assert_allclose(weights.quantization.scales, np.float32(0.05) * gain, rtol=1e-6)
+    assert kinds(parsed(edited(_node("Relu")), tmp_path)) == [
+        "QUANTIZE",
+        "MOVE",
+        "CONV_2D",
+        "TABLE",
+        "MOVE",
+        "DEQUANTIZE",
+    ]
+
+
+def test_shapes_that_are_computed_are_constants(tmp_path: Path) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        extra = [
+            numpy_helper.from_array(np.array(values, np.int64), name) for name, values in (("i", [0]), ("m", [-1]))
+        ]
+        model.graph.initializer.extend(extra)
+        _node("Reshape", "where", output="flat")(model)
+        model.graph.node.insert(4, helper.make_node("Concat", ["batch", "m"], ["where"], axis=0))
+        model.graph.node.insert(4, helper.make_node("Gather", ["sizes", "i"], ["batch"]))
+        model.graph.node.insert(4, helper.make_node("Shape", ["c"], ["sizes"]))
+        del model.graph.output[0].type.tensor_type.shape.dim[2:]
+        model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 18
+
+    model = parsed(edited(change), tmp_path)
+    assert kinds(model) == ["QUANTIZE", "MOVE", "CONV_2D", "MOVE", "DEQUANTIZE"]
+    assert model.tensors[model.outputs[0]].shape == (1, 18)
+
+
+def _float(model: onnx.ModelProto) -> None:
+    del model.graph.node[4:], model.graph.node[:3]
+    model.graph.node[0].input[:] = ["x", "f"]
+    model.graph.node[0].output[:] = ["y"]
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((2, 2, 2, 2), np.float32), "f"))
+
+
+def _external(model: onnx.ModelProto) -> None:
+    tensor = model.graph.initializer[2]
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="secret")
+    tensor.ClearField("raw_data")
+
+
+def _bits(model: onnx.ModelProto) -> None:
+    model.opset_import[0].version = 21
+    model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(3, np.int16), "z"))
+
+
+def _own_domain(model: onnx.ModelProto) -> None:
+    model.graph.node[3].domain = "my.own"
+    model.opset_import.append(helper.make_opsetid("my.own", 1))
+
+
+def _three(model: onnx.ModelProto) -> None:
+    model.graph.node[4].input[0] = "l3"
+    for number in (3, 2, 1, 0):
+        kind, before = "Hardmax" if number == 3 else "LpNormalization", f"l{number - 1}" if number else "c"
+        model.graph.node.insert(4, helper.make_node(kind, [before], [f"l{number}"]))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "not an ONNX model, or one without operators"),
+        (b"hello", "not an ONNX model, or damaged"),
+        (SMALL[:200], "not an ONNX model, or damaged"),
+        (edited(_float), "a float ONNX model, with no QuantizeLinear in it"),
+        (edited(_node("DynamicQuantizeLinear")), "a dynamically quantized ONNX model (DynamicQuantizeLinear)"),
+        (edited(_node("QLinearSigmoid")), "quantized in the form QOperator (QLinear operators) (quantize it with"),
+        (edited(lambda m: m.opset_import[0].ClearField("version")), "opset 0 is not supported"),
+        (edited(lambda m: setattr(m.opset_import[0], "version", 10)), "opset 10 is not supported (11 to 21 are read"),
+        (edited(_external), "its constants are in another file"),
+        (
+            edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[2], "dim_param", "h")),
+            "input 'x' has open or too large sizes: [1, 2, 0, 4]",
+        ),
+        (edited(_bits), "int16, or in blocks"),
+        (edited(_node("Softmax", axis=1)), "1 Conv (its result has no QuantizeLinear): 'c'"),
+        (
+            edited(lambda m: setattr(m.graph.initializer[2], "name", "other")),
+            "damaged: Nodes in a graph must be topolo",
+        ),
+        (edited(_three), "are not supported: 5, namely 3 LpNormalization (not supported): 'l0', 'l1', 'l2'"),
+        (edited(lambda m: m.graph.node[3].attribute.append(helper.make_attribute("strides", [1, 0]))), "1 Conv ("),
+        (edited(_own_domain), "1 Conv (of domain my.own): 'c'"),
+    ],
+)
+def test_refusals(tmp_path: Path, data: bytes, said: str) -> None:
+    """One line, and the file before anything else."""
+    with pytest.raises(NeuralArtError) as caught:
+        parsed(data, tmp_path)
+    assert str(caught.value).startswith("net.onnx: ") and said in " ".join(str(caught.value).split())
+    assert "\n" not in caught.value.what
+
+
+def test_all_that_is_unsupported_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        parsed(edited(_three), tmp_path)
+    assert caught.value.hint == "1 Conv (its result has no QuantizeLinear): 'c'; 1 Hardmax (not supported): 'l3'"
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        NeuralArtError, match=r"the package onnx, which is missing \(pip install 'scons-neuralart\[onnx\]'"
+    ):
+        parsed(SMALL, tmp_path)
+    assert reader.onnx_kinds() == []
+
+
+def test_inspect_and_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "small.onnx"
+    path.write_bytes(SMALL)
+    kind, record = inspector.inspect(path)
+    assert (kind.name, record["format"], record["inputs"][0]["shape"]) == ("onnx", "onnx", [1, 2, 4, 4])
+    assert cli.main(["operators", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["onnx"]
+    assert {"Conv", "Gemm", "Resize", "BatchNormalization", "DequantizeLinear"} <= set(found) and found == sorted(found)
