@@ -29,7 +29,7 @@ FLOORS = (
     {"memory", "flashing"},
     {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
     {"emulator", "report"},
-    {"lint", "export"},
+    {"lint", "export", "loading"},
     {"doctor", "inspect"},
     {"adopt", "applications", "own_model", "profiling", "sbom", "signing"},
     {"validation"},
