@@ -7,7 +7,7 @@
 
 /* Takes the message that begins with this byte, and does what it asks for; other bytes are skipped. */
 void validation_link_take(uint8_t first);
-/* Cycles of the core; weak, and 0: an application for a real board counts them, and defines NEURALART_CORE_HZ. */
+/* Cycles of the core; weak. An application for a real board defines NEURALART_CORE_HZ. */
 uint32_t validation_link_cycles(void);
 
 #endif
