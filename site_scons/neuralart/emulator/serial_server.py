@@ -29,7 +29,7 @@ class SerialServer:
             raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
         self.url = f"socket://{HOST}:{self._listener.getsockname()[1]}"
         self._client = socket.socket()
-        self._client.close()  # Nobody
+        self._client.close()  # There is none yet
 
     def close(self) -> None:
         """Hang up."""
@@ -37,12 +37,12 @@ class SerialServer:
         self._listener.close()
 
     def _receive(self, seconds: float) -> bytes:
-        nobody = self._client.fileno() < 0
-        ready = select.select([self._listener] if nobody else [self._listener, self._client], [], [], seconds)[0]
+        free = self._client.fileno() < 0
+        ready = select.select([self._listener] if free else [self._listener, self._client], [], [], seconds)[0]
         if self._listener in ready:
             client, _ = self._listener.accept()
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if nobody:
+            if free:
                 self._client = client
             else:
                 client.close()  # As a port that another program has

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart import jsontext
 from neuralart.boards.types import Board
 from neuralart.emulator.coherency import EXTERNAL_LOADER
 from neuralart.emulator.image import read_elf
@@ -19,7 +18,8 @@ from neuralart.flashing.nor import Nor, check_plan, chip_of
 from neuralart.flashing.plan import FlashPlan
 from neuralart.flashing.runners.gdb import Later
 from neuralart.loading.talk import Wanted
-from neuralart.memory.plan.last_build import network_folders, top_folder
+from neuralart.memory.plan import plan_report
+from neuralart.memory.plan.last_build import network_folders, read_index, top_folder
 from neuralart.network import facts
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.types import Image
@@ -93,11 +93,11 @@ def application_of(path: Path, board: Board) -> Path:
 def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes], ...]:
     """Address and bytes of constants of strategy external-loader, each as the compile wrote it."""
     parts = []
-    for row in jsontext.loads(read_bytes(folder / "plan.json"))["initializers"]:
+    for row in plan_report.read(folder / "plan.json")["initializers"]:
         if row["strategy"] == "external-loader":
             path = folder / f"{row['network']}.{row['pool']}.bin"
             data = read_bytes(path, "build the variant again")
-            known = {each.sha256 for each in facts.listed_files(networks[row["network"]])}
+            known = {each.sha256 for each in facts.listed_files(networks.get(row["network"], folder))}
             if hashlib.sha256(data).hexdigest() not in known:
                 raise NeuralArtError("not what the compile wrote", where=str(path), hint="build the variant again")
             parts.append((int(row["run_address"]), data))
@@ -110,9 +110,8 @@ def of_folder(folder: Path, board: Board) -> Deployment:
     NeuralArtError: it is none, is for another board, or a file has changed since the build.
     """
     index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
-    said = jsontext.loads(read_bytes(index, "give the folder of a variant that was built, or -i FILE"))
-    if said["board"] != board.name:
-        raise NeuralArtError(f"built for {said['board']}, not for {board.name}", where=str(index), hint="--board")
+    if (built_for := read_index(index)["board"]) != board.name:
+        raise NeuralArtError(f"built for {built_for}, not for {board.name}", where=str(index), hint="--board")
     networks = network_folders(index)
     parts, waits = _external(folder, networks), read_elf(elf).symbols.address_of(EXTERNAL_LOADER)
     if parts and waits is None:
