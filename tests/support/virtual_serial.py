@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import struct
 import threading
 import time
@@ -42,6 +43,15 @@ class Offered:
         ]  # fmt: skip
 
 
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 @contextlib.contextmanager
 def offered(board: str, folder: Path, *more: str) -> Iterator[Offered]:
     """Run it until the block ends."""
@@ -51,6 +61,9 @@ def offered(board: str, folder: Path, *more: str) -> Iterator[Offered]:
     thread = threading.Thread(target=cli.main, args=(words,), daemon=True)
     thread.start()
     deadline = time.monotonic() + 30
+    # The serial port listens first; a connection would be gdb's only one.
+    while thread.is_alive() and time.monotonic() < deadline and _free(made.gdb):
+        time.sleep(0.02)
     try:
         yield made
     finally:
