@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from neuralart import cli
 from support import tflite_edit
 from support.sconsproject import Project, copy_built, copy_sources, prepare
+from support.virtual_serial import offered
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -90,6 +93,28 @@ def test_weights_only(tree: Project, strategy: str) -> None:
     else:
         assert not done.tags & {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}, done.commands
     tree.up_to_date(variant)
+
+
+@pytest.mark.gdb
+@pytest.mark.skipif(not shutil.which("gdb-multiarch"), reason="no gdb-multiarch")
+def test_neuralart_load_brings_what_the_firmware_waits_for(
+    tree: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """n6_loader's job: descriptor by a runner, weights by gdb while the core waits; by contents, not by time."""
+    pytest.importorskip("serial", reason="pyserial is not installed")
+    monkeypatch.chdir(tree.root)
+    folder = Path("build/digits-n6-external")
+    with offered("stm32n6570-dk", tmp_path) as board:
+        words = ["load", str(folder), *board.words]
+        assert cli.main([*words, "--vectors", "models/digits/vectors"]) == 0
+        said = capsys.readouterr().out
+        assert "digits: 20 vectors bit-exact" in said and "The board runs 'digits', stamp " in said
+        weights = folder / "digits.AXISRAM5.bin"
+        weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+        assert cli.main(words) == 1
+        assert f"{weights}: not what the compile wrote" in capsys.readouterr().err
+    assert cli.main([*words, "--board", "nucleo-n657x0-q"]) == 1
+    assert "built for stm32n6570-dk, not for nucleo-n657x0-q" in capsys.readouterr().err
 
 
 def test_no_strategy_runs_without_its_bytes(tree: Project) -> None:

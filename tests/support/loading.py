@@ -24,7 +24,7 @@ from support.rel_networks import MODELS, compile_digits
 
 TABLE, MODEL, SECOND, PARAMS = 0x70FFF000, 0x7100_0000, 0x7110_0000, 0x7180_0000
 EXT_RAM, EXT_RAM_SIZE = 0x9000_0000, 16 << 20
-DEFINES = ("LL_ATON_RT_RELOC", "LL_ATON_EB_DBG_INFO", f"NEURALART_LOAD_TABLE=0x{TABLE:x}u")
+DEFINES = ("LL_ATON_RT_RELOC", "LL_ATON_EB_DBG_INFO")
 EXTERNAL = (f"NEURALART_EXT_RAM_ADDRESS=0x{EXT_RAM:x}u", f"NEURALART_EXT_RAM_SIZE=0x{EXT_RAM_SIZE:x}u")
 VECTORS = MODELS / "digits" / "vectors"
 # Pools, the one of the constants, and the relative ones.
@@ -72,6 +72,7 @@ def make_firmware(
     memories: Sequence[str] = (),
     defines: Sequence[str] = EXTERNAL,
     replaced: Mapping[str, str] | None = None,
+    table: int = TABLE,
 ) -> Path:
     """The ELF, and its binary beside it; ``replaced``: text instead of a source, by its name."""
     folder.mkdir(parents=True)
@@ -84,7 +85,10 @@ def make_firmware(
     places = [folder, *(root / name for name in ("app_loader", "app", "boards", "runtime/include"))]
     flags = [*board.machines[machine].cpu_flags, *COMMON, LIBC, *WARNINGS, "-nostartfiles"]
     linking = ["-Wl,--gc-sections", "-Wl,--fatal-warnings", f"-L{folder}", "-T", str(root / "boards" / "sections.ld")]
-    words = [*(f"-I{place}" for place in places), *(f"-D{define}" for define in (*DEFINES, *defines))]
+    words = [
+        *(f"-I{place}" for place in places),
+        *(f"-D{define}" for define in (*DEFINES, f"NEURALART_LOAD_TABLE=0x{table:x}u", *defines)),
+    ]
     chosen = [path for path in sources(board) if path.name not in (replaced or {})]
     for name, text in (replaced or {}).items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -113,14 +117,21 @@ class Made:
 
 
 def make_model(
-    folder: Path, kind: str, *, split: bool = False, name: str = "network", user_io: bool = False, **more: bool
+    folder: Path,
+    kind: str,
+    *,
+    split: bool = False,
+    name: str = "network",
+    user_io: bool = False,
+    model: str = "digits",
+    **more: bool,
 ) -> Made:
     """A relocatable model of one of :data:`KINDS`; ``more`` are fields of the request for its build."""
     pools, constants, relative = KINDS[kind]
     code = folder / "network.c"
     if not code.is_file():
         allocate = {"allocate_inputs": not user_io, "allocate_outputs": not user_io}
-        compile_digits(folder, *pools, constants=constants, relative=relative, **allocate)
+        compile_digits(folder, *pools, constants=constants, relative=relative, model=model, **allocate)
     out = folder / f"{name}{'-split' * split}{''.join(f'-{key}-{value}' for key, value in more.items())}"
     request = BuildRequest(code, out, name, split=split, objects=folder.parent / "objects", **more)
     container = builder.build(request).container

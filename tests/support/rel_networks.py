@@ -42,20 +42,26 @@ def write_mpool(path: Path, *fnames: str, constants: str = "", relative: tuple[s
 
 
 def compile_digits(
-    folder: Path, *fnames: str, constants: str = "xSPI2", relative: tuple[str, ...] = (), **more: bool
+    folder: Path,
+    *fnames: str,
+    constants: str = "xSPI2",
+    relative: tuple[str, ...] = (),
+    model: str = "digits",
+    **more: bool,
 ) -> Path:
-    """network.c of the model ``digits``, with all that belongs to it.
+    """network.c of a model of this repository, with all that belongs to it.
 
     Args:
         folder: Where it goes.
         fnames: Pools.
         constants: The pool that prefers constants.
         relative: Pools whose base becomes a symbol.
+        model: Which one.
         more: Further fields of the request.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pools = write_mpool(folder / "pools.mpool", *fnames, constants=constants, relative=relative)
-    return compile_model("digits", pools, folder, **more)
+    return compile_model(model, pools, folder, **more)
 
 
 def compile_model(model: str, mpool: Path, folder: Path, **more: bool) -> Path:

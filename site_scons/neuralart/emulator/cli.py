@@ -118,6 +118,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
     text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
     add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
+    text = "no run: the board's serial port is this TCP port of 127.0.0.1 (default: a free one), until Ctrl-C"
+    add("--serial", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     add("--name", default="", help="what this run is called in each line of its own: a variant, if several run at once")
     add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
 
@@ -232,6 +234,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart.emulator import RunFailure, own_program, runner, starting
     from neuralart.emulator.coherency import Conditions
     from neuralart.emulator.image import read_raw
+    from neuralart.emulator.serial_server import SerialServer
     from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
 
@@ -259,8 +262,13 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         raise NeuralArtError(
             "--program takes no inputs, models and bounds", hint="the program feeds its networks itself"
         )
+    if args.serial is not None and (args.network or args.program):
+        raise NeuralArtError("--serial runs no networks", hint="neuralart load, talk and validate open the port")
     runs, labels = _runs(args), _labels(args)
     external = tuple(read_raw(path, address) for path, address in args.external)
+    serial = None if args.serial is None else SerialServer(args.serial)
+    if serial is not None:
+        print(f"serial: {serial.url}", flush=True)
     server = None if args.gdb is None else _debugger(args, flash.nor)
     given = Conditions(flash.nor, args.dead_bank, args.xspi_unmapped, external, tuple(args.mapped), gdb=server)
 
@@ -274,6 +282,9 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         return "\n".join(line if line.startswith(who) else who + line for line in found)
 
     def once() -> RunResult:
+        if serial is not None:
+            with starting.started_machine(board, machine, args.elf, flash.loads, given, ()) as started:
+                serial.serve(started, server, note)
         # Who looks at a program with a debugger takes the time that it takes.
         timeout = args.timeout if server is None else math.inf
         start = partial(runner.run, runs=runs, on_vector=lambda _, done, count: work.show(done, count, "vectors"))
@@ -289,6 +300,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         print(f"neuralart run: {who}{failure}", file=sys.stderr)
         return FAILED
     finally:
+        if serial is not None:
+            serial.close()
         if args.console is not None:
             write_text(args.console, "".join(f"{line}\n" for line in lines))
     if result is None:

@@ -22,6 +22,7 @@ from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
 from neuralart.relocatable.format import container
+from neuralart.relocatable.format.types import Image
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -99,6 +100,14 @@ class _Check:
     closeness: Closeness = BIT_EXACT
 
 
+def refuse_vendor(image: Image, who: str) -> None:
+    """NeuralArtError: a relocatable model is for the vendor's runtime; ``who`` runs ours only."""
+    if image.context.version[0] != 0:
+        version = ".".join(str(part) for part in (*image.context.version, image.context.extra))
+        what = f"a model for runtime {version} ({image.context.description}): {who} {NEURALART} only"
+        raise NeuralArtError(what, where=image.where)
+
+
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
     if network.runtime != NEURALART:
@@ -111,12 +120,7 @@ def _check_of(one: NetworkRun) -> _Check:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
     params = None if one.params is None else read_bytes(one.params)
     image = container.parse(read_bytes(one.model), str(one.model), params)
-    if image.context.version[0] != 0:
-        version = ".".join(str(part) for part in (*image.context.version, image.context.extra))
-        raise NeuralArtError(
-            f"a model for runtime {version} ({image.context.description}): virtual boards run {NEURALART} only",
-            where=image.where,
-        )
+    refuse_vendor(image, "virtual boards run")
     return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
 
 

@@ -18,6 +18,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.emulator import MachineStop
 from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
+from neuralart.emulator.cycle_counter import DWT, InstructionCounter
 from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
 from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.instructions import BlockCounter
@@ -77,7 +78,7 @@ class UnicornBoard:
         self._board = board
         self._stop = ""
         self.asleep = False
-        self._starved = False
+        self._starved = self._counted = False
         self._spent = 0.0
         if given.nor is None:
             boot = BootState.direct(board, firmware, tuple(loads))
@@ -97,6 +98,7 @@ class UnicornBoard:
         self._npu_lines = NpuLines(board, given.watched, self._banks.peek, UNDEFINED)
         self._bus = Bus(self._uc, self._halt, self._near, self._on_register)
         self._system = SystemControl(machine.cpuid, self._on_cache_operation, self._on_reset_request)
+        self._counter = InstructionCounter(self._uc.emu_stop)
         self._add_devices()
         self._bus.refresh()
         for load in boot.loads:
@@ -108,7 +110,7 @@ class UnicornBoard:
         )
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
         counts, peek = given.counts, self._banks.peek
-        self._counter = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
+        self._blocks = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
         self._reset(boot.vectors)
 
     def _on_lost(self, start: int, end: int) -> None:
@@ -136,7 +138,8 @@ class UnicornBoard:
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
-        uc.mem_map(PPB, SCS - PPB, rights)
+        uc.mem_map(PPB, DWT - PPB, rights)
+        uc.mem_map(DWT + PAGE, SCS - (DWT + PAGE), rights)
         uc.mem_map(SCS + PAGE, PPB_SIZE - (SCS + PAGE - PPB), rights)
         uc.hook_add(unicorn.UC_HOOK_MEM_UNMAPPED, self._on_unmapped)
         uc.hook_add(unicorn.UC_HOOK_MEM_PROT, self._on_protected)
@@ -158,6 +161,7 @@ class UnicornBoard:
     def _add_devices(self) -> None:
         power, registers, bus = self._power, self._board.registers, self._bus
         bus.add(self._system)
+        bus.add(self._counter)
         for controller in power.controllers.values():
             bus.add(controller)
         bus.add(self._usart, power.console_missing)
@@ -291,14 +295,19 @@ class UnicornBoard:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            if self._counter is not None:
-                self._counter.deadline = deadline
-            self._start(max(1, int(left * 1e6)) if self._counter is None else 0)
+            if self._blocks is not None:
+                self._blocks.deadline = deadline
+            step = self._counter.step
+            self._start(0 if step or self._blocks is not None else max(1, int(left * 1e6)), step)
+            self._counter.done(step)
             if not (self._stop or self._starved):
                 self._look_for_sleep()
 
     def _start(self, microseconds: int = 0, count: int = 0) -> None:
         """Let the core go until its time is over, so many instructions are done (0: any number), or it is stopped."""
+        if count > 1 and not self._counted:
+            self._uc.ctl_flush_tb()  # Code that was translated before is not counted
+        self._counted = count > 1
         try:
             self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, microseconds, count)
         except self._unicorn.UcError as error:

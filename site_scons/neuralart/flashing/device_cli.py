@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import FlashJob, find
 
 if TYPE_CHECKING:
@@ -86,22 +85,11 @@ def _debug(args: argparse.Namespace, job: FlashJob) -> int:
     return 0
 
 
-def serial_port(probe: str, where: str) -> str:
-    """The serial port of the only probe, or of one with a serial number. NeuralArtError: there is none, or several."""
-    from neuralart.flashing.runners.connected import usb_probes
-
-    found = [each for each in usb_probes() if each.port and probe in ("", each.serial)]
-    if len(found) != 1:
-        known = ", ".join(f"{each.port} ({each.serial})" for each in found)
-        what = f"{len(found)} serial ports of probes: {known}" if found else "no serial port of a probe is found"
-        raise NeuralArtError(what, where=where, hint="name it, for example /dev/ttyACM0")
-    return found[0].port
-
-
 def _monitor(args: argparse.Namespace) -> int:
+    from neuralart.flashing.runners.connected import serial_port
     from neuralart.validation_link.ports import BoardPort
 
-    port = BoardPort(args.port or serial_port(args.probe, "device monitor: --port or PORT=..."), args.baud)
+    port = BoardPort(args.port or serial_port(args.probe, "device monitor"), args.baud)
     try:
         # One byte at least, and then whatever is there: lines appear when they are sent.
         while data := port.read(args.seconds):

@@ -26,6 +26,7 @@ ADDRESSES = {
     N6: {"application": 0x70100000, "weights": 0x70380000, "descriptor": 0x70500000},
     H7: {"application": 0x08000000, "weights": 0x08100000, "descriptor": 0x081C0000},
 }
+LOAD = "`neuralart load`"  # By cubeprogrammer, then gdb
 # Why a runner does not meet a fault.
 NOT_MET = {
     ("gdb", "sn ignored"): "-",
@@ -132,8 +133,9 @@ def _repaired(runner: Any, bench: Bench, job: FlashJob) -> str:
 
 def table(found: dict[tuple[str, str], Outcome]) -> str:
     """The matrix as Markdown."""
-    lines = [f"| fault | {' | '.join(BOARDS)} |", f"|---|{'---|' * len(BOARDS)}"]
+    names = (*BOARDS, LOAD)
+    lines = [f"| fault | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     for fault in FAULTS:
-        words = (NOT_MET.get((name, fault)) or found[name, fault].word for name in BOARDS)
+        words = (NOT_MET.get((name, fault)) or found[name, fault].word for name in names)
         lines.append(f"| {fault} | {' | '.join(words)} |")
     return "\n".join(lines) + "\n"

@@ -147,10 +147,11 @@ class DebuggedBoard(UnicornBoard):
             self._uc.hook_del(hook)
         self._uc.ctl_flush_tb()
 
-    def remove_all(self) -> None:
-        """Remove all."""
+    def let_go(self) -> None:
+        """Run on without a debugger, and without points; what stopped the core may be repaired by now."""
         for point in list(self._hooks):
             self.remove(*point)
+        self._stop, self.asleep = "", False
 
     def _on_break(self, uc: Any, address: int, size: int, data: Any) -> None:
         if not self._passing:

@@ -250,7 +250,7 @@ class GdbServer:
         self._drop()
         self._halted = self.stepping = False
         if self._board is not None:
-            self._board.remove_all()
+            self._board.let_go()
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners.session import ConnectedProbe
 
 _DEVICES = Path("/sys/bus/usb/devices")
@@ -22,6 +23,16 @@ def usb_probes(devices: Path | None = None) -> list[ConnectedProbe]:
             port = f"/dev/{ports[0]}" if ports else ""
             found.append(ConnectedProbe(_text(device / "serial"), _text(device / "product"), port=port))
     return [probe for probe in found if probe.serial]
+
+
+def serial_port(serial: str, where: str) -> str:
+    """The serial port of a probe (empty: of the only one). NeuralArtError: there is none, or several."""
+    found = [each for each in usb_probes() if each.port and serial in ("", each.serial)]
+    if len(found) != 1:
+        known = ", ".join(f"{each.port} ({each.serial})" for each in found)
+        what = f"{len(found)} serial ports of probes: {known}" if found else "no serial port of a probe is found"
+        raise NeuralArtError(what, where=where, hint="name it: PORT=... or --port, for example /dev/ttyACM0")
+    return found[0].port
 
 
 def _text(path: Path) -> str:

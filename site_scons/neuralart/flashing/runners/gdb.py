@@ -13,11 +13,12 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, process
 from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, served
 from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession
+from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
 from neuralart.flashing.runners.symptoms import reason
 from neuralart.flashing.script import CommandScript, Word
 from neuralart.text.ihex import ihex
@@ -33,6 +34,14 @@ class Attached(ProbeSession):
     """A session with a server."""
 
     server: str = ""  # Where it listens, ``HOST:PORT``
+
+
+@dataclass(frozen=True)
+class Later:
+    """What is written while an image waits for it."""
+
+    waits: int  # Address of the function that it calls then
+    parts: tuple[tuple[int, bytes], ...]  # Address and bytes
 
 
 class Gdb(Programmer):
@@ -142,6 +151,37 @@ class Gdb(Programmer):
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and detach: the core goes on."""
         return self._gdb(session, f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}", end="detach")
+
+    def start(self, session: ProbeSession, elf: Path, later: Later | None = None) -> int:
+        """Put an image where it is linked, let it run, and what it waits for where that belongs; compare all.
+
+        Returns its entry. NeuralArtError: it is no image, goes to memory that the board has not, does not arrive, or
+        does not come to where it waits.
+        """
+        parts, stack, entry = image_parts(elf, session.job.board)
+        held: list[tuple[int, bytes, Path]] = []
+
+        def dump(address: int, data: bytes) -> str:
+            held.append((address, data, session.file(".read")))
+            return f"dump binary memory {held[-1][2].name} 0x{address:x} 0x{address + len(data):x}"
+
+        script = []
+        for address, data in parts:
+            script.append(f"load {session.written(ihex(address, data).encode('ascii'), '.hex')}")
+        script += [dump(address, data) for address, data in parts]
+        script += [f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}"]
+        if later is not None:
+            script += [f"tbreak *0x{later.waits:x}", "continue"]
+            for address, data in later.parts:
+                script.append(f"restore {session.written(data)} binary 0x{address:x}")
+                script.append(dump(address, data))
+        answer = self._gdb(session, *script, count=2 * sum(len(data) for _, data, _ in held), end="detach")
+        for address, data, path in held:
+            if not path.is_file() or read_bytes(path) != data:
+                raise self.complaint(session, f"{len(data)} bytes at 0x{address:08x} do not arrive", answer)
+        if answer.status:
+            raise self.complaint(session, "loaded, but it does not run", answer)
+        return entry
 
     def script(self, job: FlashJob) -> CommandScript:
         """Turn each file into one that knows its address, then load it."""

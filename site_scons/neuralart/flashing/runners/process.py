@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,10 +48,28 @@ def cube_places(program: str) -> dict[str, tuple[str, ...]]:
     }
 
 
+# Variable with the folder of STM32CubeIDE, whose programs come first; ST's scripts know it as well.
+CUBE_IDE = "STM32_CUBE_IDE_DIR"
+
+
+def use_ide(folder: Path | None) -> None:
+    """Take the programs of a STM32CubeIDE (None: of that which the variable names). NeuralArtError: none is there."""
+    named = folder.expanduser() if folder is not None else Path(os.environ.get(CUBE_IDE) or "")
+    if named != Path() and not (named / "plugins").is_dir():
+        hint = (
+            f"--cube-ide-dir or {CUBE_IDE}: the folder with 'plugins' in it, as ~/ST/STM32CubeIDE_1.18.0/STM32CubeIDE"
+        )
+        raise NeuralArtError("no STM32CubeIDE is there", where=str(named), hint=hint)
+    os.environ[CUBE_IDE] = str(named) if named != Path() else ""
+
+
 def find(names: tuple[str, ...], places: Mapping[str, tuple[str, ...]]) -> Path | None:
-    """A program: on PATH, then where installers put it; None: it is not here."""
+    """A program: of the STM32CubeIDE that is named, on PATH, then where installers put it; None: it is not here."""
     system = {"win32": "windows", "darwin": "mac"}.get(sys.platform, "linux")
-    hits = on_path(names, os.environ, system)
+    named, ending = os.environ.get(CUBE_IDE), ".exe" if system == "windows" else ""
+    tools = f"{Path(named or '').as_posix()}/plugins/com.st.stm32cube.ide.mcu.externaltools.*/tools/bin"
+    ide = tuple(f"{tools}/{name}{ending}" for name in names) if named else ()
+    hits = [*in_places(ide, os.environ, system), *on_path(names, os.environ, system)]
     return hits[0] if hits else next(iter(in_places(places.get(system, ()), os.environ, system)), None)
 
 
@@ -78,6 +96,10 @@ def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:
         ) from error
 
 
+# Told what each program did: for who wants to see all of it.
+listeners: list[Callable[[Answer], None]] = []
+
+
 def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
     """Run a program in a folder to its end, or for so many seconds. NeuralArtError: it cannot be started."""
     said = folder / ".said"
@@ -93,7 +115,10 @@ def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
                 end_tree(process)
         stream.seek(max(0, stream.seek(0, os.SEEK_END) - _MOST))
         text = stream.read().decode("utf-8", "replace")
-    return Answer(tuple(words), process.returncode, text, late)
+    answer = Answer(tuple(words), process.returncode, text, late)
+    for told in listeners:
+        told(answer)
+    return answer
 
 
 @contextlib.contextmanager

@@ -67,7 +67,9 @@ def number_in(text: str, label: str) -> str:
 def image_parts(elf: Path, board: Board) -> tuple[list[tuple[int, bytes]], int, int]:
     """Address and bytes of each part of an image, its stack pointer and its entry, from its vector table."""
     file = Elf(read_bytes(elf), str(elf))
-    parts = [(each.load, file.bytes_of(each, "a segment")) for each in file.segments if each.file_size]
+    # Not segments: the first may begin with headers of the file, in front of the vector table.
+    placed = [(file.load_address(each), each) for each in file.sections if each.allocated and each.filled]
+    parts = [(at, file.bytes_of(each, each.name)) for at, each in placed if at is not None]
     for address, data in parts:
         region = board.region_at(address)
         if region is None:

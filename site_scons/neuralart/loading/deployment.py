@@ -1,0 +1,125 @@
+"""What goes onto a board: files and their flash addresses, the image that is started, who it must say that it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.emulator.coherency import EXTERNAL_LOADER
+from neuralart.emulator.image import read_elf
+from neuralart.emulator.runner import refuse_vendor
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.flashing import plan as plans
+from neuralart.flashing.nor import Nor, check_plan, chip_of
+from neuralart.flashing.plan import FlashPlan
+from neuralart.flashing.runners.gdb import Later
+from neuralart.loading.talk import Wanted
+from neuralart.memory.plan import plan_report
+from neuralart.memory.plan.last_build import network_folders, read_index, top_folder
+from neuralart.network import facts
+from neuralart.relocatable.format import container, load_table
+from neuralart.relocatable.format.types import Image
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What goes onto a board."""
+
+    board: Board
+    plan: FlashPlan  # What is flashed; its paths start from ``top``
+    top: Path
+    wanted: tuple[Wanted, ...]
+    image: Image | None = None  # The relocatable model
+    elf: Path | None = None  # What is loaded into RAM, of an ordinary network
+    later: Later | None = None  # What is written while that waits
+
+
+def params_of(path: Path) -> Path:
+    """Where the params of a split model are: ``network_rel_params.bin`` beside ``network_rel.bin``."""
+    return path.with_name(f"{path.name.removesuffix('.bin')}_params.bin")
+
+
+def _read_model(path: Path) -> Image:
+    image = container.parse(read_bytes(path, "neuralart relocatable build makes it"), str(path))
+    if image.split:
+        params = read_bytes(params_of(path), "the model is split: copy both files of the build")
+        image = container.parse(image.data, str(path), params)
+    refuse_vendor(image, "the loading application runs")
+    return image
+
+
+def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board: Board, work: Path) -> Deployment:
+    """A relocatable model (with its params beside it, if it is split) and its load table.
+
+    ``addresses``: of the model and of its params in flash, as far as they are not the board's; ``mode``: words of a
+    load table; ``work``: a folder for it. NeuralArtError: no such model, or it does not fit into the flash.
+    """
+    image, chip, places = _read_model(path), chip_of(board), board.relocatable
+    if places is None:
+        raise NeuralArtError(f"board {board.name} has no place for relocatable models", where=board.where)
+    at, params = (*addresses, *(places.model, places.params)[len(addresses) :])
+    writes, table = [plans.write_of("model", "model", path.resolve(), at)], work / "load_table.bin"
+    writes += [plans.write_of("params", "model", params_of(path).resolve(), params)] if image.split else []
+    for write in writes:
+        taken = [slot for slot in ("fsbl", "application") if write.address <= board.slots.get(slot, -1) < write.end]
+        if taken or write.address % chip.sector:
+            what = f"would overwrite the slot '{taken[0]}'" if taken else f"no multiple of its sectors of {chip.sector}"
+            what = f"'{write.name}' at 0x{write.address:08x}: {what}"
+            raise NeuralArtError(
+                what, where="--address", hint=f"the board's: 0x{places.model:08x},0x{places.params:08x}"
+            )
+    write_bytes(table, load_table.make(sorted(mode), [(at, params if image.split else 0)]))
+    writes.append(plans.write_of("load table", "model", table, places.table))
+    plan = FlashPlan(board.name, tuple(writes), f"flash of {board.name}")
+    check_plan(plan, Nor(chip))
+    wanted = (image.context.c_name, container.stamp_of(image), str(path))
+    return Deployment(board, plan, Path(), (wanted,), image)
+
+
+def application_of(path: Path, board: Board) -> Path:
+    """The loading application of the variant that a model is of. NeuralArtError: there is none."""
+    found = path.with_name(board.name) / "firmware.elf"
+    found = found if found.is_file() else path.with_name("firmware.elf")
+    if not found.is_file():
+        hint = "--application FILE; 'relocatable: true' of a variant builds firmware.elf beside its network_rel.bin"
+        raise NeuralArtError("no loading application beside it", where=str(path), hint=hint)
+    return found
+
+
+def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes], ...]:
+    """Address and bytes of constants of strategy external-loader, each as the compile wrote it."""
+    parts = []
+    for row in plan_report.read(folder / "plan.json")["initializers"]:
+        if row["strategy"] == "external-loader":
+            path = folder / f"{row['network']}.{row['pool']}.bin"
+            data = read_bytes(path, "build the variant again")
+            known = {each.sha256 for each in facts.listed_files(networks.get(row["network"], folder))}
+            if hashlib.sha256(data).hexdigest() not in known:
+                raise NeuralArtError("not what the compile wrote", where=str(path), hint="build the variant again")
+            parts.append((int(row["run_address"]), data))
+    return tuple(part for part in parts if part[1])
+
+
+def of_folder(folder: Path, board: Board) -> Deployment:
+    """An ordinary network with its firmware: the folder of a variant that was built.
+
+    NeuralArtError: it is none, is for another board, or a file has changed since the build.
+    """
+    index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
+    if (built_for := read_index(index)["board"]) != board.name:
+        raise NeuralArtError(f"built for {built_for}, not for {board.name}", where=str(index), hint="--board")
+    networks = network_folders(index)
+    parts, waits = _external(folder, networks), read_elf(elf).symbols.address_of(EXTERNAL_LOADER)
+    if parts and waits is None:
+        raise NeuralArtError(f"has no function {EXTERNAL_LOADER}", where=str(elf), hint="build the variant again")
+    plan = plans.read(path) if path.is_file() else FlashPlan(board.name, ())
+    # The application runs from RAM: what its slot holds is left alone.
+    plan = FlashPlan(board.name, tuple(each for each in plan.writes if each.kind in plans.PARTS["model"]), str(path))
+    found = [facts.load(place / "network.json") for place in networks.values()]
+    wanted = tuple((each.symbol, each.abi_stamp, str(index)) for each in found)
+    later = Later(waits, parts) if parts and waits is not None else None
+    return Deployment(board, plan, top_folder(index), wanted, elf=elf, later=later)
