@@ -193,6 +193,13 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
     return [Path(path) for path in paths]
 
 
+def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
+    """Whether a compiler takes a C file with these flags."""
+    words = [str(_driver(toolchain)), *flags, "-fsyntax-only", "-xc", "-"]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
+    return not done.returncode
+
+
 def programs(toolchain: Toolchain) -> list[Path]:
     """The driver, and what it starts: compiler, assembler, linker. NeuralArtError: It does not answer."""
     gcc = _driver(toolchain)

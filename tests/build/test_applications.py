@@ -15,11 +15,12 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.files import alone_with
-from neuralart.memory.image import elf_facts
+from neuralart.memory.image import elf_facts, origin
 from neuralart.resources import package_parent
 from support.fake_apps import application, compile_again, generated, network
 from support.fake_stedgeai import middlewares
 from support.messages import flat
+from support.repositories import cube_app
 
 pytestmark = [
     pytest.mark.arm,
@@ -538,3 +539,44 @@ def test_two_at_once_do_not_mix(place: Place) -> None:
     assert "another process has been changing it" in done.stderr
     assert not place.elf.exists()
     place.build()
+
+
+NATIVE = ("--with=cubeide", "--folder=my app", "--directory=App/STM32CubeIDE", "--build=native", "--core=CM55")
+
+
+def test_a_project_of_cubeide_without_cubeide(tmp_path: Path) -> None:
+    """Its flags want newlib-nano, which is not installed everywhere: tolerate: does without."""
+    cube_app(tmp_path / "my app")
+    place = Place(
+        tmp_path,
+        (*NATIVE, "--tolerate=*-specs=nano.s*", "--tolerate=-lc", "--tolerate=-lm", "--tolerate=+-DADDED='x y'"),
+    )
+
+    def built() -> list[str]:
+        return sorted(line.split()[2] for line in place.log.splitlines() if " -c " in line)
+
+    before = place.user_files()
+    _, err = place.build()
+    assert "my app/App/STM32CubeIDE/.cproject: options of Core/main.c alone are not taken over" in err
+    assert place.user_files() == before
+    assert len(built()) == 6
+    assert {"main", "one", "Reset_Handler"} <= symbols(place.elf).keys()
+    said = origin.of_program(place.elf)
+    assert said.startswith("gcc 1")
+    assert said.endswith(", C library not told, Armv8.1-M mainline, hard float ABI, -Os")
+    link_map = place.elf.parent / "application/link.map"
+    link_map.parent.mkdir()
+    assert "LOAD ../../../Library/libx.a" in (place.root / "work/link.map").read_text()
+    for name, libc in (("/a/libc_nano.a", "newlib-nano"), ("/picolibc/x/libc.a", "picolibc"), ("/a/libc.a", "newlib")):
+        link_map.write_text(f"LOAD x.o\nLOAD {name}\n{name}(lib_a-exit.o)\n")
+        assert f", {libc}, Armv8.1" in origin.of_program(place.elf)
+    first = place.elf.read_bytes()
+    place.build()
+    assert (built(), place.elf.read_bytes()) == ([], first)
+    place.edit("App/STM32CubeIDE/Inc/settings.h", "LEVEL 1", "LEVEL 2")
+    place.build()
+    assert built() == ["../Core/main.c"], "a header builds what includes it"
+    assert place.elf.read_bytes() != first
+    place.edit("App/STM32CubeIDE/.cproject", "-Wextra", "-DWIDE")
+    place.build()
+    assert len(built()) == 5, "new flags of C, none of the assembler"

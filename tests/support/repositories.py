@@ -220,3 +220,110 @@ SHAPES = {
     "h747": h747,
     "reid": two_networks,
 }
+
+
+_MANAGED = "com.st.stm32cube.ide.mcu.gnu.managedbuild"
+
+
+def _option(key: str, *values: str, many: bool = False) -> str:
+    tool = f"{_MANAGED}.{key}"
+    if not many:
+        return f'<option id="x" superClass="{tool}" value="{values[0]}"/>'
+    rows = "".join(f'<listOptionValue value="{value}"/>' for value in values)
+    return f'<option id="x" superClass="{tool}">{rows}</option>'
+
+
+def _tool(name: str, *options: str) -> str:
+    return f'<tool id="x" superClass="{_MANAGED}.tool.{name}">{"".join(options)}</tool>'
+
+
+_C, _L = "tool.c.compiler.option", "tool.c.linker.option"
+_DEBUG = (
+    _option("option.fpu", f"{_MANAGED}.option.fpu.value.fpv5-d16")
+    + _option("option.floatabi", f"{_MANAGED}.option.floatabi.value.hard")
+    + _option("option.nanoprintffloat", "true")
+    + _tool("assembler", _option("tool.assembler.option.debuglevel", "x.value.g3"))
+    + _tool(
+        "c.compiler",
+        _option(f"{_C}.definedsymbols", "DEBUG", "TITLE=&quot;a b&quot;", many=True),
+        _option(
+            f"{_C}.includepaths",
+            "../Core",
+            "&quot;${ProjDirPath}/../../Drivers/Inc&quot;",
+            "${workspace_loc:/Top/App/STM32CubeIDE/Inc}",
+            many=True,
+        ),
+        _option(f"{_C}.optimization.level", f"{_MANAGED}.{_C}.optimization.level.value.os"),
+        _option(f"{_C}.ffunction", "false"),
+        _option(f"{_C}.mcmse", "true"),
+        _option(f"{_C}.otherflags", "-Wextra", many=True),
+    )
+    + _tool(
+        "c.linker",
+        _option(f"{_L}.script", "${workspace_loc:/${ProjName}/app.ld}"),
+        _option(f"{_L}.systemcalls", f"{_L}.systemcalls.value.none"),
+        _option(f"{_L}.nostdlib", "true"),
+        _option(f"{_L}.libraries", ":libx.a", many=True),
+        _option(f"{_L}.directories", "../../../Library", many=True),
+    )
+)
+_RELEASE = _option("option.runtimelibrary_c", "x.value.standard_c") + _tool(
+    "c.linker", _option(f"{_L}.script", "../app.ld")
+)
+_LINKS = (
+    ("Drivers/hal one.c", "1", "PARENT-2-PROJECT_LOC/Drivers/Src/hal%20one.c"),
+    ("Drivers/hal_two.c", "1", "copy_PARENT/Drivers/Src/hal_two.c"),
+    ("Drivers/readme.txt", "1", "PARENT-2-PROJECT_LOC/readme.txt"),
+    ("Lib", "2", "PARENT-2-PROJECT_LOC/Library"),
+    ("Gone", "2", "virtual:/virtual"),
+)
+_ENTRIES = (
+    '<sourceEntries><entry excluding="sub/old.c|attic" kind="sourcePath" name="Core"/>'
+    '<entry kind="sourcePath" name="Drivers"/><entry excluding="**/x_*.c" kind="sourcePath" name="Lib"/>'
+    "</sourceEntries>"
+)
+
+
+def _configuration(name: str, tools: str, rest: str) -> str:
+    chain = f'<toolChain superClass="{_MANAGED}.toolchain.exe.{name.lower()}">{tools}</toolChain>'
+    return (
+        f'<configuration artifactName="${{ProjName}}" buildProperties="x" name="{name}">'
+        f'<folderInfo resourcePath="">{chain}</folderInfo>{rest}</configuration>'
+    )
+
+
+def cube_app(folder: Path) -> Path:
+    """A project of STM32CubeIDE with links, in a project around it, whose program links without a C library."""
+    single = f'<fileInfo resourcePath="Core/main.c">{_tool("c.compiler", _option(f"{_C}.mcmse", "false"))}</fileInfo>'
+    links = "".join(
+        f"<link><name>{name}</name><type>{kind}</type><locationURI>{uri}</locationURI></link>"
+        for name, kind, uri in _LINKS
+    )
+    variable = "<variable><name>copy_PARENT</name><value>$%7BPARENT-2-PROJECT_LOC%7D</value></variable>"
+    project = f"<name>Bell</name><linkedResources>{links}</linkedResources><variableList>{variable}</variableList>"
+    both = _configuration("Debug", _DEBUG, single + _ENTRIES) + _configuration("Release", _RELEASE, "")
+    main = '#include "settings.h"\nint one(void);\nint main(void) { return LEVEL + one(); }\n'
+    return put(
+        folder,
+        {
+            ".project": "<projectDescription><name>Top</name></projectDescription>",
+            "App/STM32CubeIDE/.project": f"<projectDescription>{project}</projectDescription>",
+            "App/STM32CubeIDE/.cproject": f"<cproject>{both}</cproject>",
+            "App/STM32CubeIDE/app.ld": LD,
+            "App/STM32CubeIDE/Inc/settings.h": "#define LEVEL 1\n",
+            "App/STM32CubeIDE/Core/main.c": main,
+            "App/STM32CubeIDE/Core/sub/more.c": "int more;\n",
+            "App/STM32CubeIDE/Core/sub/old.c": "#error excluded\n",
+            "App/STM32CubeIDE/Core/attic/older.c": "#error excluded\n",
+            "App/STM32CubeIDE/Core/start.S": ".thumb_func\n.global Reset_Handler\nReset_Handler: bl main\n b .\n",
+            "App/STM32CubeIDE/Excluded/never.c": "#error excluded\n",
+            "App/STM32CubeIDE/Debug/left.c": "#error another configuration\n",
+            "App/STM32CubeIDE/Release/left.c": "#error another configuration\n",
+            "Drivers/Inc/hal.h": "\n",
+            "Drivers/Src/hal one.c": '#include "hal.h"\nint one(void) { return 1; }\n',
+            "Drivers/Src/hal_two.c": '#include "hal.h"\nint two;\n',
+            "Library/deep/lib.c": "int lib;\n",
+            "Library/deep/x_no.c": "#error excluded\n",
+            "Library/libx.a": "!<arch>\n",
+        },
+    )

@@ -280,6 +280,7 @@ def test_every_field_is_on_the_command_line() -> None:
             "p",
             ("-Di",),
             "j",
+            "native",
             "k",
             ("l",),
             StageConfig("m", (StageRule("n", "o"),)),

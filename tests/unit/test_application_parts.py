@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from neuralart.applications import (
     runtime,
     sources,
     staging,
+    tolerated,
     version_lock,
 )
 from neuralart.cli import main
@@ -305,6 +307,63 @@ def test_the_line_that_says_why(text: str, where: str, what: str) -> None:
     found = errorlines.find(text.splitlines())
     assert found is not None
     assert (found.where, found.what) == (where, what)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "arm-none-eabi-gcc: error: unrecognized command-line option '-fcyclomatic-complexity'; did you mean '-x'?",
+            "toolchain: {tolerate: ['-fcyclomatic-complexity']}",
+        ),
+        ("cc1: error: unrecognized command line option \u2018-fy\u2019", "toolchain: {tolerate: ['-fy']}"),
+        ("arm-none-eabi-gcc: fatal error: cannot read spec file 'nano.specs': No such file", "install the C library"),
+        ("a.c:3:3: error: unknown type name 'float_t'", "toolchain: {tolerate: ['+-fpermitted-flt-eval-methods=c11']}"),
+        ("a.c:3:3: error: expected ')' before 'PRIx64'", "toolchain: {tolerate: ['+-D__int64_t_defined=1']}"),
+    ],
+)
+def test_flags_that_gcc_refuses(text: str, hint: str) -> None:
+    found = errorlines.find(["a.c:1:1: error: another", text])
+    assert found is not None
+    assert found.hint.startswith(hint)
+
+
+def test_flags_are_left_out_and_added(tmp_path: Path) -> None:
+    """Nothing in a flag is read by the shell."""
+    chain, tools = tmp_path / "tool chain", tmp_path / "tools"
+    chain.mkdir()
+    (chain / "arm-none-eabi-gcc").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (chain / "arm-none-eabi-gcc").chmod(0o755)
+    (chain / "gcc").write_text("the host's")
+    given = ["-fbad", "*-specs=n*.specs", "-D$(x)*", "-['a]", "+-DX='$Y `z`'", "+-g"]
+    if sys.platform != "win32":
+        tolerated.wrappers(given, chain, tools, "v.yaml:3")
+        assert [path.name for path in tools.iterdir()] == ["arm-none-eabi-gcc"]
+        words = [
+            "-c",
+            "-fbad",
+            "--specs=nano.specs",
+            "-specs=nosys.specs",
+            "-D$(x)=1",
+            "-['a]",
+            "",
+            "a b",
+            "-fbad2",
+            "*",
+        ]
+        done = subprocess.run([tools / "arm-none-eabi-gcc", *words], capture_output=True, text=True, check=True)
+        assert done.stdout.split("\n") == ["-c", "", "a b", "-fbad2", "*", "-DX='$Y `z`'", "-g", ""]
+        before = (tools / "arm-none-eabi-gcc").stat().st_mtime_ns
+        tolerated.wrappers(given, chain, tools, "v.yaml:3")
+        assert (tools / "arm-none-eabi-gcc").stat().st_mtime_ns == before
+        tolerated.wrappers(["+-g"], chain, tools, "v.yaml:3")
+        done = subprocess.run([tools / "arm-none-eabi-gcc", "x"], capture_output=True, text=True, check=True)
+        assert done.stdout.split("\n") == ["x", "-g", ""]
+    said = refusal(tolerated.wrappers, given, chain, tools, "v.yaml:3", "win32")
+    assert said == "v.yaml:3: toolchain: tolerate: this system runs no shell scripts"
+    for folder in (None, tmp_path / "none"):
+        said = refusal(tolerated.wrappers, given, folder, tools, "v.yaml:3")
+        assert said == "v.yaml:3: toolchain: tolerate: no compiler for Arm to put a script in front of"
 
 
 def test_nothing_was_said() -> None:

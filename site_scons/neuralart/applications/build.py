@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
+from neuralart.applications import commands, errorlines, external, lock_facts, overlay, tolerated, version_lock
 from neuralart.applications.staging import Generated, Staged, Tree, ignored, scan, stage
-from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
+from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, NATIVE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.text.c_source import decode
@@ -27,6 +27,7 @@ class ApplicationRequest:
     jobs: int = 1  # how many compiles at a time
     libc: str = ""  # C library of the variant, where the tree does not name one
     core: str = ""  # ``CM55``, ``CM7``: which library of the runtime fits; empty: any
+    tolerate: tuple[str, ...] = ()  # of ``toolchain:``
     toolchain: Path | None = None  # folder in front of PATH; None: PATH as it is
     made_with: str = ""  # what else counts: what was built with something else is not built upon
 
@@ -143,21 +144,26 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
     notes += [str(conflict) for conflict in version_lock.check(lock(request, made))]
     work = request.work.absolute()
     tree, log = work / overlay.TREE, work / external.LOG
-    settings = "\n".join([request.made_with, *(f"{name}={value}" for name, value in given.variables)])
+    made_with = "\n".join([request.made_with, *request.tolerate])
+    settings = "\n".join([made_with, *(f"{name}={value}" for name, value in given.variables)])
     with alone_with(work / overlay.RECORD):
         changes = overlay.synchronize(made.files, work, made.tree.folders, made.staged.files, settings)
         child = external.environment(environ, request.toolchain)
+        if request.tolerate:
+            tolerated.wrappers(request.tolerate, request.toolchain, work / "tools", config.said("tolerate"))
+            child = external.environment(child, work / "tools")
+        kind = MAKE if given.build == NATIVE else config.kind
         run = commands.commands(
             config,
-            lambda: commands.find_program(
-                config.kind, given.executable, request.root, child, config.said("executable")
-            ),
+            lambda: commands.find_program(kind, given.executable, request.root, child, config.said("executable")),
             tree,
             work,
             jobs=request.jobs,
             what=made.shown if given.directory == "." else f"{made.shown}/{given.directory}",
+            core=request.core,
         )
-        run = replace(run, identity=f"{request.made_with}\n{run.identity}")
+        notes += run.notes
+        run = replace(run, identity=f"{made_with}\n{run.identity}")
         before = external.look(run.artefact)
         since = time.time_ns()
         outcome = external.run(run, log, child, listen)
@@ -174,6 +180,8 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
             where=config.said("artefact"),
             log=(request.work / external.LOG).as_posix(),
         )
+        link_map = run.artefact.with_suffix(".map")
+        write_bytes(work / "link.map", read_bytes(link_map) if link_map.is_file() else b"")
     return BuiltProgram(data, changes, tuple(notes))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.applications.staging import Generated
 from neuralart.config.application import (
+    BUILDS,
     CONFIGURATION,
     CUBEIDE,
     ELF,
@@ -44,6 +45,7 @@ _TEXTS = {
     "--toolchain-file": ("FILE", "of cmake"),
     "--preset": ("NAME", "of cmake"),
     "--configuration": ("NAME", "of STM32CubeIDE"),
+    "--build": ("ide|native", "by STM32CubeIDE, or as its project says without it"),
     "--executable": ("FILE", "make, cmake or STM32CubeIDE"),
 }
 
@@ -145,6 +147,8 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
     for option, missing in (("--folder", not args.folder), ("--artefact", not args.artefact and args.kind != CUBEIDE)):
         if missing:
             raise NeuralArtError("is missing", where=option)
+    if args.build not in ("", *BUILDS):
+        raise NeuralArtError(f"'{args.build}' is not {' or '.join(BUILDS)}", where="--build")
     external = ExternalConfig(
         folder=args.folder,
         artefact=_inside(args.artefact, "--artefact") if args.artefact else "",
@@ -156,6 +160,7 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
         preset=args.preset,
         options=tuple(args.option),
         configuration=args.configuration or CONFIGURATION,
+        build=args.build or BUILDS[0],
         executable=args.executable,
         exclude=tuple(args.exclude),
         stage=StageConfig(_inside(args.stage_folder or StageConfig().folder, "--stage-folder"), rules),
@@ -208,6 +213,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     build.add_argument("--toolchain", type=Path, metavar="DIR", help="folder of the cross compiler, in front of PATH")
     build.add_argument("--made-with", default="", metavar="TEXT", help="begin anew if this text is another one")
+    build.add_argument("--tolerate", action="append", default=[], metavar="FLAG", help="flag that gcc does without")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
     build.add_argument(
@@ -242,7 +248,7 @@ def _build(args: argparse.Namespace) -> int:
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
     same = ("work", "output", "root", "jobs", "libc", "core", "toolchain", "made_with")
-    given = {name: getattr(args, name) for name in same}
+    given = {name: getattr(args, name) for name in same} | {"tolerate": tuple(args.tolerate)}
     files = (*generated_of(args.generated), *placed_of(args.placed))
     request = build.ApplicationRequest(config_of(args), files, **given)
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
-from neuralart.config.application import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
+from neuralart.applications import cube_make, cube_project
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE, NATIVE, ApplicationConfig, ExternalConfig
 from neuralart.doctor import programs
-from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.errors import NeuralArtError
 from neuralart.vendor import asking
 
 _BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
 _TOOLS = {MAKE: programs.MAKE, CMAKE: programs.CMAKE, CUBEIDE: programs.CUBEIDE}
+_Find = Callable[[], Path]
 _HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
 
 
@@ -31,6 +31,7 @@ class Commands:
     # a folder of the program's own that is of no use to other arguments; None if there is none
     private: Path | None = None
     identity: str = ""  # arguments that the private folder was made with
+    notes: tuple[str, ...] = ()  # what is worth a look
 
 
 def _make(given: ExternalConfig, program: str, place: Path, jobs: int) -> Commands:
@@ -51,43 +52,9 @@ def _cmake(given: ExternalConfig, program: str, place: Path, chain: Path | None,
     return Commands((tuple(words), tuple(compile_)), place, build / given.artefact, build, "\n".join(words))
 
 
-def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
-    if not path.is_file():
-        hint = "directory names the folder of the project"
-        raise NeuralArtError(f"there is no {path.name} in {what}", where=where, hint=hint)
-    try:
-        # The user's own project. Expat itself ends what grows without end (a test), and fetches nothing.
-        return ElementTree.fromstring(read_bytes(path))  # nosec B314
-    except (ElementTree.ParseError, LookupError, ValueError) as error:
-        # LookupError: no such encoding; ValueError: one whose characters have several bytes.
-        raise NeuralArtError(f"is no XML: {error}", where=str(path)) from error
-
-
-def project_name(place: Path, what: str, where: str) -> str:
-    """Name of the project of STM32CubeIDE in a folder; NeuralArtError: there is none."""
-    name = (_xml(place / ".project", what, where).findtext("name") or "").strip()
-    if not re.fullmatch(r"[^/\\:*?\"<>|\x00-\x1f]+", name):
-        raise NeuralArtError("names no project", where=str(place / ".project"))
-    return name
-
-
-def _configurations(place: Path, what: str, where: str) -> list[str]:
-    top = _xml(place / ".cproject", what, where)
-    names = [
-        element.get("name", "")
-        for element in top.iter("configuration")
-        # Tools inside of a configuration have elements of this name, too.
-        if element.get("buildProperties") is not None or element.get("artifactName") is not None
-    ]
-    return [name for name in dict.fromkeys(names) if name]
-
-
 def _cubeide(given: ExternalConfig, program: str, place: Path, work: Path, what: str, where: str) -> Commands:
-    name = project_name(place, what, where)
-    known = _configurations(place, what, where)
-    if given.configuration not in known:
-        said = f"project {name} has no configuration '{given.configuration}'"
-        raise NeuralArtError(said, where=where, hint=nearest(given.configuration, known))
+    cube_project.configurations(place, given.configuration, what, where)
+    name = cube_project.project_name(place, what, where)
     workspace = work / WORKSPACE
     words = [program, "--launcher.suppressErrors", "-nosplash", "-application", _HEADLESS, "-data", str(workspace)]
     words += ["-import", str(place), "-build", f"{name}/{given.configuration}"]
@@ -96,7 +63,7 @@ def _cubeide(given: ExternalConfig, program: str, place: Path, work: Path, what:
 
 
 def commands(
-    config: ApplicationConfig, find: Callable[[], Path], tree: Path, work: Path, *, jobs: int = 1, what: str = ""
+    config: ApplicationConfig, find: _Find, tree: Path, work: Path, *, jobs: int = 1, what: str = "", core: str = ""
 ) -> Commands:
     """How to build an application whose copy (``tree``) is in place.
 
@@ -107,6 +74,7 @@ def commands(
         work: Where programs may have folders of their own.
         jobs: How many compiles at a time.
         what: The user's folder, for messages.
+        core: As libraries of the runtime name it: ``CM55``.
 
     Raises:
         NeuralArtError: The program or what it needs is missing.
@@ -118,8 +86,16 @@ def commands(
     if not place.is_dir():
         raise NeuralArtError(f"{what} has no folder {given.directory}", where=where)
     if config.kind == CUBEIDE:
-        project_name(place, what, where)  # before the program is asked for: this is cheaper to put right
-        return _cubeide(given, str(find()), place, work, what, config.said("configuration"))
+        cube_project.project_name(place, what, where)  # before the program is asked for: this is cheaper to put right
+        said = config.said("configuration")
+        if given.build == NATIVE:
+            if not core:
+                raise NeuralArtError("build: native needs the core", where=config.said("build"), hint="--core CM55")
+            made = cube_project.read(place, tree, given.configuration, core.replace("CM", "cortex-m"), what, said)
+            cube_make.write(made)
+            artefact = place / (given.artefact or f"{given.configuration}/{made.name}.elf")
+            return Commands(((str(find()), f"-j{jobs}"),), made.folder, artefact, notes=made.notes)
+        return _cubeide(given, str(find()), place, work, what, said)
     if config.kind == CMAKE:
         if not (place / "CMakeLists.txt").is_file():
             raise NeuralArtError(f"there is no CMakeLists.txt in {what}", where=where, hint=_BELOW)
@@ -171,4 +147,5 @@ def find_program(
         if placed is not None:
             return placed
     places = ", ".join(("PATH", *(() if executable else tool.places.get(system, ()))))
-    raise NeuralArtError(f"no {' or '.join(names)} found ({places} looked at)", where=where, hint=tool.get)
+    other = "build: native does without it; " if kind == CUBEIDE else ""
+    raise NeuralArtError(f"no {' or '.join(names)} found ({places} looked at)", where=where, hint=other + tool.get)

@@ -25,9 +25,20 @@ def _pattern(expression: str, hint: str = "") -> tuple[re.Pattern[str], str]:
     return re.compile(expression), hint
 
 
+# What gcc of others refuses of trees written for ST's.
+_TOLERATE = "toolchain: {tolerate: ['%s']}"
+_REFUSED = rf"^(?:{_FILE}{_LINE}: |\S*?(?:gcc|g\+\+|cc1|cc1plus|as)(?:\.exe)?: )(?:fatal )?error: "
+_QUOTED = "['\"\u2018\u2019]"
 _GUARD_HINT = "the runtime in the application is of another version than the compiler of the network"
 # Expression and hint, by how much they say: the compiler's error before the make rule that failed because of it.
 _PATTERNS = (
+    _pattern(
+        rf"{_REFUSED}(?P<what>unrecognized command[- ]line option {_QUOTED}(?P<flag>-.+?){_QUOTED}.*)$",
+        _TOLERATE % "{flag}",
+    ),
+    _pattern(rf"{_REFUSED}(?P<what>cannot read spec file .*)$", "install the C library that it belongs to"),
+    _pattern(rf"{_REFUSED}(?P<what>.*{_QUOTED}float_t{_QUOTED}.*)$", _TOLERATE % "+-fpermitted-flt-eval-methods=c11"),
+    _pattern(rf"{_REFUSED}(?P<what>.*{_QUOTED}PRI[a-zA-Z]+64{_QUOTED}.*)$", _TOLERATE % "+-D__int64_t_defined=1"),
     _pattern(rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>#error \W?Possible mismatch in ll_aton.*)$", _GUARD_HINT),
     _pattern(
         rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>\S+_ecblobs\.h: No such file.*)$",
@@ -105,6 +116,6 @@ def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _
             where = known(groups["file"], folders[number]) if groups.get("file") else ""
             for part in ("line", "column"):
                 where += f":{groups[part]}" if where and groups.get(part) else ""
-            return Found(where, what or _shorten(line), hint)
+            return Found(where, what or _shorten(line), hint.replace("{flag}", groups.get("flag") or ""))
     last = next((line for line in reversed(plain) if line.strip()), "")
     return Found("", f"its last words: {_shorten(last)}") if last else None

@@ -19,6 +19,7 @@ KINDS = (REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF)
 EXTERNAL = (MAKE, CMAKE, CUBEIDE)
 STAGE_FOLDER = "neuralart"
 CONFIGURATION = "Debug"
+BUILDS = IDE, NATIVE = "ide", "native"
 _DRIVE = re.compile(r"[A-Za-z]:")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
@@ -101,6 +102,7 @@ class ExternalConfig:
     preset: str = ""  # Of CMake, for its configuration; empty: none
     options: tuple[str, ...] = ()  # Words for the command line of CMake's configuration
     configuration: str = CONFIGURATION  # Of STM32CubeIDE
+    build: str = IDE  # By STM32CubeIDE itself, or as its project says by make (NATIVE)
     executable: str = ""  # STM32CubeIDE, make or cmake: a name on PATH or a path; empty: found
     exclude: tuple[str, ...] = ()  # Patterns of what is not copied, besides the usual
     stage: StageConfig = StageConfig()  # Where generated files go
@@ -316,13 +318,14 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
         "none",
     ),
     Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
+    Key("build", lambda value: value.choice(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),
 )
 # Keys that not every build of the user's own has.
 _ONLY = {
     "target": (MAKE, CMAKE),
     "variables": (MAKE,),
     **dict.fromkeys(("generator", "toolchain_file", "preset", "options"), (CMAKE,)),
-    "configuration": (CUBEIDE,),
+    **dict.fromkeys(("configuration", "build"), (CUBEIDE,)),
 }
 KEYS: Mapping[str, tuple[Key, ...]] = {
     SOURCES: SOURCES_KEYS,

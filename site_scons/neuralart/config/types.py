@@ -32,6 +32,8 @@ class ToolchainConfig:
     prefix: str = "arm-none-eabi-"  # Program prefix, with or without a folder
     libc: str = "auto"  # ``auto``, ``picolibc``, ``newlib`` or ``newlib-nano``
     version: str = ""  # Wanted version of gcc, leading parts suffice (``12``, ``12.2``); empty: any
+    # Flags that gcc does not get to see in builds of the user's own, and with ``+`` in front those that it gets besides
+    tolerate: tuple[str, ...] = ()
 
 
 _BUILT_IN = "profile-"

@@ -27,6 +27,7 @@ OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+FLAG = re.compile(r"\+?-[^\s\x00-\x1f]+")
 _SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
@@ -41,6 +42,12 @@ TOOLCHAIN_KEYS: tuple[Key, ...] = (
         lambda value: value.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True),
         'of gcc, as many leading parts as matter: `"12"`, `"12.2"`. Quote it: YAML reads 12.10 as a number',
         "any",
+    ),
+    Key(
+        "tolerate",
+        lambda value: distinct(value, lambda item: item.matching(FLAG, "a flag, or + and a flag")),
+        "flags that gcc does without in your own build, see [below](applications.md#flags-that-your-gcc-refuses)",
+        "none",
     ),
 )
 LAYOUTS = ("aligned", "vendor")

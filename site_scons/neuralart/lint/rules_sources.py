@@ -232,7 +232,7 @@ RULES = (
         NOTE,
         "-fcyclomatic-complexity in a build file",
         "Other compilers than ST's refuse it, and say so of every single file.",
-        "drop the flag",
+        "drop the flag: toolchain: {tolerate: [-fcyclomatic-complexity]}",
         ("build files",),
         _vendor_flag,
     ),

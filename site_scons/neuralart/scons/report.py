@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import SCons.Scanner
 
 from neuralart import jsontext
+from neuralart.config.application import ELF, EXTERNAL
 from neuralart.files import read_bytes, write_text
 from neuralart.network import facts
 from neuralart.scons import commands, plans
@@ -37,6 +39,7 @@ def _model(paths: list[str]) -> Any:
 
 @in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.memory.image import origin
     from neuralart.report import summary
 
     paths = [str(node) for node in source]
@@ -48,6 +51,8 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         artefacts=paths,
         model=_model(env["NEURALART_MODEL"]),
     )
+    if info.elf is not None and not info.toolchain:
+        info = replace(info, toolchain=origin.of_program(info.elf))
     write_text(Path(str(target[0])), summary.text(info))
     write_text(Path(str(target[1])), summary.index(info))
 
@@ -70,12 +75,13 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
     for network in own.networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]
     sources += others
+    foreign = variant.application.kind in (*EXTERNAL, ELF)
     about = {
         "variant": variant.name,
         "title": variant.title,
         "machine": f"{machine.kind}" + (f" ({machine.isa})" if machine.isa else ""),
         "compilers": sorted({network.config.compiler for network in own.networks}),
-        "toolchain": own.firmware.toolchain.identity if own.firmware is not None and own.firmware.toolchain else "",
+        "toolchain": own.firmware.toolchain.identity if own.firmware and own.firmware.toolchain and not foreign else "",
     }
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
@@ -90,7 +96,7 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
-    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py"))
+    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py", "memory/image/origin.py"))
     base.Depends(nodes, board_value(base, board))
     return list(nodes)
 

@@ -31,7 +31,7 @@ def serial_port(serial: str, where: str) -> str:
     if len(found) != 1:
         known = ", ".join(f"{each.port} ({each.serial})" for each in found)
         what = f"{len(found)} serial ports of probes: {known}" if found else "no serial port of a probe is found"
-        raise NeuralArtError(what, where=where, hint="name it: PORT=... or --port, for example /dev/ttyACM0")
+        raise NeuralArtError(what, where=where, hint="name it, for example /dev/ttyACM0")
     return found[0].port
 
 

@@ -49,6 +49,7 @@ from neuralart.scons.paths import LiteralWord, build_dir, top, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
+_BUILDERS = tuple(f"applications/{name}.py" for name in ("build", "cli", "cube_make", "cube_project", "tolerated"))
 _ASSEMBLER = (".s", ".S")
 # Without these each C++ file needs a part of libstdc++ that runs at exit, which a microcontroller never reaches.
 _CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")
@@ -296,6 +297,7 @@ def external_program(
     if variant.toolchain.libc != "auto":
         command += ["--libc", variant.toolchain.libc]
         command += ["$(", LiteralWord(f"--place=libc={variant.said('toolchain.libc')}"), "$)"]
+    command += [LiteralWord(f"--tolerate={flag}") for flag in variant.toolchain.tolerate]
     # Which toolchain counts by what it is, not by its folder.
     command += ["$(", "--root", *_plain(word(base, root)), "--toolchain", *_plain(word(base, Path(found.folder)))]
     command += ["--made-with", LiteralWord(found.counts), "--jobs", str(env.GetOption("num_jobs")), "$)"]
@@ -309,7 +311,7 @@ def external_program(
         source_scanner=NO_INCLUDES,
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
-    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/cli.py"))
+    tools.Depends(node, code_value(base, "application-builder", *_BUILDERS))
     tools.Depends(node, base.Value(found.counts, name="toolchain"))
     if files is not None:
         record = Path(base.Dir(f"#{build_dir(env)}").abspath) / f".seen-{variant.name}.json"
