@@ -79,7 +79,7 @@ def make_programs(
     made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
     folder = f"{build_dir(env)}/{variant.name}"
     model = _copied(registry.base, folder, made)
-    registry.base.Requires(model.image, make_budgets(env, [made.network], folder))
+    registry.requires(model.image, make_budgets(env, [made.network], folder))
     programs = []
     for number, board in enumerate(_boards(registry, variant, config)):
         # The slots and the machine are said for the variant's own board.
