@@ -30,9 +30,11 @@ _SHOWN = frozenset(
 _SHOWN_BY = ("-j", "--jobs", "--debug", "--tree")
 # Variables of terminals, sessions and CI services, which differ from run to run.
 _NEUTRAL = frozenset(
-    ("_", "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "LS_COLORS", "NO_COLOR", "CLICOLOR")
-    + ("CLICOLOR_FORCE", "HOSTNAME", "LOGNAME", "MAIL", "PS1", "EDITOR", "PAGER", "LESS", "DISPLAY", "WINDOWID")
-    + ("WAYLAND_DISPLAY", "INVOCATION_ID", "PYTHONDONTWRITEBYTECODE")
+    (
+        *("_", "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "LS_COLORS", "NO_COLOR", "CLICOLOR"),
+        *("CLICOLOR_FORCE", "HOSTNAME", "LOGNAME", "MAIL", "PS1", "EDITOR", "PAGER", "LESS", "DISPLAY", "WINDOWID"),
+        *("WAYLAND_DISPLAY", "INVOCATION_ID", "PYTHONDONTWRITEBYTECODE"),
+    )
 )
 _NEUTRAL_BY = ("SSH_", "XDG_SESSION_", "DBUS_", "GITHUB_", "RUNNER_", "CI_", "PYTEST_", "COV_", "VSCODE_", "TERM_")
 

@@ -72,7 +72,7 @@ def declaring(name: str) -> Iterator[None]:
         _watches[0].variant = ""
 
 
-class _Table:
+class _Numbered:
     """Rows that stamps refer to by number, each once."""
 
     def __init__(self) -> None:
@@ -244,7 +244,7 @@ class Recorder:
         self, made: Mapping[str, Sequence[str]], whole: Sequence[str], states: Mapping[str, tuple[Any, ...]]
     ) -> None:
         """Put variants into the stamps; those of others stay."""
-        files, folders = _Table(), _Table()
+        files, folders = _Numbered(), _Numbered()
 
         def entry(paths: Sequence[str], near: Iterable[str], far: Iterable[str] = ()) -> dict[str, Any]:
             rows = [self._folder(path, names=True) for path in sorted(near)]
@@ -270,8 +270,8 @@ class Recorder:
     def _keep(
         self,
         old: dict[str, Any],
-        files: _Table,
-        folders: _Table,
+        files: _Numbered,
+        folders: _Numbered,
         worlds: list[dict[str, Any]],
         variants: dict[str, Any],
     ) -> None:
@@ -288,6 +288,6 @@ class Recorder:
             variants[name] = {**self._moved(old, row, files, folders), "world": places[row["world"]]}
 
     @staticmethod
-    def _moved(old: dict[str, Any], row: dict[str, Any], files: _Table, folders: _Table) -> dict[str, Any]:
+    def _moved(old: dict[str, Any], row: dict[str, Any], files: _Numbered, folders: _Numbered) -> dict[str, Any]:
         own = {"files": files.moved(old["files"], row["files"])}
         return {**row, **own, "folders": folders.moved(old["folders"], row["folders"])}
