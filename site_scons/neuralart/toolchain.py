@@ -21,7 +21,7 @@ from neuralart.files import read_bytes, write_text
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
 _CLT = "GNU-tools-for-STM32/bin"
 _IDE = "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"
-_VENDOR_ROOTS = (
+VENDOR_ROOTS = (
     ("/opt/st", f"stm32cubeclt_*/{_CLT}"),
     ("/opt/ST", f"STM32CubeCLT_*/{_CLT}"),
     ("C:/ST", f"STM32CubeCLT_*/{_CLT}"),
@@ -80,7 +80,7 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
         path = Path(asked)
         return [path.parent] if path.is_file() else [path, path / "bin"]
     folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    for root, pattern in _VENDOR_ROOTS:
+    for root, pattern in VENDOR_ROOTS:
         if Path(root).is_dir():
             folders.extend(sorted(Path(root).glob(pattern), reverse=True))
     return folders

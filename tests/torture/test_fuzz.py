@@ -47,7 +47,7 @@ def _tolerant(kind: str) -> bool:
 
 # What does not matter when it is damaged: it is made again; it becomes a finding; or its reader looks for a few words.
 TOLERANT = {
-    *("index.json", "object-list", "owner-manifest", "patched.json", "stedgeai-cache", "toolchain-cache"),
+    *("index.json", "object-list", "owner-manifest", "patched.json", "stedgeai-cache", "toolchain-cache", "stamps"),
     *("copied-tree", "linted.c", "linted.ld", "Makefile", "network.raw"),
     *("CMakeLists.txt", "app_postprocess.h", "compiler-output", "ll_aton_version.h", "report-c_info"),
 }

@@ -139,8 +139,8 @@ class Tree:
             found = declared(self.project.root)
             assert found.keys() == wanted.keys(), said
             assert [name for name in wanted if found[name] != wanted[name]] == [], said
-            assert self.scons(self.project.root, "-q").code == 0, (
-                self.scons(self.project.root, "-n", "--debug=explain").out,
+            assert self.scons(self.project.root, "-q", "--no-stamps").code == 0, (
+                self.scons(self.project.root, "-n", "--debug=explain", "--no-stamps").out,
                 said,
             )
         self.done[f"{what}, refused" if code else what] += 1

@@ -91,7 +91,7 @@ def make_programs(
     made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
     folder = f"{build_dir(env)}/{variant.name}"
     model = _copied(registry.base, folder, made)
-    registry.base.Requires(model.image, make_budgets(env, [made.network], folder))
+    registry.requires(model.image, make_budgets(env, [made.network], folder))
     if made.network.runtime == LL_ATON:
         _check_vendor(variant, config)
         return [made.network], model, [_without_firmware(env, variant, made.network, model)]

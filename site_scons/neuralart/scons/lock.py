@@ -13,10 +13,10 @@ import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
+from neuralart.scons.paths import COMPILER_CACHE, STAMPS, TOOLCHAIN_CACHE, build_dir
 
 NAME, OWNER = ".scons.lock", ".scons.owner"
-_CACHES = (TOOLCHAIN_CACHE, COMPILER_CACHE)
+_CACHES = (TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS)
 _held: set[Path] = set()
 
 

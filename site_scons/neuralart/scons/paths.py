@@ -23,7 +23,7 @@ class LiteralWord(Literal):
 
 
 # What is remembered of tools, in the build folder; made anew where it is missing.
-TOOLCHAIN_CACHE, COMPILER_CACHE = ".toolchain.json", ".stedgeai.json"
+TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS = ".toolchain.json", ".stedgeai.json", ".stamps.json"
 # Every command of a build names it.
 _FOLDER = re.compile(r"[\w .,+@=/-]+")
 

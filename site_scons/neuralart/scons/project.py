@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from optparse import OptionConflictError
 from pathlib import Path
@@ -25,6 +25,7 @@ from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import registry_of
+from neuralart.scons.tool import NO_STAMPS
 from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
@@ -48,6 +49,34 @@ def requested(
     return list(dict.fromkeys(aliases[target] for target in targets))
 
 
+class Variants(Mapping[str, VariantNodes]):
+    """Nodes of the variants that were asked for. One that is intact is declared when its nodes are asked for."""
+
+    def __init__(self, declare: Callable[[str], VariantNodes]) -> None:
+        self._declare = declare
+        self._made: dict[str, VariantNodes | None] = {}
+
+    def add(self, name: str, *, now: bool) -> None:
+        self._made[name] = self._declare(name) if now else None
+
+    def __getitem__(self, name: str) -> VariantNodes:
+        nodes = self._made[name]
+        if nodes is None:
+            nodes = self._made[name] = self._declare(name)
+        return nodes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @property
+    def declared(self) -> dict[str, VariantNodes]:
+        """Those that are declared by now."""
+        return {name: nodes for name, nodes in self._made.items() if nodes is not None}
+
+
 class Project:
     """A variants.yaml in a SConstruct.
 
@@ -60,7 +89,7 @@ class Project:
         self._env = env
         self._folder = folder
         self.file = file
-        self.variants: dict[str, VariantNodes] = {}
+        self.variants = Variants(self._declared)
 
     @property
     def names(self) -> list[str]:
@@ -86,6 +115,7 @@ class Project:
                 *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in effects.VERBS.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
+                "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
                 "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 *(f"  scons {name}=...".ljust(width_of_targets) + text for name, text in ARGUMENTS.items()),
@@ -120,12 +150,37 @@ class Project:
         # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
         gc.set_threshold(200_000, 50, 100)
         _show_steps(self._env)
-        for name in requested(self.names, self.file.config.default, targets, everything=everything):
-            self.variants[name] = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+        asked = requested(self.names, self.file.config.default, targets, everything=everything)
+        intact = self._intact(asked) if set(targets) <= set(self.names) else frozenset()
+        for name in asked:
+            if name in intact:
+                self._env.Alias(name, self._env.Value("intact"))
+            self.variants.add(name, now=name not in intact)
         keep_order(self._env, targets)
         if everything and not targets:
             # A bare ``scons -c`` means them all, not only those that a bare ``scons`` builds.
             self._env.Default([nodes.alias for nodes in self.variants.values()])
+
+    def _declared(self, name: str) -> VariantNodes:
+        if NO_STAMPS in sys.argv:
+            made: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+            return made
+        from neuralart.scons import stamps
+
+        with stamps.declaring(name):
+            made = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+        return made
+
+    def _intact(self, names: Sequence[str]) -> frozenset[str]:
+        """Those of some variants that are as their last good build left them. What is built now gets stamps."""
+        if NO_STAMPS in sys.argv:
+            return frozenset()
+        from neuralart.scons import stamps
+
+        aliases = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
+        recorder = stamps.Recorder(self._env, self.file.config.default, aliases, registry_of(self._env).prerequisites)
+        recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in self.variants.declared.items()})
+        return recorder.intact(names)
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
@@ -181,7 +236,7 @@ class Project:
         """Show the summaries of what was asked for and made, when the build has ended well."""
         from SCons.Script import GetBuildFailures, GetOption
 
-        wanted = [name for name in (targets or self.file.config.default) if name in self.variants]
+        wanted = [name for name in (targets or self.file.config.default) if name in self.variants.declared]
 
         def show() -> None:
             quiet = any(GetOption(option) for option in ("no_exec", "clean", "silent", "question", "help"))
@@ -262,6 +317,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     from SCons.Script import AddOption
 
     with contextlib.suppress(OptionConflictError):  # a second project
+        AddOption(NO_STAMPS, action="store_true", dest="no_stamps", default=False, help="look at every file anew")
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"

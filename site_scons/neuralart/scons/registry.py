@@ -58,6 +58,8 @@ class Registry:
         self._made: dict[tuple[str, str], Any] = {}
         #: Variant of each target that does something instead of making a file.
         self.effects: dict[str, str] = {}
+        #: What must be there before a node, though the node is not made of it.
+        self.prerequisites: dict[Any, list[Any]] = {}
 
     def once(self, kind: str, key: str, make: Callable[[], T]) -> T:
         """The thing with this key, made at the first call."""
@@ -83,6 +85,11 @@ class Registry:
             return base
 
         return self.once("env", "base", make)
+
+    def requires(self, targets: Any, before: Any) -> None:
+        """``Requires``; SCons forgets it when the targets are made."""
+        for target in self.base.Requires(targets, before):
+            self.prerequisites.setdefault(target, []).extend(self.base.arg2nodes(before))
 
     def board(self, name: str, where: str = "") -> Board:
         """A board, built in or of the user's own files.

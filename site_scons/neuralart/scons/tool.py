@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,10 @@ def _later(place: str) -> Callable[..., Any]:
     return method
 
 
+NO_STAMPS = "--no-stamps"
+"""Option of SCons: every variant that is asked for is declared, and leaves no stamp."""
+
+
 def add_to(env: Any, **kw: Any) -> None:
     """Add builders, methods and defaults; a value that the user has set already stays.
 
@@ -56,6 +61,10 @@ def add_to(env: Any, **kw: Any) -> None:
         env: The construction environment.
         **kw: ``NEURALART_...`` variables to set.
     """
+    if NO_STAMPS not in sys.argv:
+        from neuralart.scons import stamps
+
+        stamps.watch()
     env.Replace(**kw)
     plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)

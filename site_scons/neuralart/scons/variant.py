@@ -173,6 +173,6 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         of_board = sources is not None and not sources.linker_script
         initializers = make_initializers(env, networks, folder, variant, board_layout=of_board, board=board)
         firmware = make_application(env, variant, board, machine, networks, initializers)
-    registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
+    registry.requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
     return networks, [effects.VariantProgram(variant, board, machine, networks, initializers, firmware, flash)]

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from neuralart import boards, toolchain
+from neuralart import boards, intact, toolchain
 from neuralart.applications import overlay
 from neuralart.compilers import recorded
 from neuralart.compilers.command_line import parsed
@@ -229,6 +229,25 @@ _CACHES = [
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 
 
+_STAMPS = json.dumps(
+    {
+        "format": intact.FORMAT,
+        "build": "build",
+        "default": ["plain"],
+        "worlds": [{"words": [], "environ": {}, "files": [0], "folders": [0]}],
+        "variants": {"plain": {"world": 0, "at": 1, "files": [1], "folders": [1]}},
+        "files": [["/a", 1, 2, 3, 4], ["/b", None]],
+        "folders": [["/", 1, None], ["/nowhere", None, ["a"]]],
+    }
+).encode()
+
+
+def _stamps(path: Path) -> object:
+    """Never an error: SCons is asked instead."""
+    path.rename(path.with_name(intact.NAME))
+    return intact.answer(str(path.parent), [], {})
+
+
 def _drawn(path: Path) -> object:
     """The pictures of the build that a file is a part of."""
     folder = next(each for each in path.parents if (each / "build").is_dir()) / "build/toy-n6"
@@ -328,6 +347,7 @@ KINDS = [
     Kind("validation-answer", _packets(), _answer, damage),
     Kind("device-record", [_device_rows()], _device_record, json_tree),
     Kind("stedgeai-cache", _CACHES, install._remembered, json_tree),
+    Kind("stamps", [_STAMPS], _stamps, json_tree),
     Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
     Kind("object-list", _OBJECTS, objects._entries, json_tree),
     Kind(

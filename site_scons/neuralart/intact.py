@@ -1,0 +1,186 @@
+"""Which variants are as their last good build left them, by one ``stat`` of each file that the build read or wrote.
+
+Nothing but a little of the standard library is imported: ``python -I -S intact.py BUILD [WORDS]`` answers ``./sconsw``
+before SCons is loaded. It ends with 0 when all that is asked is intact, else with :data:`ASK`, without a word.
+"""
+
+# Loading pathlib takes longer than all of this:
+# ruff: noqa: PTH116, PTH118, PTH123, PTH208
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+NAME = ".stamps.json"
+"""In the build folder. A file of the machine it is on: it holds inodes and times."""
+FORMAT = 1
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
+"""What stamps raise that are no stamps."""
+ASK = 3
+"""Exit code: ask SCons."""
+# Options that change what is shown, not what is built; those with a word behind them apart.
+_SHOWN = frozenset(
+    ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", "--no-stamps")
+)
+_SHOWN_BY = ("-j", "--jobs", "--debug", "--tree")
+# Variables of terminals, sessions and CI services, which differ from run to run.
+_NEUTRAL = frozenset(
+    (
+        *("_", "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "LS_COLORS", "NO_COLOR", "CLICOLOR"),
+        *("CLICOLOR_FORCE", "HOSTNAME", "LOGNAME", "MAIL", "PS1", "EDITOR", "PAGER", "LESS", "DISPLAY", "WINDOWID"),
+        *("WAYLAND_DISPLAY", "INVOCATION_ID", "PYTHONDONTWRITEBYTECODE"),
+    )
+)
+_NEUTRAL_BY = ("SSH_", "XDG_SESSION_", "DBUS_", "GITHUB_", "RUNNER_", "CI_", "PYTEST_", "COV_", "VSCODE_", "TERM_")
+
+
+def words_of(argv: Iterable[str], targets: Iterable[str]) -> list[str]:
+    """What of a command line counts besides its targets, sorted."""
+    known, left, skip = frozenset(targets), [], False
+    for word in argv:
+        if skip:
+            skip = False
+        elif word in ("-j", "--jobs"):
+            skip = True
+        elif word not in known and word not in _SHOWN and not word.startswith(_SHOWN_BY):
+            left.append(word)
+    return sorted(left)
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, int]:
+    """A checksum of each variable that may count (no value is kept: some are secrets), and this Python's version."""
+    kept = {name: text for name, text in environ.items() if name not in _NEUTRAL and not name.startswith(_NEUTRAL_BY)}
+    kept["(Python)"] = sys.version
+    return {name: zlib.crc32(f"{len(text)} {text}".encode("utf-8", "surrogateescape")) for name, text in kept.items()}
+
+
+def state(path: str) -> list[int | None]:
+    """Size, times of the last change of contents and of anything (ns), inode; of what is not there: None."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return [None]
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def folder_time(path: str) -> int | None:
+    """When files came or went (ns); None: it is not there."""
+    return (state(path) * 2)[1]
+
+
+def names_in(folder: str, leave_out: str = "") -> list[str] | None:
+    """What a folder holds, without hidden files and ``leave_out`` (the build folder); None: it is not there."""
+    try:
+        found = os.listdir(folder)
+    except OSError:
+        return None
+    ours = ("__pycache__", "compile_commands.json", leave_out)
+    return sorted(name for name in found if not name.startswith(".") and name not in ours)
+
+
+def load(path: str) -> dict[str, Any] | None:
+    """The stamps; None: there are none that can be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        return data if data["format"] == FORMAT else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+class Checker:
+    """Compares stamps with the disk; looks at each file once.
+
+    Args:
+        data: As :func:`load` gives it.
+        words: Of :func:`words_of`.
+        environ: The environment.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: The stamps are damaged (from any method).
+    """
+
+    def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, str]) -> None:
+        self._data, self._words, self._environ = data, list(words), environment(environ)
+        self._files: dict[int, str] = {}
+        self._folders: dict[int, str] = {}
+        self._worlds: dict[int, list[str]] = {}
+
+    def intact(self, name: str) -> bool:
+        """If the variant is as it was left."""
+        row = self._data["variants"].get(name)
+        return row is not None and not self._of_world(row["world"]) and not next(self._changed(row), "")
+
+    def broken(self, name: str) -> list[str]:
+        """What has changed since the last good build of a variant; nothing: it is intact."""
+        row = self._data["variants"].get(name)
+        if row is None:
+            return ["no good build of it is known"]
+        return [*self._of_world(row["world"]), *self._changed(row)]
+
+    def _of_world(self, number: int) -> list[str]:
+        """What all its variants depend on, and has changed."""
+        if number not in self._worlds:
+            world = self._data["worlds"][number]
+            said = []
+            if world["words"] != self._words:
+                said.append(f"the command line: {' '.join(world['words']) or 'no options'} then")
+            then, now = world["environ"], self._environ
+            said += [
+                f"variable {name} of the environment"
+                for name in sorted({*then, *now})
+                if then.get(name) != now.get(name)
+            ]
+            self._worlds[number] = [*said, *self._changed(world)]
+        return self._worlds[number]
+
+    def _changed(self, row: dict[str, Any]) -> Iterator[str]:
+        known, files = self._files, self._data["files"]
+        for number in row["files"]:
+            if number not in known:
+                path, *then = files[number]
+                now = state(path)
+                known[number] = "" if now == then else _said(path, then, now)
+            if known[number]:
+                yield known[number]
+        for number in row["folders"]:
+            if number not in self._folders:
+                self._folders[number] = self._of_folder(*self._data["folders"][number])
+            if self._folders[number]:
+                yield self._folders[number]
+
+    def _of_folder(self, path: str, then: int | None, names: list[str] | None) -> str:
+        # The time of a folder changes when files come or go: then their names tell if one stayed away.
+        if folder_time(path) == then or (names is not None and names_in(path, self._data["build"]) == names):
+            return ""
+        return f"folder {path}: files came or went"
+
+
+def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
+    return f"{path} {'is gone' if now == [None] else 'is new' if then == [None] else 'changed'}"
+
+
+def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
+    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked."""
+    data = load(os.path.join(build, NAME))
+    if data is None:
+        return None
+    try:
+        variants, default = data["variants"], data["default"]
+        asked = [word for word in argv if word in variants] or list(default)
+        checker = Checker(data, words_of(argv, variants), environ)
+        return asked if asked and all(checker.intact(name) for name in asked) else None
+    except DAMAGED:
+        return None
+
+
+if __name__ == "__main__":
+    if "--no-stamps" in sys.argv or (names := answer(sys.argv[1], sys.argv[2:], os.environ)) is None:
+        sys.exit(ASK)
+    for each in dict.fromkeys(names):
+        print(f"scons: `{each}' is up to date.")

@@ -1,0 +1,293 @@
+"""Stamps of what a good build has read and written (:mod:`neuralart.intact`): intact variants are not declared again.
+
+What SCons knows as nodes counts for the variants that it belongs to. What Python opens, or lists, while the SConstruct
+is read counts for the variant that is being declared, or for all.
+"""
+# Thousands of paths, as text:
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import SCons.Node.FS
+import SCons.Script
+import SCons.Script.Main
+
+from neuralart import intact, jsontext
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
+from neuralart.resources import PACKAGE
+from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
+
+# Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
+_STEP = 20_000_000
+_SECOND = 1_000_000_000
+
+
+class _Watch:
+    """What Python opens or lists while a SConstruct is read."""
+
+    def __init__(self) -> None:
+        self.since = time.time_ns() - _STEP
+        self.variant = ""  # That is being declared; empty: none
+        self.files: dict[str, set[str]] = {}
+        self.folders: dict[str, set[str]] = {}
+        sys.addaudithook(self._see)
+
+    def _see(self, event: str, args: tuple[Any, ...]) -> None:
+        if event not in ("open", "os.listdir", "os.scandir") or not SCons.Script.sconscript_reading:
+            return
+        if isinstance(args[0], (str, os.PathLike)):
+            if event != "open":
+                self.folders.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
+            elif not (isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
+                self.files.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
+
+
+_watches: list[_Watch] = []
+
+
+def watch() -> None:
+    """Begin to look, as early as possible. An audit hook stays until the process ends."""
+    if not _watches:
+        _watches.append(_Watch())
+
+
+@contextlib.contextmanager
+def declaring(name: str) -> Iterator[None]:
+    """What is read meanwhile belongs to a variant."""
+    _watches[0].variant = name
+    try:
+        yield
+    finally:
+        _watches[0].variant = ""
+
+
+class _Numbered:
+    """Rows that stamps refer to by number, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def number(self, row: Sequence[Any]) -> int:
+        key = tuple(tuple(each) if isinstance(each, list) else each for each in row)
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def moved(self, rows: Sequence[Sequence[Any]], numbers: Iterable[int]) -> list[int]:
+        """Numbers in this table of rows that another one has."""
+        return [self.number(rows[each]) for each in numbers]
+
+    def rows(self) -> list[Any]:
+        return list(self._numbers)
+
+
+def _nodes(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
+    """All that a node is made of. SCons has let go of executors by now; what they held is in the nodes."""
+    seen, todo = {alias}, [alias]
+    while todo:
+        node = todo.pop()
+        yield node
+        for group in (node.sources, node.depends, node.implicit, node.side_effects, prerequisites.get(node)):
+            for each in group or ():
+                if each not in seen:
+                    seen.add(each)
+                    todo.append(each)
+
+
+class Recorder:
+    """Knows which variants are intact, and writes the stamps of those that were built.
+
+    Args:
+        env: The environment of the project.
+        default: What is built when nothing is named.
+        aliases: All that may be named and is no file.
+        prerequisites: What must be there before a node, though it is not made of it.
+    """
+
+    def __init__(
+        self, env: Any, default: Sequence[str], aliases: Sequence[str], prerequisites: Mapping[Any, Sequence[Any]]
+    ) -> None:
+        self._env, self._default, self._aliases, self._prerequisites = env, list(default), aliases, prerequisites
+        self._top, self._build = env.Dir("#").abspath, build_dir(env)
+        self._inside = os.path.join(self._top, self._build) + os.sep
+        self._path = Path(self._inside, intact.NAME)
+        # Stamps name files as commands do, from the top folder.
+        self._here = os.getcwd() == self._top
+
+    def intact(self, names: Sequence[str]) -> frozenset[str]:
+        """Those of some variants that need not be declared."""
+        if not self._here or any(self._env.GetOption(name) for name in ("clean", "help")):
+            return frozenset()
+        data = intact.load(str(self._path))
+        if data is None:
+            return frozenset()
+        try:
+            checker = intact.Checker(data, self._words(), os.environ)
+            return frozenset(name for name in names if checker.intact(name))
+        except intact.DAMAGED:
+            return frozenset()
+
+    def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
+        """Write them when the build has ended well. ``variants``: gives the nodes of aliases, by name."""
+
+        def write() -> None:
+            script = SCons.Script
+            quiet = any(script.GetOption(name) for name in ("no_exec", "question", "clean", "help"))
+            if not self._here or quiet or script.Main.exit_status or list(script.GetBuildFailures()):
+                return
+            done = (SCons.Node.executed, SCons.Node.up_to_date)
+            made = {name: alias for name, alias in variants().items() if alias.get_state() in done}
+            if made:
+                self._write(made)
+
+        atexit.register(write)
+
+    def _words(self) -> list[str]:
+        return intact.words_of(sys.argv[1:], self._aliases)
+
+    def _write(self, made: Mapping[str, Any]) -> None:
+        opened = _watches[0].files
+        found = {name: self._of_variant(name, alias) for name, alias in made.items()}
+        known = {path for files, _ in found.values() for path in files}
+        # Read for a variant, but no node of any: the next one may have got it from memory.
+        strays = {path for paths in opened.values() for path in paths if path not in known and self._counts(path)}
+        whole = self._of_all() | strays
+        states = {path: tuple(intact.state(path)) for path in known | whole}
+        now = time.time_ns()
+        if fresh := [path for path, row in states.items() if len(row) > 1 and int(row[2] or 0) >= now - _STEP]:
+            # From now on a change has another time.
+            time.sleep(_STEP / _SECOND)
+            if any(states[path] != tuple(intact.state(path)) for path in fresh):
+                return
+        doubtful = {path for path, row in states.items() if self._doubtful(path, row, now)}
+        if whole & doubtful:
+            return
+        good = {name: sorted(files - whole) for name, (files, sure) in found.items() if sure and not files & doubtful}
+        self._merge(good, sorted(whole), states)
+
+    def _doubtful(self, path: str, row: tuple[Any, ...], now: int) -> bool:
+        """If a file may have changed since it was read."""
+        if row[0] is None:
+            return False
+        coarse = row[2] % _SECOND == 0 and now - row[2] < 2 * _SECOND
+        return coarse or (not path.startswith(self._inside) and max(row[1], row[2]) >= _watches[0].since)
+
+    def _counts(self, path: str) -> bool:
+        """If what Python opened may decide anything. Installed packages are told by the names in their folder."""
+        others = (str(PACKAGE) + os.sep, os.path.dirname(os.__file__) + os.sep, "/proc/", "/sys/", self._inside)
+        parts = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}.sconsign")
+        return not path.startswith(others) and not any(part in path for part in parts)
+
+    def _of_all(self) -> set[str]:
+        """What all variants depend on: this package, modules of the user's, files that were read for no variant."""
+        walk = ((folder, names) for folder, _, names in os.walk(PACKAGE) if not folder.endswith("__pycache__"))
+        found = {os.path.join(folder, name) for folder, names in walk for name in names}
+        modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        read = [*(os.path.abspath(path) for path in modules if path), *_watches[0].files.get("", ())]
+        found |= {path for path in read if self._counts(path)}
+        return found | {os.path.join(self._top, "SConstruct"), *self._tools()}
+
+    def _tools(self) -> Iterator[str]:
+        """Compilers that were asked for their version, which counts instead of them."""
+        for name in (TOOLCHAIN_CACHE, COMPILER_CACHE):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                for key in jsontext.loads(Path(self._inside, name).read_bytes()):
+                    yield key.split("|")[0]
+
+    def _of_variant(self, name: str, alias: Any) -> tuple[set[str], bool]:
+        """Its files, and if they are all that counts."""
+        files, sure = {path for path in _watches[0].files.get(name, ()) if self._counts(path)}, True
+        for node in _nodes(alias, self._prerequisites):
+            if isinstance(node, SCons.Node.FS.File):
+                files.add(node.get_abspath())
+                if not node.get_abspath().startswith(self._inside):
+                    files.add(node.srcnode().get_abspath())
+            # Of a folder, whatever is in it counts.
+            sure = sure and not node.always_build and not isinstance(node, SCons.Node.FS.Dir)
+        return files, sure
+
+    def _near(self, name: str, files: Iterable[str]) -> set[str]:
+        """Folders of the tree in which a file that comes may count: those of sources, and those that were listed."""
+        found = {os.path.dirname(path) for path in files} | _watches[0].folders.get(name, set())
+        tree = self._top + os.sep
+        return {path for path in found if (path + os.sep).startswith(tree) and self._counts(path + os.sep)}
+
+    def _far(self) -> set[str]:
+        """Folders, and programs, that tell which compilers, libraries, plugins and vendor tools there are."""
+        from neuralart import toolchain
+        from neuralart.compilers.stedgeai.install import places, usual_roots
+
+        found = {*os.environ.get("PATH", "").split(os.pathsep), *(path for path in sys.path if "site-packages" in path)}
+        found.update(map(str, usual_roots(os.environ, sys.platform)))
+        found.update(str(path) for place in places(os.environ, sys.platform) for path in place.programs)
+        found.update(root for root, _ in toolchain.VENDOR_ROOTS)
+        return (found | {os.path.join(self._top, "site_scons", "neuralart_plugins")}) - {""}
+
+    def _name(self, path: str) -> str:
+        """Relative to the top folder where that is possible."""
+        return path[len(self._top) + 1 :].replace(os.sep, "/") if path.startswith(self._top + os.sep) else path
+
+    def _folder(self, path: str, *, names: bool) -> tuple[Any, ...]:
+        name = "." if path == self._top else self._name(path)
+        return name, intact.folder_time(path), intact.names_in(path, self._build) if names else None
+
+    def _merge(
+        self, made: Mapping[str, Sequence[str]], whole: Sequence[str], states: Mapping[str, tuple[Any, ...]]
+    ) -> None:
+        """Put variants into the stamps; those of others stay."""
+        files, folders = _Numbered(), _Numbered()
+
+        def entry(paths: Sequence[str], near: Iterable[str], far: Iterable[str] = ()) -> dict[str, Any]:
+            rows = [self._folder(path, names=True) for path in sorted(near)]
+            rows += [self._folder(path, names=False) for path in sorted(far)]
+            return {
+                "files": [files.number((self._name(path), *states[path])) for path in paths],
+                "folders": [folders.number(row) for row in rows],
+            }
+
+        said = {"words": self._words(), "environ": intact.environment(os.environ)}
+        worlds = [{**said, **entry(whole, self._near("", whole), self._far())}]
+        at = time.time_ns() // _SECOND
+        variants = {n: {"world": 0, "at": at, **entry(paths, self._near(n, paths))} for n, paths in made.items()}
+        old = intact.load(str(self._path))
+        if old is not None:
+            with contextlib.suppress(*intact.DAMAGED):
+                self._keep(old, files, folders, worlds, variants)
+        data = {"format": intact.FORMAT, "build": self._build, "default": self._default, "worlds": worlds}
+        data |= {"variants": variants, "files": files.rows(), "folders": folders.rows()}
+        with contextlib.suppress(NeuralArtError):  # without stamps SCons looks for itself
+            write_text(self._path, json.dumps(data, separators=(",", ":")))
+
+    def _keep(
+        self,
+        old: dict[str, Any],
+        files: _Numbered,
+        folders: _Numbered,
+        worlds: list[dict[str, Any]],
+        variants: dict[str, Any],
+    ) -> None:
+        """Move the variants of an old table that were not built now into a new one."""
+        places: dict[int, int] = {}
+        for name, row in old["variants"].items():
+            if name in variants or name not in self._aliases:
+                continue
+            if row["world"] not in places:
+                world = self._moved(old, old["worlds"][row["world"]], files, folders)
+                if world not in worlds:
+                    worlds.append(world)
+                places[row["world"]] = worlds.index(world)
+            variants[name] = {**self._moved(old, row, files, folders), "world": places[row["world"]]}
+
+    @staticmethod
+    def _moved(old: dict[str, Any], row: dict[str, Any], files: _Numbered, folders: _Numbered) -> dict[str, Any]:
+        own = {"files": files.moved(old["files"], row["files"])}
+        return {**row, **own, "folders": folders.moved(old["folders"], row["folders"])}

@@ -1,0 +1,165 @@
+"""Stamps: what is as the last good build left it is not declared again, and nothing else is ever taken for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from neuralart import intact
+from neuralart.cli import main
+from support.sconsproject import Project
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+PLAIN = """\
+schema: 1
+default: [plain]
+networks:
+  digits: {model: models/digits/digits.tflite}
+variants:
+  plain: {title: Digits, board: stm32n6570-dk, network: digits}
+  other: {title: Digits, board: stm32n6570-dk, network: digits}
+"""
+
+
+def broken(project: Project, *words: str, env: dict[str, str] | None = None, name: str = "plain") -> list[str]:
+    """What has changed since the last good build."""
+    data = intact.load(str(project.path(f"build/{intact.NAME}")))
+    assert data is not None
+    here = Path.cwd()
+    os.chdir(project.root)
+    try:
+        return intact.Checker(data, list(words), {**os.environ, **(env or {})}).broken(name)
+    finally:
+        os.chdir(here)
+
+
+@pytest.fixture
+def stamped(built: Project) -> Project:
+    built.path("variants.yaml").write_text(PLAIN, "utf-8")
+    built.run("plain")
+    assert broken(built) == []
+    return built
+
+
+def _append(name: str, text: str) -> Callable[[Project], None]:
+    return lambda project: project.path(name).write_bytes(project.path(name).read_bytes() + text.encode())
+
+
+def _same_size(name: str, old: str, new: str) -> Callable[[Project], None]:
+    def change(project: Project) -> None:
+        path = project.path(name)
+        state = path.stat()
+        path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+    return change
+
+
+CHANGES = [
+    ("build/plain/firmware.hex", lambda project: project.path("build/plain/firmware.hex").unlink()),
+    ("build/plain/summary.txt", _append("build/plain/summary.txt", "x")),
+    ("firmware/app/main.c", _same_size("firmware/app/main.c", "0", "0")),
+    ("folder firmware/app", lambda project: project.path("firmware/app/unused.h").write_text("", "utf-8")),
+    ("folder models/digits", lambda project: project.path("models/digits/new.json").write_text("", "utf-8")),
+    ("variants.yaml", _same_size("variants.yaml", "Digits", "digits")),
+    ("SConstruct", _append("SConstruct", "# nothing\n")),
+    ("site_scons/neuralart/errors.py", _append("site_scons/neuralart/errors.py", "# nothing\n")),
+    ("site_scons/neuralart_plugins", lambda project: project.path("site_scons/neuralart_plugins").mkdir()),
+    ("models/digits/digits.tflite", lambda project: os.utime(project.path("models/digits/digits.tflite"))),
+]
+
+
+def test_whatever_changes_is_seen(stamped: Project) -> None:
+    for said, change in CHANGES:
+        change(stamped)
+        assert any(said in text for text in broken(stamped)), said
+    assert "the command line" in broken(stamped, "VERBOSE=1")[0]
+    assert "variable NEURALART_GDB of the environment" in broken(stamped, env={"NEURALART_GDB": ":9"})
+    assert "variable PATH of the environment" in broken(stamped, env={"PATH": f"/nowhere:{os.environ['PATH']}"})
+    assert not any("variable" in text for text in broken(stamped, env={"TERM": "other", "GITHUB_RUN_ID": "7"}))
+    assert broken(stamped, name="other") == ["no good build of it is known"]
+    # One build mends it all, and the next one declares nothing.
+    stamped.run("plain")
+    assert broken(stamped) == []
+    assert stamped.path("build/plain/firmware.hex").exists()
+
+
+def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped: Project) -> None:
+    script = stamped.path("SConstruct")
+    script.write_text(script.read_text("utf-8") + "print(len(project.variants.declared))\n", "utf-8")
+    assert stamped.run("plain").out.splitlines()[0] == "1"
+    assert stamped.run("plain").out.splitlines() == ["0", "scons: `plain' is up to date."]
+    assert stamped.run("plain", "--no-stamps").out.splitlines()[0] == "1"
+    use = "Default(Command('copy.elf', project.variants['plain'].firmware.elf, Copy('$TARGET', '$SOURCE')))\n"
+    script.write_text(script.read_text("utf-8") + use, "utf-8")
+    stamped.run()
+    stamped.path("copy.elf").unlink()
+    stamped.run()
+    assert stamped.path("copy.elf").read_bytes() == stamped.path("build/plain/firmware.elf").read_bytes()
+
+
+def test_a_file_that_changes_during_the_build_leaves_no_stamp(stamped: Project) -> None:
+    script = stamped.path("SConstruct")
+    late = "import os; os.utime('firmware/app/main.c')\n"
+    script.write_text(script.read_text("utf-8") + late, "utf-8")
+    stamped.run("plain")
+    assert any("firmware/app/main.c" in text for text in broken(stamped))
+
+
+def test_a_build_that_fails_leaves_no_stamp(stamped: Project) -> None:
+    _append("firmware/app/main.c", "#error no\n")(stamped)
+    stamped.run("plain", code=2)
+    assert broken(stamped)
+    stamped.run("plain", code=2)
+
+
+def test_sconsw_answers_without_scons(stamped: Project) -> None:
+    words = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build"]
+
+    def asked(*more: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+        own = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        done = subprocess.run([*words, *more], cwd=stamped.root, capture_output=True, text=True, env=own, check=False)
+        assert not done.stderr
+        return done.returncode, done.stdout
+
+    assert asked("-j2", "-Q") == (0, "scons: `plain' is up to date.\n")
+    assert asked("-j", "2", "plain") == (0, "scons: `plain' is up to date.\n")
+    for refused in (
+        ["other"],
+        ["plain", "other"],
+        ["run-plain"],
+        ["VERBOSE=1"],
+        ["-c"],
+        ["--no-stamps"],
+        ["build"],
+        ["-n"],
+    ):
+        assert asked(*refused) == (intact.ASK, ""), refused
+    path = stamped.path(f"build/{intact.NAME}")
+    data = json.loads(path.read_text("utf-8"))
+    for damaged in ("", "[]", "{}", json.dumps({**data, "files": []}), json.dumps({**data, "worlds": [7]}), "[" * 9999):
+        path.write_text(damaged, "utf-8")
+        assert asked("plain") == (intact.ASK, ""), damaged[:40]
+        assert not stamped.run("plain").commands
+        assert asked("plain")[0] == 0
+
+
+def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stamped.root)
+    assert main(["why", "plain"]) == 0
+    assert capsys.readouterr().out.startswith("plain is as the build of ")
+    os.utime(stamped.path("firmware/app/main.c"))
+    assert main(["why", "build/plain/firmware.elf"]) == 0
+    first, *more = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"plain has changed since the build of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d:", first)
+    assert more == ["  firmware/app/main.c changed"]
+    assert main(["why", "nothing"]) == 1
+    assert "no good build of 'nothing' is known" in capsys.readouterr().err
