@@ -134,7 +134,9 @@ class Project:
         return {
             name: data
             for name, data in found.items()
-            if not name.startswith(("build/.toolchain.json", "build/.seen-", "build/relocatable/objects/"))
+            if not name.startswith(
+                ("build/.toolchain.json", "build/.seen-", "build/relocatable/objects/", "build/relocatable/.objects-")
+            )
         }
 
     def edit(self, name: str, old: str, new: str) -> None:
