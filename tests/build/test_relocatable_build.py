@@ -636,7 +636,7 @@ def test_the_folder_of_the_network_takes_the_image(packs, tmp_path, capsys):
     for _ in range(2):
         assert run(*words) == 0
     after = {path.name: path.read_bytes() for path in code.parent.iterdir() if path.is_file()}
-    made = {"network_rel.bin", "network_rel.c", "network_rel.h", ".toolchain.json"}
+    made = {"network_rel.bin", "network_rel.c", "network_rel.h", ".objects-toolchain.json"}
     assert after.keys() == before.keys() | made and before.items() <= after.items()
 
 

@@ -107,10 +107,13 @@ def test_what_runs_it_is_refused_in_one_line(built: VendorProject) -> None:
 
 
 def test_the_virtual_flash_and_the_addresses(built: VendorProject) -> None:
+    assert built.path("build/relocatable/.objects-toolchain.json").exists()
     out = built.run("flash-v", "verify-v", "plan-v").out
     assert "0x70fff000" in out and "0x71000000" in out
     (line,) = built.run("flash-application-v", code=2).errors
     assert "its image is built by the application's own project" in line
+    built.run("-c")
+    assert not [path for path in built.path("build/relocatable").rglob("*") if path.is_file()]
 
 
 def test_what_makes_it_again(built: VendorProject) -> None:

@@ -139,7 +139,10 @@ class Project:
             name: data
             for name, data in found.items()
             if not name.startswith(
-                ("build/.toolchain.json", "build/.stamps.json", "build/.seen-", "build/relocatable/objects/")
+                (
+                    *("build/.toolchain.json", "build/.stamps.json", "build/.seen-"),
+                    *("build/relocatable/objects/", "build/relocatable/.objects-"),
+                )
             )
         }
 

@@ -18,7 +18,7 @@ from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, as
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.objects import ObjectCompiler, write_if_new
 from neuralart.relocatable.build.pool_table import Params, TableEntry
-from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
+from neuralart.relocatable.build.request import ANSWERS, VENDOR, BuildRequest, check
 from neuralart.relocatable.build.runtimes import Runtime, neuralart
 from neuralart.relocatable.build.staging import DEFINE as BLOBS_IN_PARAMS
 from neuralart.relocatable.build.staging import StagedSources
@@ -26,7 +26,6 @@ from neuralart.vendor.releases import Version, dotted, relocation_of
 
 FACTS = "network.json"
 DEFAULT_NAME = "Default"
-TOOLCHAIN_CACHE = ".toolchain.json"
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     if request.programs is not None:
         environ["PATH"] = f"{request.programs}{os.pathsep}{environ.get('PATH', '')}"
     # What the compiler said of itself: asking again takes longer than all else after new weights.
-    cache = store.with_name(TOOLCHAIN_CACHE)
+    cache = store.with_name(ANSWERS)
     try:
         found = toolchain.find(replace(asked, libc=runtime.libc), environ, cache=cache, where="--cross-compile")
     except NeuralArtError:
@@ -174,9 +173,7 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     folders = []
     if runtime.name == LL_ATON and compiler.toolchain.libc == runtime.libc:
         # Linker scripts of installations name the C library and libgcc: the linker looks into what it finds.
-        libraries = toolchain.libraries(
-            compiler.toolchain, runtime.link, cache=compiler.store.with_name(TOOLCHAIN_CACHE)
-        )
+        libraries = toolchain.libraries(compiler.toolchain, runtime.link, cache=compiler.store.with_name(ANSWERS))
         inputs += b"".join(read_bytes(path) for path in libraries)
     elif runtime.name == LL_ATON:
         # The linker wants to see the files. This compiler has none that fit, so they are empty: what the archive of the

@@ -10,6 +10,8 @@ from neuralart.network.targets import check_name
 
 ALIGNED, VENDOR = "aligned", "vendor"
 LAYOUTS = (ALIGNED, VENDOR)
+# Beside the store of objects: what the compiler said of itself.
+ANSWERS = ".objects-toolchain.json"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from neuralart.scons.network.compilers import command_environment, installation
 from neuralart.scons.network.network import make_network
 from neuralart.scons.network.nodes import NEURALART, NetworkNodes, refuse_cpu
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, literal, word
+from neuralart.scons.paths import LiteralWord, build_dir, literal, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
@@ -165,6 +165,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """Add the results, the file of constants of a split model, and what of the compile it is made of.
     SCons.Errors.UserError: The source is no such network, or a variable has a wrong value.
     """
+    from neuralart.relocatable.build.request import ANSWERS
+
     compiled = plans.behind(source, CompilePlan)
     if compiled is None:
         raise NeuralArtError(
@@ -189,7 +191,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     identity = env.Value(plan.toolchain.counts, name="toolchain")
     env.Depends(nodes, plan.runtime)
     env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
-    env.Clean(nodes, [env.fs.Dir(f"#{plan.store}"), env.fs.File(f"#{plan.store}/../{TOOLCHAIN_CACHE}")])
+    store = env.fs.Dir(f"#{plan.store}")
+    env.Clean(nodes, [store, store.dir.File(ANSWERS)])
     return nodes, sources
 
 
