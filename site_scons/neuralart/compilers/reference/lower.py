@@ -43,7 +43,7 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 
 
 def check_positions(model: Model, options: BorderOptions) -> None:
-    """Check channel positions of a .tflite: channels are last. NeuralArtError: ``chfirst`` that needs a transposition."""
+    """Check channel positions of a .tflite: they are last. NeuralArtError: ``chfirst`` that needs a transposition."""
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
         ("--outputs-ch-position", options.outputs_ch_position, model.outputs),
