@@ -15,8 +15,10 @@ from support import native
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+import vectors
 from support import onnx_oracle
 from support.onnx_draws import OPERATORS, Drawn, Writer
+from support.onnx_twins import channels_first, twin
 
 ROOT = Path(__file__).parents[2]
 MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
@@ -66,3 +68,15 @@ def test_results_are_those_of_onnxruntime(tmp_path: Path) -> None:
                 found.append(f"{case.text}: {most} steps")
     assert not found, f"{len(found)}: " + "\n".join(found[:20])
     assert varied > 0.6 * sum(len(cases) for _, cases in models)
+
+
+def test_twins_of_our_models_give_the_bytes_of_the_tflite(tmp_path: Path) -> None:
+    """All but detector, whose LEAKY_RELU LiteRT rounds in another way than ONNX."""
+    names = ("digits", "mobilenet", "heatmap")
+    models = {name: ROOT / "models" / name / f"{name}.tflite" for name in names}
+    folders = [compiled(tmp_path, name, twin(path)) for name, path in models.items()]
+    for path, network in zip(models.values(), native.build(folders, tmp_path), strict=True):
+        inputs, outputs, _ = vectors.read(path.parent / "vectors")
+        found = network.run([[channels_first(value) for value in vector] for vector in inputs[:2]])
+        for want, got in zip(outputs, found, strict=False):
+            assert [channels_first(value).tobytes() for value in want] == [value.tobytes() for value in got], path

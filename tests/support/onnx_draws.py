@@ -106,6 +106,8 @@ def _window(rng: np.random.Generator, count: int, dilated: bool) -> tuple[list[i
         options["pads"] = [int(rng.integers(0, max(1, e // 2 + 1))) for e in (*extents, *extents)]
     else:
         options["auto_pad"] = auto
+        # onnxruntime refuses windows that lie apart here.
+        options["strides"] = [min(pair) for pair in zip(options["strides"], extents, strict=True)]
     return taps, options, [int(rng.integers(e, e + 8)) for e in extents]
 
 
@@ -191,6 +193,7 @@ def pool(kind: str) -> Draw:
         _, options, size = _window(rng, 2, False)
         if rng.random() < 0.3 and "pads" in options and (kind == "MaxPool" or not any(options["pads"])):
             options["ceil_mode"] = 1
+            options["strides"] = [min(pair) for pair in zip(options["strides"], options["kernel_shape"], strict=True)]
         x, value, given = w.input([1, int(rng.integers(1, 7)), *size], dtype)
         if kind.startswith("Global"):
             options = {}

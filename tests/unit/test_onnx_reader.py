@@ -169,7 +169,7 @@ def _three(model: onnx.ModelProto) -> None:
         (edited(_external), "its constants are in another file"),
         (
             edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[2], "dim_param", "h")),
-            "input 'x' has open or too large sizes: [1, 2, 0, 4]",
+            "input 'x' has open or too large sizes [1, 2, 0, 4], or is not",
         ),
         (edited(_bits), "int16, or in blocks"),
         (edited(_node("Softmax", axis=1)), "1 Conv (its result has no QuantizeLinear): 'c'"),

@@ -43,10 +43,7 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 
 
 def check_positions(model: Model, options: BorderOptions) -> None:
-    """Check channel positions: TFLite is channels last. NeuralArtError for ``chfirst`` that needs a transposition.
-
-    An ONNX model was read as they ask for.
-    """
+    """Check channel positions of a .tflite: they are last. NeuralArtError: ``chfirst`` that needs a transposition."""
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
         ("--outputs-ch-position", options.outputs_ch_position, model.outputs),

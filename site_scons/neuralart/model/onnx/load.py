@@ -133,6 +133,8 @@ def load(data: bytes, display: str, known: Container[str]) -> OnnxGraph:
         what, hint = _refused(model)
         if not what:
             onnx.checker.check_model(model)
+        given = [] if what else model.graph.initializer
+        constants = {each.name: onnx.numpy_helper.to_array(each) for each in given}
     except Exception as error:  # of protobuf, of the checker, of text that is no UTF-8: the package has many
         said = " ".join(str(error).split("==>")[0].split())
         raise NeuralArtError(f"not an ONNX model, or damaged: {said}", where=display) from error
@@ -140,23 +142,23 @@ def load(data: bytes, display: str, known: Container[str]) -> OnnxGraph:
         raise NeuralArtError(what, where=display, hint=hint)
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), _OPSETS[-1])
     graph = OnnxGraph(display, opset, [], [each.name for each in model.graph.output])
-    for each in model.graph.initializer:
-        graph.fix(each.name, onnx.numpy_helper.to_array(each))
+    for name, constant in constants.items():
+        graph.fix(name, constant)
     for value in model.graph.input:
         if value.name not in graph.constants:
             graph.inputs.append(value.name)
             graph.types[value.name], graph.shapes[value.name] = value.type, _input_shape(value, display)
     for proto in model.graph.node:
-        pairs = ((each.name, helper.get_attribute_value(each)) for each in proto.attribute)
-        attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in pairs}
-        node = Node(proto.op_type, list(proto.input), list(proto.output), attributes)
+        node = Node(proto.op_type, list(proto.input), list(proto.output))
         try:
+            pairs = ((each.name, helper.get_attribute_value(each)) for each in proto.attribute)
+            node.attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in pairs}
             if proto.domain not in ("", "ai.onnx", "com.microsoft" if node.kind in _LINEAR else ""):
                 raise Unfit(f"of domain {proto.domain}")
-            if node.kind.startswith("Random") or any(isinstance(each, onnx.GraphProto) for each in attributes.values()):
+            if node.kind.startswith("Random") or onnx.GraphProto in map(type, node.attributes.values()):
                 raise Unfit("random, or with a graph of its own")
             _take(graph, node, known)
-        except Unfit as problem:
+        except (Unfit, ValueError) as problem:
             graph.problem(node, str(problem))
     return graph
 
@@ -186,11 +188,13 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
         int(dim.dim_value) if dim.HasField("dim_value") else int(axis == 0)
         for axis, dim in enumerate(value.type.tensor_type.shape.dim)
     ]
-    if not value.type.tensor_type.HasField("shape") or not 0 < prod(dims) <= _MOST:
+    tensor, types = value.type.tensor_type, (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+    if not tensor.HasField("shape") or not 0 < prod(dims) <= _MOST or tensor.elem_type not in types:
         hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
-        raise NeuralArtError(f"input '{value.name}' has open or too large sizes: {dims}", where=display, hint=hint)
+        what = f"input '{value.name}' has open or too large sizes {dims}, or is not float32, int8 or uint8"
+        raise NeuralArtError(what, where=display, hint=hint)
     for axis, size in enumerate(dims):
-        value.type.tensor_type.shape.dim[axis].dim_value = size
+        tensor.shape.dim[axis].dim_value = size
     return tuple(dims)
 
 
@@ -237,7 +241,6 @@ def run(graph: OnnxGraph, node: Node, inputs: Sequence[Array | None]) -> list[Ar
     body = helper.make_graph([proto], "node", given, made)
     model = helper.make_model(body, opset_imports=[helper.make_opsetid("", graph.opset)])
     try:
-        with np.errstate(all="ignore"):
-            return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, fed)]
+        return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, fed)]
     except Exception as error:  # whatever wrong values make NumPy raise
         raise Unfit(f"cannot be computed: {' '.join(str(error).split())[:100]}") from error

@@ -220,14 +220,15 @@ def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]
     pads, auto = (node.get("pads") or [0, 0])[:2], node.get("auto_pad", "NOTSET")
     for axis in (0, 1):
         extent = (taps[axis] - 1) * dilations[axis] + 1
-        needed = max(0, (after[2 + axis] - 1) * strides[axis] + extent - before[2 + axis])
+        last = (after[2 + axis] - 1) * strides[axis]
+        needed = max(0, last + extent - before[2 + axis])
         if auto != "NOTSET":
             pads[axis] = {"SAME_UPPER": needed // 2, "SAME_LOWER": needed - needed // 2}.get(auto, 0)
-        if max(pads[axis], needed - pads[axis]) >= max(2, extent):
-            raise Unfit("padding as large as its window")
+        if max(pads[axis], needed - pads[axis]) >= max(2, extent) or last >= before[2 + axis] + pads[axis]:
+            raise Unfit("windows in padding alone")
     options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": "NONE"}
-    options |= {"dilation_h_factor": dilations[0], "dilation_w_factor": dilations[1]}
-    return {**options, "padding": "EXPLICIT", "pads": tuple(pads)}
+    dilated = {"dilation_h_factor": dilations[0], "dilation_w_factor": dilations[1]}
+    return {**options, **dilated, "padding": "EXPLICIT", "pads": tuple(pads)}
 
 
 def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array, Scale]:
@@ -256,7 +257,7 @@ def _bias(builder: Builder, node: Node, source: int, weights: Scale, count: int)
     elif name and name not in builder.graph.constants:
         raise Unfit("its bias is computed")
     values = np.broadcast_to(np.rint((bias.ravel() * node.affine[0] + node.affine[1]) / steps), count)
-    if not np.abs(values).max() < 2**31:
+    if not (np.abs(values).max() < 2**31 and np.isfinite(steps.astype(np.float32)).all()):
         raise Unfit("its bias does not fit 32 bits")
     scale = Scale(tuple(np.asarray(steps, np.float32).tolist()), (0,) * len(steps))
     return builder.constant(values, "int32", scale, f"{node.outputs[0]}_bias")
@@ -319,6 +320,7 @@ FOLDED = ("BatchNormalization", "DequantizeLinear")
 """Operators that become a part of others."""
 
 
+@np.errstate(all="ignore")
 def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) -> Model:
     """Read the bytes of an .onnx file.
 
