@@ -219,7 +219,7 @@ void profile_runtime(LL_ATON_RT_Callbacktype_t event) {
   if (event == LL_ATON_RT_Callbacktype_RT_Init) {
 #ifdef __arm__
     DEMCR |= 1u << 24; /* TRCENA */
-    DWT_CTRL |= 1u;    /* CYCCNTENA */
+    DWT_CTRL |= 1u; /* CYCCNTENA */
 #endif
 #ifdef NEURALART_PROFILE_NPU
     LL_Dbgtrc_EnableClock();

@@ -11,6 +11,9 @@
 #ifndef PROFILE_H
 #define PROFILE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "ll_aton.h"
 
 /* What is counted, as in the option word of the validation protocol. The counter unit has 16 counters: one of stream

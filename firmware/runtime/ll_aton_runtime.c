@@ -60,7 +60,7 @@ static void run_function(const NN_Instance_TypeDef *instance, EpochBlock_FuncTyp
 }
 
 static __attribute__((noinline)) void tell(LL_ATON_RT_Callbacktype_t event, const NN_Instance_TypeDef *instance,
-                 const LL_ATON_RT_EpochBlockItem_t *item) {
+                                           const LL_ATON_RT_EpochBlockItem_t *item) {
   if (instance->exec_state.epoch_callback_function != NULL) {
     instance->exec_state.epoch_callback_function(event, instance, item);
   }

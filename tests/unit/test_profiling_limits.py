@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.profiling import totals
 from neuralart.profiling.counter_log import parse_counter_log
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
-from neuralart.profiling.instructions import CountedEpoch, InstructionProfile
+from neuralart.profiling.instructions import CountedEpoch, InstructionProfile, _functions
 from neuralart.profiling.join import join
 from neuralart.profiling.limits import broken
 from neuralart.profiling.measured_report import measured_record
@@ -101,6 +102,21 @@ def test_instructions_for_people_and_for_programs() -> None:
     text = "\n".join(COUNTED.lines(1))
     assert "net: instructions on unicorn (a core; kernels: c); no cycles\n  1,000 in the epochs" in text
     assert "      1  50            5.0   95.0     ADD, RELU" in text and len(COUNTED.lines(0)) == 2
+
+
+def test_which_functions_are_counted() -> None:
+    epochs = (SimpleNamespace(number=0), SimpleNamespace(number=7))
+    network = SimpleNamespace(symbol="net", epochs=epochs)
+    plain = SimpleNamespace(relocatable=None)
+    for target, names in (
+        ("stm32n6", ["LL_ATON_Start_EpochBlock_0_net", "LL_ATON_Start_EpochBlock_7_net"]),
+        ("stm32h7", ["net_layer_0", "net_layer_7"]),
+    ):
+        subject: Any = SimpleNamespace(variant=plain, network=network, board=SimpleNamespace(target=target))
+        assert _functions(subject) == dict(zip(names, (0, 7), strict=True))
+    loaded: Any = SimpleNamespace(variant=SimpleNamespace(relocatable=1, said=lambda key: f"v.yaml:3: {key}"))
+    with pytest.raises(NeuralArtError, match=r"v.yaml:3: relocatable: the epochs of a relocatable model are loaded at"):
+        _functions(loaded)
 
 
 def measured() -> Any:
