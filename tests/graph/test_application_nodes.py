@@ -249,6 +249,7 @@ CHANGES: list[dict[str, Any]] = [
     {"stage": StageConfig("x")},
     {"stage": StageConfig("neuralart", (StageRule("a", "b"),))},
     {"configuration": "Release"},
+    {"build": "native"},
     {"executable": "gmake"},
 ]
 

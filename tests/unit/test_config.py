@@ -275,7 +275,7 @@ BAD = [
         "prefix: arm-none-eabi-,",
         "perfix: arm-none-eabi-,",
         "variants.yaml:9: unknown key 'perfix' in defaults.variant.toolchain "
-        "(did you mean 'prefix'? known: libc, prefix, version)",
+        "(did you mean 'prefix'? known: libc, prefix, tolerate, version)",
     ),
     (
         "libc: picolibc}",
