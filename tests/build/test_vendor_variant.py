@@ -64,7 +64,8 @@ def built(template: VendorProject, tmp_path: Path) -> VendorProject:
 def test_image_and_flash_plan(template: VendorProject) -> None:
     plan = json.loads(template.path("build/v/flash_plan.json").read_text("utf-8"))
     text = json.dumps(plan)
-    assert all(name in text for name in ("application.bin", "net.xSPI2.bin", "descriptor.bin")), text
+    assert all(name in text for name in ("application.bin", "net.xSPI2.bin")), text
+    assert "descriptor.bin" not in text, "no code of this application reads it"
     raw = (template.folder() / "net_atonbuf.xSPI2.raw").read_bytes()
     assert template.path("build/v/net.xSPI2.bin").read_bytes() == raw
     assert template.path("build/v/firmware.elf").read_bytes()[:4] == b"\x7fELF"

@@ -68,11 +68,13 @@ def test_what_cannot_be_built(tmp_path: Path, old: str, new: str, said: str) -> 
     assert said in refusal(read, tmp_path)
 
 
-@pytest.mark.parametrize("uri", ["PARENT-3-PROJECT_LOC/", "/", "file:/etc", "$%7BPARENT-9-PROJECT_LOC%7D/x.c"])
+@pytest.mark.parametrize(
+    "uri", ["PARENT-3-PROJECT_LOC/", "/", "file:/etc", "$%7BPARENT-9-PROJECT_LOC%7D/x.c", "WHERE/x"]
+)
 def test_links_out_of_the_tree(tmp_path: Path, uri: str) -> None:
     path = cube_app(tmp_path) / "App/STM32CubeIDE/.project"
     path.write_text(path.read_text().replace("PARENT-2-PROJECT_LOC/Library", uri))
-    assert "app/.cproject: Lib is linked from out of the folder (folder: one that holds it)" in refusal(read, tmp_path)
+    assert "app/.cproject: Lib is linked from out of the folder" in refusal(read, tmp_path)
 
 
 def test_the_makefile_is_left_alone_where_nothing_is_new(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ def write(project: CubeProject) -> None:
         raise NeuralArtError(f"there is no linker script {project.script}", where=project.where)
     objects = {f"{name}.o": source for name, source in project.sources.items()}
     languages = {made: LANGUAGES[Path(source).suffix] for made, source in objects.items()}
-    compilers = {"c": "gcc", "cpp": "g++", "asm": "gcc"}
     elf, linker = f"{project.name}.elf", "g++" if "cpp" in languages.values() else "gcc"
     folders = [word[2:] for word in project.link if word.startswith("-L")]
     names = [word[2:] if word[2] != ":" else word[3:] for word in project.link if word.startswith("-l")]
@@ -42,7 +41,8 @@ def write(project: CubeProject) -> None:
     for made, source in objects.items():
         words = ["-c", source, "-o", made, *project.flags[languages[made]], "-MMD", "-MP", "-MF", f"{made}.d"]
         lines += [f"{_name(made)}: {_name(source)} flags-{languages[made]}.txt"]
-        lines += [f"\tarm-none-eabi-{compilers[languages[made]]} {_words(words)}", f"-include {_name(made)}.d"]
+        compiler = "g++" if languages[made] == "cpp" else "gcc"
+        lines += [f"\tarm-none-eabi-{compiler} {_words(words)}", f"-include {_name(made)}.d"]
         (project.folder / made).parent.mkdir(parents=True, exist_ok=True)
     texts["makefile"] = "\n".join([*lines, ""])
     for name, text in texts.items():

@@ -84,7 +84,7 @@ def _one(options: Mapping[str, list[str]], key: str, default: str = "false") -> 
 def _linked(place: Path, uri: str, variables: Mapping[str, str], depth: int = 8) -> Path | None:
     """Where a linked resource is; None: in no place that is known here."""
     head, _, rest = re.sub(r"[${}]|^file:", "", unquote(uri)).partition("/")
-    parent = re.fullmatch(r"PARENT-(\d)-PROJECT_LOC", head)
+    parent = re.fullmatch(r"PARENT-(\d)-PROJECT_LOC_?", head)
     if head in variables and depth:
         base = _linked(place, variables[head], variables, depth - 1)
     else:
@@ -99,23 +99,22 @@ def _resources(place: Path, top: Path, described: ElementTree.Element, own: str)
     variables = {each.findtext("name", ""): each.findtext("value", "") for each in rows}
     for link in described.iterfind("linkedResources/link"):
         uri = link.findtext("locationURI") or link.findtext("location") or ""
-        roots[link.findtext("name", "")] = _linked(place, uri, variables)
+        roots |= {} if uri.startswith("virtual:") else {link.findtext("name", ""): _linked(place, uri, variables)}
     found: dict[str, Path] = {}
     for name, root in roots.items():
-        if root and not root.is_relative_to(top) and (root.is_dir() or root.suffix in LANGUAGES):
-            raise NeuralArtError(
-                f"{name} is linked from out of the folder", where=own, hint="folder: one that holds it"
-            )
-        for path in sorted(root.rglob("*")) if root and root.is_dir() else filter(None, [root]):
+        if Path(name).suffix not in ("", *LANGUAGES):
+            continue
+        if root is None or not root.is_relative_to(top):
+            raise NeuralArtError(f"{name} is linked from out of the folder", where=own)
+        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
             if path.suffix in LANGUAGES and not path.is_dir():
-                found[(Path(name) / path.relative_to(root or path)).as_posix()] = path
+                found[(Path(name) / path.relative_to(root)).as_posix()] = path
     return found
 
 
 def _chosen(name: str, folder: str, excluded: str) -> bool:
     inner = name.removeprefix(f"{folder}/")
-    rows = filter(None, excluded.split("|"))
-    out = any(inner == each or inner.startswith(f"{each}/") or fnmatchcase(inner, each) for each in rows)
+    out = any(f"{inner}/".startswith(f"{row}/") or fnmatchcase(inner, row) for row in excluded.split("|") if row)
     return (inner != name or not folder) and not out
 
 

@@ -44,7 +44,7 @@ _PATTERNS = (
         rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>\S+_ecblobs\.h: No such file.*)$",
         "this network has no epoch controller, so there is no such header: do not include it in the application",
     ),
-    _pattern(rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>.+)$"),
+    _pattern(rf"^{_FILE}{_LINE}: (?:fatal |internal compiler )?error: (?P<what>.+)$"),
     _pattern(rf"^{_FILE}:(?P<line>\d+): Error: (?P<what>.+)$"),
     _pattern(
         r"^.*?ld(?:\.exe|\.bfd)?: (?P<what>region .+ overflowed by \d+ bytes)$", "the linker script's region is full"

@@ -31,8 +31,7 @@ def remarks(host: Host, variants: Sequence[tuple[VariantConfig, Board]], folder:
                 flags = (f"-mcpu={board.cpu}", "-mthumb", "-mfloat-abi=hard", *found.libc_flags, flag)
                 if not toolchain.compiles(found, flags, f"{text}\n"):
                     yield Remark("gcc-lacks", NOTE, f"{found.prefix}gcc {found.version} {lacks} {flag}", remedy)
-            built = folder / "build" / variant.name / "firmware.elf"
-            if built.is_file():
+            if (built := folder / "build" / variant.name / "firmware.elf").is_file():
                 yield Remark("built", NOTE, f"{variant.name} was built with {origin.of_program(built)}")
         except NeuralArtError:
             continue  # rows and builds say it

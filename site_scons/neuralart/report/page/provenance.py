@@ -17,9 +17,11 @@ def build(facts: PageFacts) -> PageSection:
     for network in facts.networks:
         each = network.facts
         pools = [pool for pool in each.pools if not pool.virtual]
-        weights, activations = (sum(getattr(pool, key) for pool in pools) for key in ("weights", "activations"))
-        said = f"{count_of(len(each.epochs), 'epoch')}, {each.macc:,} multiply-accumulate operations, "
-        said += f"{count_of(weights, 'byte')} of weights, {count_of(activations, 'byte')} of activations"
+        sums = [[getattr(pool, key) for pool in pools] for key in ("weights", "activations")]
+        weights, activations = ("unknown bytes" if None in some else count_of(sum(some), "byte") for some in sums)
+        macc = "unknown" if each.macc is None else f"{each.macc:,}"
+        said = f"{count_of(len(each.epochs), 'epoch')}, {macc} multiply-accumulate operations, "
+        said += f"{weights} of weights, {activations} of activations"
         rows.append((f"Network {each.name}", f"{said}; runtime {each.runtime}"))
     return PageSection("build", "Build", (PageTable(("", ""), tuple(rows)),))
 
