@@ -119,7 +119,7 @@ def test_a_name_of_5000_letters_in_a_user_config(tmp_path: Path, capsys: Capture
 @pytest.mark.parametrize("outside", [False, True])
 def test_entities_in_a_project_of_stm32cubeide(outside: bool, tmp_path: Path) -> None:
     """What grows to gigabytes is ended early, and no file is fetched (bandit B314)."""
-    from neuralart.applications.commands import project_name
+    from neuralart.applications.cube_project import project_name
     from neuralart.errors import NeuralArtError
 
     (tmp_path / "secret").write_text("secret")

@@ -49,7 +49,7 @@ def asked(folder: Path) -> int:
 @pytest.fixture(autouse=True)
 def _no_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is installed on this machine does not matter."""
-    monkeypatch.setattr(toolchain, "_VENDOR_ROOTS", ())
+    monkeypatch.setattr(toolchain, "VENDOR_ROOTS", ())
 
 
 def environ(*folders: Path, **more: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ def test_prefix_with_a_folder_decides_alone(tmp_path: Path) -> None:
 
 
 def test_vendor_folders_come_last_and_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolchain, "_VENDOR_ROOTS", ((str(tmp_path / "st"), "stm32cubeclt_*/bin"), ("/no/root", "*")))
+    monkeypatch.setattr(toolchain, "VENDOR_ROOTS", ((str(tmp_path / "st"), "stm32cubeclt_*/bin"), ("/no/root", "*")))
     fake_gcc(tmp_path / "st" / "stm32cubeclt_1.16.0" / "bin", "12.3.1")
     fake_gcc(tmp_path / "st" / "stm32cubeclt_1.19.0" / "bin", "13.3.1")
     assert toolchain.find(ToolchainConfig(), environ()).version == "13.3.1"

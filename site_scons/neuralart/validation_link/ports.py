@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
@@ -17,7 +18,7 @@ def of_descriptor(text: str) -> tuple[str, int] | None:
     ``socket:HOST:PORT``; also URLs of pyserial and ``/dev/...``. An empty port: not told. None: a file, by its look.
     """
     domain, *words = text.split(":")
-    if "://" in text or text.startswith("/dev/"):
+    if "://" in text or (text.startswith("/dev/") and not Path(text).is_file()):
         return text, _BAUD
     if not text or domain not in ("serial", "socket", ""):
         return None

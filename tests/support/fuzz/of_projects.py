@@ -14,7 +14,7 @@ from neuralart.adopt import builds, flash
 from neuralart.adopt import networks as adopt_networks
 from neuralart.adopt import tree as adopt_tree
 from neuralart.app_config import application
-from neuralart.applications import commands, errorlines, link_errors, lock_facts, version_lock
+from neuralart.applications import cube_project, errorlines, link_errors, lock_facts, version_lock
 from neuralart.compilers import adopted
 from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
@@ -273,11 +273,11 @@ def _script(path: Path) -> object:
 
 
 def _xml(path: Path) -> object:
-    return commands.project_name(path.parent, "app", "variants.yaml:3")
+    return cube_project.project_name(path.parent, "app", "variants.yaml:3")
 
 
 def _configurations(path: Path) -> object:
-    return commands._configurations(path.parent, "app", "variants.yaml:3")
+    return cube_project.configurations(path.parent, "Release", "app", "variants.yaml:3")
 
 
 def _lock(path: Path) -> object:
