@@ -14,7 +14,7 @@ from neuralart.emulator.starting import Started
 from neuralart.errors import NeuralArtError
 
 # Seconds for the machine, or the clients, before the other side is looked at.
-_SLICE = 0.02
+_SLICE = 0.005
 
 
 class SerialServer:
