@@ -315,7 +315,11 @@ def moved(kind: str) -> Draw:
         out = w.node("QuantizeLinear", [real, *given])
         w.ends[out] = helper.make_tensor_value_info(out, _TYPES[dtype], None)
         return Drawn(
-            [x], out, [value], f"{kind} {shape} {stored_last} {text}", steps=int(kind in ("ReduceMean", "Resize"))
+            [x],
+            out,
+            [value],
+            f"{kind} {shape} {stored_last} {text}",
+            steps={"ReduceMean": 1, "Resize": 2 * ("linear" in text), "Concat": 1}.get(kind, 0),
         )
 
     return draw
