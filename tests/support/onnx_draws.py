@@ -191,7 +191,7 @@ def pool(kind: str) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
         _, options, size = _window(rng, 2, False)
-        if rng.random() < 0.3 and "pads" in options and (kind == "MaxPool" or not any(options["pads"])):
+        if rng.random() < 0.3 and not any(options.get("pads", [1])):
             options["ceil_mode"] = 1
             options["strides"] = [min(pair) for pair in zip(options["strides"], options["kernel_shape"], strict=True)]
         x, value, given = w.input([1, int(rng.integers(1, 7)), *size], dtype)
