@@ -249,7 +249,7 @@ def function(kind: str, high: float, **attributes: Any) -> Draw:
             real = w.node("Mul", [real, w.node("Sigmoid", [real])])
         if kind != "SiLU":
             real = w.node(kind, [real, *more], **attributes)
-        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=0)
+        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=int(kind == "Tanh"))
 
     return draw
 
