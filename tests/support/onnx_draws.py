@@ -191,7 +191,7 @@ def pool(kind: str) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
         _, options, size = _window(rng, 2, False)
-        if rng.random() < 0.3 and "pads" in options and (kind == "MaxPool" or not any(options["pads"])):
+        if rng.random() < 0.3 and not any(options.get("pads", [1])):
             options["ceil_mode"] = 1
             options["strides"] = [min(pair) for pair in zip(options["strides"], options["kernel_shape"], strict=True)]
         x, value, given = w.input([1, int(rng.integers(1, 7)), *size], dtype)
@@ -249,7 +249,7 @@ def function(kind: str, high: float, **attributes: Any) -> Draw:
             real = w.node("Mul", [real, w.node("Sigmoid", [real])])
         if kind != "SiLU":
             real = w.node(kind, [real, *more], **attributes)
-        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=0)
+        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=int(kind == "Tanh"))
 
     return draw
 
@@ -315,7 +315,11 @@ def moved(kind: str) -> Draw:
         out = w.node("QuantizeLinear", [real, *given])
         w.ends[out] = helper.make_tensor_value_info(out, _TYPES[dtype], None)
         return Drawn(
-            [x], out, [value], f"{kind} {shape} {stored_last} {text}", steps=int(kind in ("ReduceMean", "Resize"))
+            [x],
+            out,
+            [value],
+            f"{kind} {shape} {stored_last} {text}",
+            steps={"ReduceMean": 1, "Resize": 2 * ("linear" in text), "Concat": 1}.get(kind, 0),
         )
 
     return draw
