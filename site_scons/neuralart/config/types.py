@@ -158,6 +158,11 @@ class RelocatableConfig:
     gen_c_file: bool = False  # The image as C, too
     pack_dir: str = ""  # Installation with its runtime (path); empty: that of the compiler, or STEDGEAI_CORE_DIR
 
+    @property
+    def loader_defines(self) -> tuple[str, ...]:
+        """What the loader of relocatable models is compiled with."""
+        return ("LL_ATON_RT_RELOC", *(("LL_ATON_EB_DBG_INFO",) if self.debug_info else ()))
+
 
 @dataclass(frozen=True)
 class SignConfig:

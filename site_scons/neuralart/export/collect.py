@@ -132,7 +132,7 @@ def collect(
         # Its C and its kernels are in the model.
         parts = tuple(replace(part, sources=(), headers=(), raws=()) for part in parts)
         images += _model(variant.relocatable, layout.loaded, parts[0].name, program)
-        defines, kernels = (*defines, *loader_defines(variant.relocatable)), ""
+        defines, kernels = (*defines, *variant.relocatable.loader_defines), ""
     return ExportInputs(
         **common,
         networks=parts,
@@ -142,11 +142,6 @@ def collect(
         runtime=runtime_parts(ours, kernels),
         defines=defines,
     )
-
-
-def loader_defines(config: RelocatableConfig) -> tuple[str, ...]:
-    """What the loader of relocatable models is compiled with."""
-    return ("LL_ATON_RT_RELOC", *(("LL_ATON_EB_DBG_INFO",) if config.debug_info else ()))
 
 
 def _model(config: RelocatableConfig, places: LoadPlaces, network: str, program: Path) -> list[ImagePart]:

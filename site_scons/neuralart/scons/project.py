@@ -26,11 +26,11 @@ from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import registry_of
 from neuralart.scons.tool import NO_STAMPS
-from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
     from neuralart.scons.console import BuildConsole
+    from neuralart.scons.variant import VariantNodes
 
 
 def requested(
@@ -49,7 +49,7 @@ def requested(
     return list(dict.fromkeys(aliases[target] for target in targets))
 
 
-class Variants(Mapping[str, VariantNodes]):
+class Variants(Mapping[str, "VariantNodes"]):
     """Nodes of the variants that were asked for. One that is intact is declared when its nodes are asked for."""
 
     def __init__(self, declare: Callable[[str], VariantNodes]) -> None:

@@ -120,6 +120,8 @@ class Recorder:
         self._top, self._build = env.Dir("#").abspath, build_dir(env)
         self._inside = os.path.join(self._top, self._build) + os.sep
         self._path = Path(self._inside, intact.NAME)
+        # Brought up to date at the end of each build, though no variant is made of it.
+        self._database = os.path.join(self._top, "compile_commands.json")
         # Stamps name files as commands do, from the top folder.
         self._here = os.getcwd() == self._top
 
@@ -179,7 +181,8 @@ class Recorder:
         if row[0] is None:
             return False
         coarse = row[2] % _SECOND == 0 and now - row[2] < 2 * _SECOND
-        return coarse or (not path.startswith(self._inside) and max(row[1], row[2]) >= _watches[0].since)
+        ours = path.startswith(self._inside) or path == self._database
+        return coarse or (not ours and max(row[1], row[2]) >= _watches[0].since)
 
     def _counts(self, path: str) -> bool:
         """If what Python opened may decide anything. Installed packages are told by the names in their folder."""
@@ -213,7 +216,7 @@ class Recorder:
                     files.add(node.srcnode().get_abspath())
             # Of a folder, whatever is in it counts.
             sure = sure and not node.always_build and not isinstance(node, SCons.Node.FS.Dir)
-        return files, sure
+        return files | {self._database}, sure
 
     def _near(self, name: str, files: Iterable[str]) -> set[str]:
         """Folders of the tree in which a file that comes may count: those of sources, and those that were listed."""

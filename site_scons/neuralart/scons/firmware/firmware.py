@@ -11,7 +11,6 @@ from typing import Any
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.export.collect import loader_defines
 from neuralart.files import write_text
 from neuralart.memory.layout.placements import Layout
 from neuralart.network import facts
@@ -265,7 +264,7 @@ def _loading_defines(layout: Layout, config: RelocatableConfig) -> tuple[str, ..
     places = layout.loaded
     assert places is not None
     return (
-        *loader_defines(config),
+        *config.loader_defines,
         f"NEURALART_LOAD_TABLE=0x{places.table:08x}u",
         f"NEURALART_EXEC_RAM={config.exec_ram}u",
         f"NEURALART_EXT_RAM_ADDRESS=0x{places.ext_ram or 0:08x}u",
