@@ -43,7 +43,7 @@ def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
     script = built.path("SConstruct")
     script.write_text(script.read_text("utf-8") + RECORD, "utf-8")
     built.run("plain")
-    assert not built.run("plain").commands
+    assert not built.run("--no-stamps", "plain").commands
     loaded = json.loads(built.path("modules.json").read_text("utf-8"))
     ours = [name for name in loaded if name.startswith("neuralart")]
     assert "neuralart.scons.variant" in ours
@@ -52,3 +52,14 @@ def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
     # What a relocatable model or a header needs stands beside its builder, which every environment of the tool has.
     of_others = {"h747", "loaded_variant", "application.application", "application.patched", "flash.aliases"}
     assert not of_others & {name.removeprefix("neuralart.scons.") for name in ours}
+
+
+def test_an_intact_variant_loads_less(built: Project) -> None:
+    built.path("variants.yaml").write_text(PLAIN, "utf-8")
+    script = built.path("SConstruct")
+    script.write_text(script.read_text("utf-8") + RECORD, "utf-8")
+    built.run("plain")
+    assert not built.run("plain").commands
+    ours = [name for name in json.loads(built.path("modules.json").read_text("utf-8")) if name.startswith("neuralart")]
+    assert "neuralart.scons.stamps" in ours and "neuralart.scons.variant" not in ours
+    assert len(ours) <= MOST, ours

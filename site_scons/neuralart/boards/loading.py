@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from neuralart import plugins, resources
 from neuralart.boards import fields
-from neuralart.boards.boot_modes import MARK, in_mode
 from neuralart.boards.types import Board, BoardSection, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import stable_name
@@ -78,11 +77,15 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
 
     The name is the stem of its file; ``BOARD+MODE`` is that board in another boot mode.
     """
-    plain, mark, mode = name.partition(MARK)
+    plain, mark, mode = name.partition("+")
     path = locate(plain, extra, where)
     top, files = read(path, extra)
     board = made(plain, top, files)
-    return in_mode(board, mode, where) if mark else board
+    if not mark:
+        return board
+    from neuralart.boards.boot_modes import in_mode
+
+    return in_mode(board, mode, where)
 
 
 def made(name: str, top: Value, files: Sequence[Path]) -> Board:
