@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.resources import PACKAGE
+from neuralart.scons.lock import OWNER
 from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
 
 # Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
@@ -182,7 +184,13 @@ class Recorder:
             return False
         coarse = row[2] % _SECOND == 0 and now - row[2] < 2 * _SECOND
         ours = path.startswith(self._inside) or path == self._database
-        return coarse or (not ours and max(row[1], row[2]) >= _watches[0].since)
+        return coarse or (not ours and max(row[1], row[2]) >= self._since())
+
+    @cache  # noqa: B019 - there is one, until the process ends
+    def _since(self) -> int:
+        """When this build began, by the clock of the file system too: that of a server may be another."""
+        began = intact.state(self._inside + OWNER)
+        return min([_watches[0].since, *(int(time or 0) - _STEP for time in began[2:3])])
 
     def _counts(self, path: str) -> bool:
         """If what Python opened may decide anything. Installed packages are told by the names in their folder."""
