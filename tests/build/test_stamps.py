@@ -106,6 +106,18 @@ def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped
     assert stamped.path("copy.elf").read_bytes() == stamped.path("build/plain/firmware.elf").read_bytes()
 
 
+def test_a_folder_outside_of_the_tree(stamped: Project) -> None:
+    """What lists a folder while it is read depends on it, wherever it is."""
+    beside = stamped.root.parent / "beside"
+    beside.mkdir()
+    script = stamped.path("SConstruct")
+    script.write_text(script.read_text("utf-8") + "import os; os.listdir('../beside')\n", "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) == []
+    (beside / "new.c").write_text("", "utf-8")
+    assert broken(stamped) == [f"folder {beside}: files came or went"]
+
+
 def test_a_file_that_changes_during_the_build_leaves_no_stamp(stamped: Project) -> None:
     script = stamped.path("SConstruct")
     late = "import os; os.utime('firmware/app/main.c')\n"

@@ -37,7 +37,11 @@ def build(project: Project, *words: str, mask: int = 0o022, front: Sequence[str]
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return {name: data for name, data in project.files("build").items() if not name.endswith(("toolchain.json", ".stamps.json"))}
+    return {
+        name: data
+        for name, data in project.files("build").items()
+        if not name.endswith(("toolchain.json", ".stamps.json"))
+    }
 
 
 def differences(first: dict[str, bytes], second: dict[str, bytes]) -> list[str]:

@@ -227,10 +227,9 @@ class Recorder:
         return files | {self._database}, sure
 
     def _near(self, name: str, files: Iterable[str]) -> set[str]:
-        """Folders of the tree in which a file that comes may count: those of sources, and those that were listed."""
+        """Folders in which a file that comes may count: those of sources, and those that were listed."""
         found = {os.path.dirname(path) for path in files} | _watches[0].folders.get(name, set())
-        tree = self._top + os.sep
-        return {path for path in found if (path + os.sep).startswith(tree) and self._counts(path + os.sep)}
+        return {path for path in found if self._counts(path + os.sep)}
 
     def _far(self) -> set[str]:
         """Folders, and programs, that tell which compilers, libraries, plugins and vendor tools there are."""

@@ -377,7 +377,12 @@ KINDS = [
     ),
     Kind("user_config.yaml", [_ZOO], _import, text),
     Kind(
-        "imported.yaml", [_ZOO], command(lambda p: ["import", p, "-o", p.parent / "made"]), text, made="made", cost=20
+        "imported.yaml",
+        [_ZOO],
+        command(lambda p: ["import", p, "-o", p.parent / "made", "--lossy"]),
+        text,
+        made="made",
+        cost=20,
     ),
     Kind("app_config.yaml", [_APP_CONFIG], lambda p: app_configs.read(p, str(p)), text),
     Kind("app.yaml", [_APP_CONFIG], _appconfig("network_c_info.json"), text, prepare=_settings, made="made", cost=10),
