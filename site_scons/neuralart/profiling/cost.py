@@ -19,6 +19,8 @@ from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
 FILE = Path(__file__).with_name("kernel_costs.json")
 # Other software epochs are of the vendor's library, which was not measured.
 _OWN = "na_"
+# No network has more of anything; a damaged file may, and such a number is none that can be multiplied by a factor.
+_MOST = 1 << 63
 
 
 def terms_of(node: InfoNode, buffers: Mapping[int, InfoBuffer]) -> tuple[str, tuple[int, int, int]] | None:
@@ -59,6 +61,6 @@ def instructions_of(node: InfoNode, buffers: Mapping[int, InfoBuffer]) -> int | 
     """Estimate of an epoch; None where its kernel was not measured, or never checked on a model left out."""
     found = terms_of(node, buffers)
     factors = None if found is None else cost_model().kernels.get(found[0])
-    if found is None or factors is None:
+    if found is None or factors is None or max(found[1]) > _MOST:
         return None
     return round(sum(factor * term for factor, term in zip(factors, found[1], strict=True)))
