@@ -82,6 +82,7 @@ def test_totals_and_record_of_a_network() -> None:
         "operations": 453988,
         "compute_cycles": 4708,
         "max_cycles": 27748,
+        "estimated_instructions": None,
         "operations_per_cycle": 453988 / 27748,
         "ideal_operations_per_cycle": 453988 / 4708,
         "inferences_per_second": 800e6 / 27748,

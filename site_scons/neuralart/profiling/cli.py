@@ -228,7 +228,7 @@ def _text(
     if each.source:
         name = each.name or Path(args.network or args.network_too).name
         lines += [f"{name}: estimate of the compiler ({', '.join(each.source)}); cycles of the NPU clock"]
-        lines += table(totals.HEADS, totals.rows(each, npu_hz)) if args.verbosity else []
+        lines += table(*totals.epoch_table(each, npu_hz)) if args.verbosity else []
         lines += [f"  {line}" for line in totals.summary(each, npu_hz)]
     if measured is not None:
         from neuralart.profiling import measured_report as report

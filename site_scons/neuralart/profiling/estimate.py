@@ -14,6 +14,7 @@ from types import MappingProxyType
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import Port
+from neuralart.profiling.cost import instructions_of
 from neuralart.vendor import mpool, network_csv
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
@@ -60,6 +61,7 @@ class EpochEstimate:
     pools: Mapping[str, PoolAccess] = field(default_factory=dict)  # Traffic by pool, without pools that are not touched
     writes: tuple[str, ...] = ()  # Buffers that it writes, sorted; empty if the file does not tell
     streams: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # Pools of ``i`` or ``o``, engine
+    estimated_instructions: int | None = None  # Of a kernel of this project on the CPU, by its cost model; no cycles
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> Net
     names = {pool.id: pool.name for pool in info.pools}
     own = {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in info.pools if pool.byte_width}
     speeds = {**speeds, **own}
-    buffers = {buffer.id: buffer.name for buffer in info.buffers}
+    buffers = {buffer.id: buffer for buffer in info.buffers}
     traffic: dict[int, dict[str, PoolAccess]] = {}
     for access in info.accesses:
         if access.reads or access.writes:
@@ -142,7 +144,8 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> Net
                 max_cycles=most,
                 bound=bound_of(compute, most, pools, speeds),
                 pools=pools,
-                writes=tuple(sorted(buffers[each] for each in node.outputs if each in buffers)),
+                writes=tuple(sorted(buffers[each].name for each in node.outputs if each in buffers)),
+                estimated_instructions=instructions_of(node, buffers),
             )
         )
     missing = () if estimates else (f"{info.file} has no power_estimates: no operations and no cycles per epoch",)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.errors import NeuralArtError
+from neuralart.profiling.cost import cost_model
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
 
 GIGA = 1e9
@@ -139,6 +140,7 @@ class EstimateTotals:
     inferences_per_second: float | None  # By ``max_cycles``
     ideal_inferences_per_second: float | None  # By ``compute_cycles``
     pools: dict[str, PoolAccess]  # Traffic of each pool
+    estimated_instructions: int | None  # Of the software epochs that the cost model knows
     software: int  # Epochs whose time the estimate leaves out
 
 
@@ -162,6 +164,7 @@ def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
         inferences_per_second=per_second(most or 0, npu_hz),
         ideal_inferences_per_second=per_second(compute or 0, npu_hz),
         pools=traffic_of(epochs),
+        estimated_instructions=known_sum(epochs, "estimated_instructions"),
         software=types["SW"],
     )
 
@@ -196,6 +199,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
         "sources": list(estimate.source),
         "missing": list(estimate.missing),
         "clocks": {"npu_hz": npu_hz},
+        "cost_model": None if totals.estimated_instructions is None else cost_model().record(),
         "epochs": [
             {
                 **{key: value for key, value in vars(epoch).items() if key not in ("writes", "streams")},
@@ -216,6 +220,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
             "gops": None if totals.operations is None else gops(totals.operations, most, npu_hz),
             "inferences_per_second": totals.inferences_per_second,
             "ideal_inferences_per_second": totals.ideal_inferences_per_second,
+            "estimated_instructions": totals.estimated_instructions,
             "pools": pools,
             "peak_bytes_per_second": _peak(estimate.epochs, None, npu_hz),
             "average_bytes_per_second": bandwidth(moved, most, npu_hz),
@@ -236,9 +241,26 @@ def _row(epoch: EpochEstimate, npu_hz: float) -> list[Any]:
     return [epoch.id, epoch.type, *cycles, *shown, epoch.bound, words or "-", moved or "-"]
 
 
-def rows(estimate: NetworkEstimate, npu_hz: float) -> list[list[Any]]:
-    """A row per epoch for people, under :data:`HEADS`; GOPS are those at the clock that was asked for."""
-    return [_row(epoch, npu_hz) for epoch in estimate.epochs]
+def epoch_table(estimate: NetworkEstimate, npu_hz: float) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """Heads, and a row per epoch for people; GOPS are those at the clock that was asked for."""
+    found = [_row(epoch, npu_hz) for epoch in estimate.epochs]
+    costs = [epoch.estimated_instructions for epoch in estimate.epochs]
+    if all(cost is None for cost in costs):
+        return HEADS, found
+    return (*HEADS, "estimated instructions"), [[*row, cost] for row, cost in zip(found, costs, strict=True)]
+
+
+def _instructions(estimate: NetworkEstimate, found: EstimateTotals) -> list[str]:
+    """Lines about the software epochs that the cost model knows, with its error."""
+    if found.estimated_instructions is None:
+        return []
+    model, known = cost_model(), sum(epoch.estimated_instructions is not None for epoch in estimate.epochs)
+    return [
+        f"instructions : {found.estimated_instructions:,} (estimate for {known} of {found.software} software epochs: "
+        f"{model.core}; no cycles)",
+        f"their error  : with one of {len(model.models)} networks left out, its sum is off by up to "
+        f"{100 * model.error:.0f} %, nine of ten epochs by up to {100 * model.epoch_error:.0f} %",
+    ]
 
 
 def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
@@ -265,4 +287,4 @@ def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
         peak = in_words(_peak(estimate.epochs, None if access is whole else name, npu_hz))
         average = in_words(bandwidth(access.bytes, found.max_cycles or 0, npu_hz))
         lines.append(f"{name:<12} : r={access.read} w={access.written} -> {peak} (peak), {average} (average)")
-    return lines + [f"missing      : {text}" for text in estimate.missing]
+    return lines + _instructions(estimate, found) + [f"missing      : {text}" for text in estimate.missing]
