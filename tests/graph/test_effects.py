@@ -183,7 +183,7 @@ def refusal(made: Any, verb: str) -> str:
 @pytest.mark.parametrize(
     ("changes", "verb", "words"),
     [
-        ({"machine": "silicon"}, "run", "run-digits-n6: nothing here reads the outputs of a real board yet (flash-,"),
+        ({"machine": "silicon"}, "run", "run-digits-n6: it compares the outputs of a virtual board, not of a real one"),
         ({"machine": "silicon", "runner": "virtual"}, "flash", "flash-digits-n6: runner virtual writes a file, and"),
         (
             {"machine": "silicon", "runner": "virtual"},

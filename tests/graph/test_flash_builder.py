@@ -182,6 +182,13 @@ def test_what_cannot_be(board: Any, plan: str, variables: dict[str, Any], said: 
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["FORCE", "DRY"])
+def test_yes_is_1(board: Any, plan: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCons.Script.ARGUMENTS, name, "no")
+    with pytest.raises(SCons.Errors.UserError, match=f"{name}=: 'no' is neither 0 nor 1"):
+        board.NeuralArtFlash("flash-kws", plan)
+
+
 @pytest.mark.parametrize("source", [[], "image.bin"])
 def test_no_plan(board: Any, source: Any) -> None:
     with pytest.raises(SCons.Errors.UserError, match="flash-kws: NeuralArtFlash takes a flash plan"):
@@ -239,7 +246,7 @@ def test_load_alias(board: Any, gcc: Any) -> None:
     ("options", "said"),
     [
         ({"vectros": "models"}, "LoadAlias: unknown option 'vectros' (did you mean 'vectors'?"),
-        ({"vectors": "models", "machine": "silicon"}, "load-app: nothing here reads the outputs of a real board"),
+        ({"vectors": "models", "machine": "silicon"}, "load-app: it compares the outputs of a virtual board"),
         ({"vectors": "models", "machine": "quemu"}, "no machine 'quemu'"),
     ],
 )

@@ -211,6 +211,16 @@ def test_a_session():
     assert lines == ["good morning", "abc", "rest"]
 
 
+def test_a_board_that_was_started_twice():
+    """The hello of before was still on its way. Another one than the first, or a third, is an error as ever."""
+    hello, out = encode(Frame("H", hello_payload())), encode(Frame("O", b"\x01xyz"))
+    session = Session(Script(hello, hello + out, hello), timeout=1.0)
+    session.hello()
+    assert session.infer(1, b"in") == b"xyz"
+    with pytest.raises(LinkFailure, match="'H', expected 'O'"):
+        session.infer(1, b"in")
+
+
 @pytest.mark.parametrize(
     ("portions", "error", "message"),
     [

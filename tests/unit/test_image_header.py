@@ -146,6 +146,8 @@ def test_sign_writes_the_same_bytes_twice_and_refuses_a_signed_image(
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"neuralart sign: error: {signed}: it has an image header already (sign the bare image, firmware.bin)"
     )
+    assert main(["sign", str(bare), "-o", str(bare)]) == 1
+    assert bare.read_bytes() == program() and "firmware.bin: it is the bare image" in capsys.readouterr().err
     bare.write_bytes(b"\x7fELF" + bytes(100))
     assert main(["sign", str(bare), "-o", str(again)]) == 1
     assert "it does not begin with a vector table: words 0x464c457f" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import process
 from neuralart.flashing.runners.process import CUBE_IDE, Answer
+from neuralart.loading import talk
 from neuralart.loading.talk import table
 from support.fake_bench import loads, matrix
 from support.fake_bench.bench import Bench
@@ -46,6 +47,8 @@ def test_each_option_of_the_script_is_on_the_page_and_taken(capsys: pytest.Captu
         (["--mode", "no-run,no-flash"], "no-flash or no-run, not both"),
         (["--address", "1,2,3"], "'1,2,3' is not NET or NET,PARAMS"),
         (["--address", "0x1g"], "'0x1g' is not a 32-bit address"),
+        (["--timeout", "-1"], "'-1' is no number above 0"),
+        (["--baud", "fast"], "'fast' is no number above 0"),
     ],
 )
 def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,3 +157,22 @@ def test_the_table_of_epochs() -> None:
     assert list(table([250, 750, 1000], False, 0))[-1].endswith("--cpu-mhz makes time of cycles")
     assert "inf/s" not in "".join(table([250, 750, 1000], True, 1e6)), "instructions are no time"
     assert list(table([0, 0], True, 0))[-1].endswith("-  nothing is counted here")
+
+
+class Chatter:
+    """A port with so many bytes, which gives one each time, as a socket does."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def read(self, seconds: float | None) -> bytes:
+        """One of them."""
+        self.left -= 1
+        return b"x" if self.left >= 0 else b""
+
+
+@pytest.mark.parametrize(("count", "left"), [(300, -1), (1 << 20, (1 << 20) - (1 << 16))])
+def test_what_ran_before_is_not_listened_to(count: int, left: int) -> None:
+    port = Chatter(count)
+    talk.discard(port)  # type: ignore[arg-type]
+    assert port.left == left

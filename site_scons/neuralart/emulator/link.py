@@ -229,15 +229,17 @@ class Session:
         self._decoder = Decoder()
         self._frames: deque[Frame | Damaged] = deque()
         self._line = b""
+        self._hello: bytes | None = None
 
     def hello(self) -> tuple[RemoteNetwork, ...]:
         """Wait until the firmware introduces itself. LinkFailure: it reports an error, or speaks another protocol."""
-        return parse_hello(self._expect("H", "its hello"))
+        self._hello = self._expect("H", "its hello")
+        return parse_hello(self._hello)
 
     def infer(self, index: int, inputs: bytes) -> bytes:
         """One inference: all inputs in, all outputs back. LinkFailure: refused or damaged. MachineStop: no answer."""
         self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
-        payload = self._expect("O", "outputs")
+        payload, self._hello = self._expect("O", "outputs"), None
         if not payload or payload[0] != index:
             raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} arrived, expected those of {index}")
         return payload[1:]
@@ -280,6 +282,9 @@ class Session:
                 else:
                     self._frames.append(event)
         frame = self._frames.popleft()
+        if kind == "O" and frame == Frame("H", self._hello or b""):
+            self._hello = None  # Started twice, and running the same: the first hello was of what ran before.
+            return self._expect(kind, what)
         if isinstance(frame, Damaged):
             raise LinkFailure(f"a frame of type {frame.type!r} arrived damaged: {frame.reason}", where="host link")
         if frame.type == "E":

@@ -49,6 +49,16 @@ def _addresses(text: str) -> tuple[int, ...]:
     return tuple(map(sizes.word, text.split(",")))
 
 
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return int(number) if number.is_integer() else number
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options; those that st_load_and_run.py has are called as there."""
     add = parser.add_argument
@@ -64,10 +74,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--probe", default="", metavar="SERIAL", help="which probe, where several are connected")
     add("--server", default="", metavar="HOST:PORT", help="a gdb server that runs already: of a virtual board, OpenOCD")
     add("--port", default="", metavar="URL", help="/dev/ttyACM0, COM4, socket://HOST:PORT (default: that of the probe)")
-    add("--baud", type=int, default=921600, metavar="N", help="default: %(default)s")
+    add("--baud", type=_positive, default=921600, metavar="N", help="default: %(default)s")
     add("--vectors", type=Path, metavar="DIR", help="golden vectors to compare with (default: two random inputs)")
-    add("--cpu-mhz", type=float, default=0.0, metavar="MHZ", help="clock of the core: cycles become time and inf/s")
-    add("--timeout", type=float, default=20.0, metavar="S", help="seconds that the board may be silent (default: 20)")
+    add("--cpu-mhz", type=_positive, default=0.0, metavar="MHZ", help="clock of the core: cycles become time and inf/s")
+    add("--timeout", type=_positive, default=20.0, metavar="S", help="seconds of silence of the board (default: 20)")
     add("--log", type=Path, nargs="?", const=_LOG, metavar="FILE", help=f"write the text there too ({_LOG})")
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help="2: also each command")
     add("--debug", action="store_true", help="as -v 2, with all that the programs say")
@@ -140,9 +150,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
         say(f"Loading & start the application '{elf.name}'..")
         with gdb.session(job) as probe:
             virtual = gdb.check_device(probe).device_id is None
-            for _ in range(100):  # What ran before may have said something
-                if not port.read(0.05):
-                    break
+            talk.discard(port)
             gdb.start(probe, elf, made.later)
         session = Session(port, timeout=args.timeout, on_text=lambda line: say(f"  | {line}"))
         found = list(talk.introduced(session, made.wanted, url))
@@ -154,7 +162,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
                 f"{name}: {f'{vectors.count} vectors bit-exact' if vectors else 'computed, not compared: no --vectors'}"
             )
             if read_elf(elf).symbols.address_of("validation_link_take") is None:
-                say("  no epochs: the application was built without NEURALART_VALIDATION_LINK")
+                say("  no table: 'defines: [NEURALART_VALIDATION_LINK]' in the variant lets it tell its epochs")
                 continue
             for line in talk.table(talk.epochs(port, remote, *last), virtual, 1e6 * args.cpu_mhz):
                 say(line)

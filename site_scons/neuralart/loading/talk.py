@@ -31,6 +31,14 @@ class SerialTransport(BoardPort):
         return False
 
 
+def discard(port: BoardPort) -> None:
+    """Throw away what ran before has said. A board that never ends is not heard out: 64 KiB are."""
+    left = 1 << 16
+    # A socket gives one byte each time.
+    while left > 0 and (data := port.read(0.05)):
+        left -= len(data)
+
+
 def introduced(session: Session, wanted: Sequence[Wanted], url: str) -> Iterator[tuple[int, RemoteNetwork]]:
     """Number and description of each network that is wanted, if the board says that it runs them, bit by bit.
 

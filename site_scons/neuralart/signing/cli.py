@@ -28,6 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the image after it was judged. NeuralArtError: no bare image, or no tool that signs it."""
+    if args.output.exists() and args.image.exists() and args.output.samefile(args.image):
+        raise NeuralArtError("it is the bare image", where=str(args.output), hint="-o names another file")
     if args.by == "vendor":
         from neuralart.signing import vendor_tool
 

@@ -169,7 +169,9 @@ class Runner(ABC):
             raise NeuralArtError(f"runner {self.name} knows no probes, this is '{probe}'", where="NEURALART_PROBE")
         if not _SERIAL.fullmatch(probe):
             raise NeuralArtError(
-                f"'{probe}' is no serial number of a probe", where="NEURALART_PROBE", hint="letters, digits, . _ and -"
+                f"'{probe}' is no serial number of a probe",
+                where="NEURALART_PROBE",
+                hint="SERIAL=, --probe: letters, digits, . _ and -",
             )
         return f"-{probe}"
 

@@ -212,7 +212,7 @@ class Programmer(Runner):
             raise self.failed(
                 session,
                 f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start",
-                "write the FSBL of the vendor's package there first",
+                "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand",
             )
 
     # ---- writing and comparing

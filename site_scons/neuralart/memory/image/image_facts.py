@@ -139,7 +139,8 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
     kind, skip = "bin", 0
     signed = None
     if data[: len(MAGIC)] == MAGIC:
-        kind, skip, signed = "signed", header, image_header.read(data, where=where)
+        signed = image_header.read(data, where=where)
+        kind, skip = "signed", signed.vector_table or header
     elif len(data) >= header and data[:header].count(0xFF) == header:
         kind, skip = "application", header
     if len(data) < skip + _SMALLEST:

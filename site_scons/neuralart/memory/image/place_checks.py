@@ -8,7 +8,7 @@ from neuralart.boards.types import Board, Boot, MemoryRegion
 from neuralart.memory.findings import Finding, error, warning
 from neuralart.memory.image.image_facts import ImageFacts, Part, expected_table
 from neuralart.memory.regions import fold, is_on, pieces, turned_on_by
-from neuralart.text.image_header import problems
+from neuralart.text.image_header import VECTOR_TABLE, problems
 
 _TABLE_SECTIONS = {".vectors", ".isr_vector", ".isr_vectors", ".intvec"}
 _TABLE_SYMBOLS = ("vector_table", "g_pfnVectors", "__Vectors", "__isr_vector", "__vectors_start")
@@ -268,7 +268,10 @@ def header(image: ImageFacts) -> Iterator[Finding]:
     """Check that a signed header describes the bytes behind it. Its entry point is :func:`reset`'s business."""
     if image.header is None:
         return
-    remedy = "sign it again; the header must be padded to its full length (option -align of the signing tool)"
+    table = image.header.vector_table
+    # The one mistake that an option of the vendor's tool avoids.
+    padded = "; the header must be padded to its full length (option -align of the signing tool)"
+    remedy = "sign it again" + (padded if table is not None and table != VECTOR_TABLE else "")
     for problem in problems(image.header):
         if problem.startswith("entry "):
             continue

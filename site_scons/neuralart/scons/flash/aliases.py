@@ -102,7 +102,8 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
         ModelNodes(model.image, model.params, model.results),
     )
     if machine.kind == "silicon":
-        what, hint = "nothing here reads the outputs of a real board yet", "machine='unicorn' compares them"
+        what = "it compares the outputs of a virtual board, not of a real one"
+        hint = "machine='unicorn'; neuralart load works with a real one"
         raise NeuralArtError(what, where=name, hint=hint)
     why, hint = reason("load", program, flash.runner_of(env, board, machine)[0])
     if why:

@@ -106,15 +106,23 @@ def argument(env: Any, name: str, variable: str = "") -> str:
     return str(SAID.get(name, "") or (env.subst(env[variable]) if variable else ""))
 
 
+def _is_on(env: Any, name: str) -> bool:
+    value = argument(env, name)
+    if value not in ("", "0", "1"):
+        # FORCE=no must not write all of a flash.
+        raise NeuralArtError(f"'{value}' is neither 0 nor 1", where=f"{name}=", hint=f"{name}=1, or leave it out")
+    return value == "1"
+
+
 def is_dry(env: Any) -> bool:
-    """The commands are only to be shown."""
-    return argument(env, "DRY") not in ("", "0")
+    """The commands are only to be shown. NeuralArtError: ``DRY`` is neither 0 nor 1."""
+    return _is_on(env, "DRY")
 
 
 def options_of(env: Any) -> tuple[str, ...]:
-    """Words of ``neuralart flash`` that the command line asks for."""
+    """Words of ``neuralart flash`` that the command line asks for. NeuralArtError: ``FORCE`` is neither 0 nor 1."""
     server = argument(env, "SERVER")
-    said = {"--force": argument(env, "FORCE") not in ("", "0"), "--dry-run": is_dry(env)}
+    said = {"--force": _is_on(env, "FORCE"), "--dry-run": is_dry(env)}
     words = [option for option, asked in said.items() if asked]
     return (*words, *(["--server", server] if server else []))
 

@@ -80,8 +80,8 @@ _MACHINE = (
     ),
     Refusal(
         lambda of: of["machine"].kind == "silicon",
-        "nothing here reads the outputs of a real board yet",
-        "flash-, load-, boot- and monitor- work with one; machine: unicorn or qemu compares outputs",
+        "it compares the outputs of a virtual board, not of a real one",
+        "flash- and boot-, then neuralart validate --on board; or machine: unicorn or qemu",
     ),
     Refusal(
         lambda of: of["machine"].kind == "qemu" and of["external"] is not None,
