@@ -33,7 +33,7 @@ class Info:
     toolchain: str  # Cross compiler and C library; empty: no image is built
     board: Board
     networks: Sequence[Network]  # Facts of each
-    elf: Path | None  # The image; None: it is built elsewhere
+    elf: Path | None  # The image; None: none is made here
     artefacts: Sequence[str]  # Paths of all files, relative to the top folder
     model: Image | None = None  # The relocatable model that the image loads; None: the networks are in the image
 
@@ -111,7 +111,7 @@ def text(info: Info) -> str:
     """Text of ``summary.txt``."""
     lines = [
         f"{info.variant}: {info.title}" if info.title else info.variant,
-        f"  board        {info.board.name}, image for {info.machine}",
+        f"  board        {info.board.name}, {f'image for {info.machine}' if info.elf else 'no image is made here'}",
         f"  compiler     {', '.join(info.compilers)}" + (f"; firmware by {info.toolchain}" if info.toolchain else ""),
     ]
     for network in info.networks:
