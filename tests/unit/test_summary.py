@@ -125,6 +125,13 @@ def test_without_an_image() -> None:
     assert not any("unicorn" in line or "firmware" in line for line in lines[:6])
 
 
+def test_buffers_of_a_core_that_the_linker_places(elf: Path) -> None:
+    network = replace(small.network(small.pool("RAM", 0, 16)), runtime="network_runtime")
+    assert "    activations  RAM        16 B of 16 B (100.0 %) where the application links it\n" in summary.text(
+        info(elf, networks=[network])
+    )
+
+
 def test_text_without_title(elf: Path) -> None:
     assert summary.text(info(elf, title="")).splitlines()[0] == "digits-small"
 
