@@ -127,9 +127,8 @@ def test_without_an_image() -> None:
 
 def test_buffers_of_a_core_that_the_linker_places(elf: Path) -> None:
     network = replace(small.network(small.pool("RAM", 0, 16)), runtime="network_runtime")
-    assert "    activations  RAM        16 B of 16 B (100.0 %) where the application links it\n" in summary.text(
-        info(elf, networks=[network])
-    )
+    (line,) = [each for each in summary.text(info(elf, networks=[network])).splitlines() if " RAM " in each]
+    assert line.endswith(" where the application links it")
 
 
 def test_text_without_title(elf: Path) -> None:
