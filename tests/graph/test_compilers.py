@@ -11,6 +11,7 @@ import pytest
 import SCons.Errors
 
 from neuralart import cli
+from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
 from neuralart.resources import board_data_dir
 from neuralart.scons.registry import child_environment
@@ -138,6 +139,55 @@ def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
 def test_pools_in_hex_have_the_same_files(env: Any, tool: Any) -> None:
     tool()
     assert _files(_net(env, profile="hex@nets/na.json")) == _files(_net(env))
+
+
+H7 = "stm32h747i-disco"
+OF_A_CORE = (ALWAYS - {"net_atonbuf.xSPI2.raw"}) | {"net.h", "net_data.c", "net_data.h"}
+LEGACY = {"net_config.h", "net_data_params.c", "net_data_params.h"}
+
+
+def _core(env: Any, board: str = H7, compiler: Any = "stedgeai", **more: Any) -> Any:
+    return env.Network("net", model="nets/net.tflite", board=board, compiler=compiler, **more)
+
+
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [
+        ([], LEGACY),
+        (["--c-api", "st-ai"], {"net_details.h"}),
+        (["--binary", "--address", "0x90000000", "--copy-weights-at", "0xd0000000"], {*LEGACY, "net_data.bin"}),
+        (["--c-api", "st-ai", "--split-weights"], {"net_details.h"}),
+    ],
+)
+def test_a_network_for_a_core(env: Any, tool: Any, options: list[str], own: set[str]) -> None:
+    """All files are declared; the options stand behind the API that applications of this board are written for."""
+    tool()
+    net = _core(env, options=options)
+    assert _files(net) == OF_A_CORE | own
+    assert (net.runtime, net.runtime_sources) == ("network_runtime", [])
+    assert {Path(str(node)).suffix for node in net.code} == {".c"}
+    words = graphs.command(net.c[0])
+    at = words.index("--c-api")
+    assert words[at + 2 : at + 2 + len(options)] == options
+    assert words[words.index("--target") + 1] == "stm32h7" and words[words.index("--compiler") + 1] == "stedgeai"
+    assert _core(env, compiler="auto", options=options).folder == net.folder
+
+
+def test_networks_for_cores_of_other_series(env: Any, tool: Any, tree: Path) -> None:
+    tool()
+    (tree / "mine.yaml").write_text("schema: 1\nbase: stm32h747i-disco\ntarget: stm32u5\n")
+    env["NEURALART_BOARD_FILES"] = ["mine.yaml"]
+    words = graphs.command(_core(env, "mine").c[0])
+    assert words[words.index("--target") + 1] == "stm32u5"
+
+
+def test_what_a_network_for_a_core_cannot_be(env: Any, tool: Any) -> None:
+    tool()
+    assert "'--binary' is not allowed here" in refusal(_core, env, compiler="reference", options=["--binary"])
+    assert "'profile' means nothing for board stm32h747i-disco" in refusal(_core, env, profile="a@nets/na.json")
+    variant = VariantConfig("v", "", H7, "", (_core(env).config,), patch=PatchConfig(aspect_ratio="crop"))
+    said = refusal(env.NeuralArtVariant, variant)
+    assert "runtime network_runtime, which programs that are linked here do not have" in said
 
 
 def test_the_table_of_epochs(env: Any, tool: Any) -> None:

@@ -107,6 +107,37 @@ def test_entries(
     assert dict(variant.slots) == ({"application": 0x70080000} if shape == "ei" else {})
 
 
+def test_a_project_of_the_ide_that_it_has_not_built(adopt: Adopt, tmp_path: Path) -> None:
+    """STM32CubeIDE leaves a makefile: without one it is not waited for."""
+    SHAPES["cubeide"](tmp_path / "cubeide")
+    assert "build: native" not in adopt("cubeide")[1]
+    (tmp_path / "cubeide/FSBL/Debug/makefile").rename(tmp_path / "cubeide/FSBL/makefile.old")
+    status, out, _ = adopt("cubeide")
+    (tmp_path / "variants.yaml").write_text(out)
+    external = config.read(tmp_path / "variants.yaml").variant("cubeide").application.external
+    assert status == 0 and external is not None and external.build == "native"
+
+
+@pytest.mark.parametrize(
+    ("script", "origin", "boot"),
+    [
+        ("STM32N657XX_ROMxspi2.ld", "0x34000400", "xip"),
+        ("mine.ld", "0x70080400", "xip"),
+        ("mine.ld", "0x70100400", ""),
+        ("STM32N657XX_LRUN.ld", "0x34000400", ""),
+    ],
+)
+def test_what_is_executed_in_its_slot(adopt: Adopt, tmp_path: Path, script: str, origin: str, boot: str) -> None:
+    """By the name of the linker script, or by vectors where the tree flashes its application."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    (root / "app.ld").unlink()
+    (root / script).write_text(repositories.LD.replace("0x34000400", origin))
+    (root / "Makefile").write_text((root / "Makefile").read_text().replace("app.ld", script))
+    (tmp_path / "variants.yaml").write_text(adopt("ei")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("ei")
+    assert (variant.boot, dict(variant.slots)) == (boot, {"application": 0x70080000})
+
+
 def test_two_boards_are_two_variants(adopt: Adopt, tmp_path: Path) -> None:
     status, out, _ = adopt("make")
     assert status == 0

@@ -587,6 +587,7 @@ def test_runtime():
         "error runtime: network net is made for runtime ll_aton, machine unicorn has no NPU "
         "(virtual boards run networks of the reference compiler)"
     ]
+    assert said(facts(TEXT), networks=[net(runtime="network_runtime")]) == [], "of the core alone, all of it in C"
 
 
 def test_all_findings_are_listed():

@@ -533,6 +533,37 @@ def test_a_pool_beyond_the_end_of_the_flash(project: Project) -> None:
     assert "another configuration" in project.plan()[1]
 
 
+@pytest.mark.parametrize(
+    ("more", "there"),
+    [
+        ("", True),
+        ("    application: {elf: mine.elf}\n", False),
+        ("    application: {sources: {files: [a.c], linker_script: mine.ld}}\n", False),
+        ("    application: {sources: {files: [a.c]}}\n", True),
+    ],
+)
+def test_where_the_firmware_is(project: Project, more: str, there: bool) -> None:
+    """The addresses of the board's own sections, unless another linker script decides."""
+    project.configure("one", more=more)
+    assert ("firmware code" in project.plan()[1]) is there
+
+
+def test_a_model_for_the_firmware_of_the_vendor(project: Project) -> None:
+    """Of its runtime no image is made here, before a build and after it."""
+    text = pool_text(RAM5, ("xSPI2", 0x71000000, 16 * MB, "ACC_READ"))
+    head, _, tail = text.rpartition('"prop"')
+    (project.folder / "one.mpool").write_text(f'{head}"mode": "USEMODE_RELATIVE", "prop"{tail}', "utf-8")
+    project.configure("one", one=", compiler: stedgeai", more="    relocatable: true\n")
+    assert "firmware code" not in project.plan()[1]
+    project.build(project.facts("one", {"AXISRAM5": (0, 8)}, runtime="ll_aton"))
+    out = project.plan()[1]
+    assert "as built" in out.splitlines()[0] and "firmware code" not in out
+    project.configure("one", one=", compiler: auto", more="    relocatable: true\n")
+    assert "firmware code" not in project.plan()[1], "what was built tells"
+    project.build(project.facts("one", {"AXISRAM5": (0, 8)}))
+    assert "firmware code" in project.plan()[1]
+
+
 # ---- what is wrong is said, and the plan is shown
 
 

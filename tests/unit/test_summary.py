@@ -48,7 +48,7 @@ def elf(tmp_path: Path) -> Path:
     return path
 
 
-def info(elf: Path, **changes: Any) -> summary.Info:
+def info(elf: Path | None, **changes: Any) -> summary.Info:
     network = small.network(
         small.pool("AXISRAM5", 0x3400_1000, 0x300, size=0xC00, activations=0x300),
         small.pool("xSPI2", 0x7000_0000, 0x8000, size=0x10_0000, weights=0x8000, activations=0),
@@ -116,6 +116,19 @@ def test_text(elf: Path) -> None:
         "    build/digits-small/firmware.elf\n"
         "    build/digits-small/net.xSPI2.bin\n"
     ).replace("32.0 KiB of 1.0 MiB", f"{summary.size(0x8000)} of {summary.size(0x10_0000)}")
+
+
+def test_without_an_image() -> None:
+    """A model that the vendor's firmware loads: no machine here executes anything."""
+    lines = summary.text(info(None, toolchain="")).splitlines()
+    assert lines[1] == "  board        small, no image is made here"
+    assert not any("unicorn" in line or "firmware" in line for line in lines[:6])
+
+
+def test_buffers_of_a_core_that_the_linker_places(elf: Path) -> None:
+    network = replace(small.network(small.pool("RAM", 0, 16)), runtime="network_runtime")
+    (line,) = [each for each in summary.text(info(elf, networks=[network])).splitlines() if " RAM " in each]
+    assert line.endswith(" where the application links it")
 
 
 def test_text_without_title(elf: Path) -> None:

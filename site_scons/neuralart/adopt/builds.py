@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from neuralart import jsontext
 from neuralart.adopt.tree import Repository, folder_of
-from neuralart.config.application import CMAKE, CUBEIDE, MAKE
+from neuralart.config.application import CMAKE, CONFIGURATION, CUBEIDE, MAKE, NATIVE
 
 CUBEMX = "cubemx"
 _ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*(?::|\?)?=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.M)
@@ -151,8 +151,12 @@ def _cubeide(repository: Repository, path: str) -> FoundBuild | None:
     project = _PROJECT.search(described.read_text("utf-8", "replace")) if described.is_file() else None
     names = list(dict.fromkeys(_CONFIGURATION.findall(text)))
     settings: dict[str, object] = {"directory": folder} if folder != "." else {}
-    if names and "Debug" not in names:
-        settings["configuration"] = names[0]
+    chosen = names[0] if names and CONFIGURATION not in names else CONFIGURATION
+    if chosen != CONFIGURATION:
+        settings["configuration"] = chosen
+    # STM32CubeIDE has not been at work here: the build does not wait for it either.
+    if _joined(folder, f"{chosen}/makefile") not in repository.paths:
+        settings["build"] = NATIVE
     why = "" if project else "there is no .project beside it"
     return FoundBuild(CUBEIDE, path, text, settings, tuple(_scripts(repository, text, folder)), why)
 

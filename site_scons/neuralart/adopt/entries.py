@@ -12,6 +12,7 @@ from neuralart.adopt.builds import CUBEMX, FoundBuild
 from neuralart.adopt.flash import FlashCommand
 from neuralart.adopt.networks import FoundNetwork
 from neuralart.adopt.tree import Repository, folder_of
+from neuralart.boards.boot_modes import XIP
 from neuralart.boards.types import Board
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.targets import CPU, NPU, flow_of
@@ -25,6 +26,9 @@ _ALSO = {
 _IOC_BOARD = re.compile(r"^board=(.+)$", re.M)
 _FSBL = re.compile(r"fsbl|bootloader", re.I)
 _WEIGHTS = re.compile(r"network|weight|model|atonbuf|param", re.I)
+_ORIGIN = re.compile(r"\bORIGIN\s*=\s*(0x[0-9A-Fa-f]+)")
+# As STM32CubeMX calls the linker script of a program that is executed in flash.
+_IN_PLACE = re.compile(r"ROMxspi\d", re.I)
 _NAME = re.compile(r"[^A-Za-z0-9_]+")
 _RUNS = {NPU: "the NPU", CPU: "the core"}
 
@@ -141,7 +145,7 @@ def _compiler(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, 
     return {"adopted": told if len(told) > 1 else told["folder"]}
 
 
-def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) -> dict[str, object]:
+def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) -> dict[str, dict[str, int]]:
     """The application's slot, where the tree flashes it elsewhere than the board has it."""
     places = {
         each.address
@@ -156,6 +160,19 @@ def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) ->
     if len(places) != 1 or slot not in board.slots or board.slots[slot] in places:
         return {}
     return {"slots": {slot: _Address(places.pop())}}
+
+
+def _boot(build: FoundBuild, repository: Repository, board: Board, slots: Mapping[str, object]) -> dict[str, object]:
+    """The mode in which the program of a build is executed in its slot: its linker script says so."""
+    boot = board.boot
+    if boot is None or boot.in_place or not build.scripts:
+        return {}
+    slot = slots.get(boot.slot, board.slots[boot.slot])
+    assert isinstance(slot, int)
+    script = build.scripts[0]
+    vectors = {int(each, 0) for each in _ORIGIN.findall(repository.text(script))}
+    in_slot = slot + boot.header in vectors or _IN_PLACE.search(script.rpartition("/")[2])
+    return {"boot": XIP} if in_slot else {}
 
 
 def _flash_notes(found: FoundTree) -> list[str]:
@@ -240,7 +257,8 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             variant["application"] = {mine.kind: {"folder": shown, **mine.settings, "stage": _stage(names.values())}}
             npu = [each.generated for each in names.values() if each.generated and each.generated.flow == NPU]
             used = {pool.address for generated in npu for pool in generated.pools.pools}
-            variant |= moved_slots(found.flash, loaded[board], used)
+            slots = moved_slots(found.flash, loaded[board], used)
+            variant |= {**_boot(mine, found.repository, loaded[board], slots.get("slots", {})), **slots}
         variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
     return Entries(networks, variants, (*notes, *_flash_notes(found)))
 

@@ -119,6 +119,11 @@ class ApplicationConfig:
     # ``file:line`` of each key, of the application itself under the empty key
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def of_board(self) -> bool:
+        """Its code and data are where the board's file has them, not where a linker script of the user puts them."""
+        return self.kind == REFERENCE or (self.sources is not None and not self.sources.linker_script)
+
     def said(self, key: str = "") -> str:
         """The place of a key for a message; its name where no file said it."""
         place = self.places.get(key) or self.places.get("", "")

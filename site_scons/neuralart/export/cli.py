@@ -39,11 +39,14 @@ def run(args: argparse.Namespace) -> int:
     variant = project.variant(args.variant)
     board = boards.load(variant.booted[0], [file.parent / path for path in project.config.boards], variant.booted[1])
     networks = read_networks(board, variant, file.parent)
-    layout = make_layout(board, variant, networks) if flow_of(board.target) != CPU else None
     build: Path = args.build or file.parent / "build"
     built = last_build.read(build, variant.name, board, networks)
     if built.note:
         raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
+    layout = None
+    if flow_of(board.target) != CPU:
+        with_firmware = last_build.has_firmware(variant, built.networks)
+        layout = make_layout(board, variant, networks, with_firmware=with_firmware)
     folders = network_folders(build / variant.name / "index.json")
     # What runs on the core is a part of the firmware to those who plan addresses.
     found = built.networks or [facts.load(folder / "network.json") for folder in folders.values()]

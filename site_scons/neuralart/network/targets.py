@@ -42,8 +42,8 @@ TARGETS: dict[str, Target] = {
 
 
 def flow_of(name: str) -> str:
-    """``NPU`` or ``CPU``; of unknown targets the former."""
-    return TARGETS[name].flow if name in TARGETS else NPU
+    """``NPU`` or ``CPU``; of unknown targets the former, unless they are the vendor's: one series has an NPU."""
+    return TARGETS[name].flow if name in TARGETS else CPU if name.startswith("stm32") else NPU
 
 
 def usable(name: str, flow: str = NPU) -> Target:

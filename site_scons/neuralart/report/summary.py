@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board
 from neuralart.files import read_bytes
-from neuralart.network.facts import Network, PoolUse
+from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
 from neuralart.text.elf import Elf
 from neuralart.vendor.releases import of_runtime
 
@@ -33,7 +33,7 @@ class Info:
     toolchain: str  # Cross compiler and C library; empty: no image is built
     board: Board
     networks: Sequence[Network]  # Facts of each
-    elf: Path | None  # The image; None: it is built elsewhere
+    elf: Path | None  # The image; None: none is made here
     artefacts: Sequence[str]  # Paths of all files, relative to the top folder
     model: Image | None = None  # The relocatable model that the image loads; None: the networks are in the image
 
@@ -70,7 +70,9 @@ def _epochs(network: Network) -> str:
     return text + (f", {kinds.count('HYBRID')} hybrid" if "HYBRID" in kinds else "")
 
 
-def _place(pool: PoolUse) -> str:
+def _place(pool: PoolUse, runtime: str) -> str:
+    if runtime == NETWORK_RUNTIME and not pool.address:
+        return "where the application links it"
     if pool.of_application:
         return "where the application has it"
     if pool.relative:
@@ -78,13 +80,13 @@ def _place(pool: PoolUse) -> str:
     return f"at 0x{pool.address:08x}"
 
 
-def _pool_lines(pools: Sequence[PoolUse]) -> list[str]:
+def _pool_lines(pools: Sequence[PoolUse], runtime: str) -> list[str]:
     lines = []
     for label in ("weights", "activations"):
         for pool in pools:
             used = getattr(pool, label)
             if used:
-                lines.append(f"    {label:<12} {pool.fname:<10} {_share(used, pool.size)} {_place(pool)}")
+                lines.append(f"    {label:<12} {pool.fname:<10} {_share(used, pool.size)} {_place(pool, runtime)}")
     return lines
 
 
@@ -111,13 +113,13 @@ def text(info: Info) -> str:
     """Text of ``summary.txt``."""
     lines = [
         f"{info.variant}: {info.title}" if info.title else info.variant,
-        f"  board        {info.board.name}, image for {info.machine}",
+        f"  board        {info.board.name}, {f'image for {info.machine}' if info.elf else 'no image is made here'}",
         f"  compiler     {', '.join(info.compilers)}" + (f"; firmware by {info.toolchain}" if info.toolchain else ""),
     ]
     for network in info.networks:
         macc = "unknown" if network.macc is None else network.macc
         lines.append(f"  network      {network.name}: {_epochs(network)}, {macc} MACC, runtime {network.runtime}")
-        lines.extend(_pool_lines(network.pools))
+        lines.extend(_pool_lines(network.pools, network.runtime))
     if info.model is not None:
         lines.extend(_model_lines(info.model))
     for name, (used, capacity) in _firmware(info).items():

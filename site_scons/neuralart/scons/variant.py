@@ -169,9 +169,8 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
 
         machine = core_machine(board, machine, networks)
         # Where the user's linker script puts things is the user's matter.
-        sources = variant.application.sources
-        of_board = sources is not None and not sources.linker_script
-        initializers = make_initializers(env, networks, folder, variant, board_layout=of_board, board=board)
+        laid_out = variant.application.of_board
+        initializers = make_initializers(env, networks, folder, variant, board_layout=laid_out, board=board)
         firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)

@@ -10,7 +10,7 @@ from neuralart.memory.findings import Finding, error, warning
 from neuralart.memory.image.image_facts import ImageFacts
 from neuralart.memory.image.place_checks import stack_range
 from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
-from neuralart.network.facts import NEURALART, Network
+from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
 
 
 def _image_spans(board: Board, image: ImageFacts) -> list[Span]:
@@ -88,6 +88,8 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
         if table is not None and table.get(name, stamp) != stamp:
             what = f"the image was linked for abi stamp {table[name]} of network {name}, its network.json has {stamp}"
             yield error("stamp", what, "link the image again")
+        elif table is None and network.runtime == NETWORK_RUNTIME:
+            continue  # Its constants are C of the image itself.
         elif table is None and network.runtime != NEURALART and not _present(image, stamp):
             # An application of the user's own; the C of other compilers does not hold the stamp.
             what = f"nothing in the image tells whether the constants in the flash are those of network {name}"
@@ -119,6 +121,6 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
                 "compile it with the vendor's compiler; if it is meant: allow_reference_on_hardware: true in the "
                 "variant, --allow-reference-on-hardware by hand",
             )
-        elif machine.kind != "silicon" and network.runtime != NEURALART:
+        elif machine.kind != "silicon" and network.runtime not in (NEURALART, NETWORK_RUNTIME):
             what = f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU"
             yield error("runtime", what, "virtual boards run networks of the reference compiler")

@@ -17,7 +17,7 @@ from neuralart.memory.layout.relative_pools import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
 from neuralart.network import facts
-from neuralart.network.facts import Network
+from neuralart.network.facts import NEURALART, Network
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
@@ -43,6 +43,18 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
         check_pools(network.pools)
         made.append(network)
     return made
+
+
+def has_firmware(variant: VariantConfig, built: Sequence[Network]) -> bool:
+    """Whether an image of the variant is laid out as its board says.
+    ``built``: facts of its networks; empty before a build: the configuration tells as much as it can.
+    """
+    if variant.relocatable is None:
+        return variant.application.of_board
+    if built:
+        return all(network.runtime == NEURALART for network in built)
+    # Models for the vendor's runtime are loaded by a firmware that is not made here.
+    return not any(network.compiler in ("stedgeai", "recorded", "adopted") for network in variant.networks)
 
 
 def _layout_network(config: NetworkConfig, pools: PoolFile, needed: Mapping[str, int] | None = None) -> LayoutNetwork:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from neuralart import plugins
 from neuralart.boards.types import Board
-from neuralart.compilers.command_line import REFERENCE
-from neuralart.compilers.protocol import FileSet, roles
+from neuralart.compilers.command_line import RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.protocol import FileSet, job_from_words, roles
 from neuralart.config import keys
 from neuralart.config.networks import KEYS
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import NEURALART
+from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of, stock_profiles
@@ -36,14 +35,15 @@ _OWN_OPTIONS = {
 }
 
 
-def option_words(config: NetworkConfig) -> list[str]:
+def option_words(config: NetworkConfig, known: tuple[str, ...] = ()) -> list[str]:
     """The words by which a network's keys and its ``options`` reach the compiler.
-    NeuralArtError: An option says what the build says itself.
+    ``known``: options that this compile takes, though others do not. NeuralArtError: An option says what the build
+    says itself.
     """
     for text in config.options:
         # argparse also takes -nNAME.
         option = text.partition("=")[0] if text.startswith("--") else text[:2]
-        if option in _OWN_OPTIONS:
+        if option in _OWN_OPTIONS and option not in known:
             raise NeuralArtError(
                 f"options: '{option}' is not allowed here",
                 where=config.said("options"),
@@ -160,15 +160,18 @@ def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
 def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
     from neuralart.patching.patchlist import LEGACY_OPTIONS
 
-    if config.compiler != REFERENCE:
+    _refuse_npu_keys(config, board)
+    compiler = compiler_of(env, config)
+    of_vendor = compiler.kind in (STEDGEAI, RECORDED)
+    if compiler.kind != REFERENCE and not of_vendor:
         raise NeuralArtError(
             f"compiler '{config.compiler}' is not available for board {board.name}",
             where=config.said("compiler"),
-            hint="known: reference",
+            hint="known: reference, stedgeai, recorded, auto",
         )
-    _refuse_npu_keys(config, board)
     name, sources = config.name, []
     words = _first_words(env, config, board, path)
+    asked = ["--model", str(path), "--target", board.target, "--name", name]
     key: dict[str, Any] = {"model": stable(env, path), "mpool": ""}
     pool_file = config.mpool or board.memory_pools
     if pool_file:
@@ -176,17 +179,27 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
         sources.append(node)
         file = place(node)
         words += ["--memory-pool", *word(env, file)]
+        asked += ["--memory-pool", str(file)]
         key["mpool"] = stable(env, file)
-    options = option_words(config)
-    key |= {"name": name, "target": board.target, "compiler": config.compiler, "options": options}
+    options = option_words(config, ("--binary",) if of_vendor else ())
+    who = [compiler.identity, *compiler.said] if compiler.said else compiler.identity
+    key |= {"name": name, "target": board.target, "compiler": who, "options": options}
     # Whatever a compiler's default is: applications that are fitted to networks are written for this one.
-    words += [*LEGACY_OPTIONS, *map(LiteralWord, options)]
+    words += [*LEGACY_OPTIONS, *map(LiteralWord, options), *compiler.words]
+    if of_vendor:
+        from neuralart.compilers.own import vendor_files
+
+        compiler = replace(compiler, runtime=NETWORK_RUNTIME)
+        job = job_from_words([*asked, *LEGACY_OPTIONS, *options, *compiler.said], config.said())
+        files = vendor_files(job, compiler.version)
+        sources += compiler.sources
+        return CompilePlan(config, board, compiler, words, json.dumps(key, sort_keys=True), files, sources)
     role = {file: role for role, file in roles(name).items() if role in _CPU_ROLES}
     names = [each for part in cpu_file_names(name) for each in part]
     return CompilePlan(
         config=config,
         board=board,
-        compiler=ChosenCompiler(REFERENCE, REFERENCE, runtime=NEURALART, code=plugins.code_of("operators")),
+        compiler=compiler,
         words=words,
         key=json.dumps(key, sort_keys=True),
         files=FileSet({role.get(each, each): each for each in names}, {}),
