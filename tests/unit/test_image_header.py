@@ -8,6 +8,8 @@ import os
 import struct
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 
 from neuralart.boards import fields
 from neuralart.cli import main
+from neuralart.emulator import MachineStop
+from neuralart.emulator.image import _check_header
 from neuralart.errors import NeuralArtError
 from neuralart.text import image_header
 from neuralart.text.ihex import ihex
@@ -83,6 +87,36 @@ def test_any_program_behind_a_vector_table_keeps_its_bytes(more: bytes, version:
 )
 def test_each_damaged_field_is_named(at: int, value: int, said: str) -> None:
     assert any(text.startswith(said) for text in damaged(make(program(), "application"), at, value))
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        (0x64, 1, "checksum 0x00000001"),
+        (0x6C, 0x100000, "truncated: "),
+        (0x70, RESET + 2, "is not the reset handler"),
+        (0x78, 0x34000000, "the boot ROM would move the image"),
+        (0x8C, 7, "binary type 0x7"),
+        (0x400, 0x12345678, "no vector table at 0x400"),
+        (0, 0, "it does not begin with STM2"),
+    ],
+)
+def test_the_virtual_boot_rom_starts_no_damaged_image(at: int, value: int, said: str) -> None:
+    whole = make(program(), "application")
+    chip = SimpleNamespace(size=0x10000, base=0)
+
+    def flash(data: bytes) -> Any:
+        held = data.ljust(chip.size, b"\xff")
+        return SimpleNamespace(chip=chip, read=lambda offset, size: held[offset : offset + size])
+
+    assert _check_header(flash(whole), 0, "slot").entry_point == RESET
+    bad = bytearray(whole)
+    struct.pack_into("<I", bad, at, value)
+    if at >= 0x240:
+        struct.pack_into("<I", bad, 0x64, sum(bad[0x240:]))  # or the checksum would be what is wrong
+    with pytest.raises(MachineStop, match="the boot chain does not start it") as stopped:
+        _check_header(flash(bytes(bad)), 0, "slot")
+    assert said in str(stopped.value)
 
 
 @pytest.mark.parametrize("cut", [0x240, 0x241, 0x400, 0x404, 0x408, 0x500])
