@@ -73,6 +73,7 @@ def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[
         (["--address", "0x77fff000"], "'model' at 0x77fff000: no multiple of its sectors"),
         (["--address", "0x71000100"], "'model' at 0x71000100: no multiple of its sectors of 65536"),
         (["--address", "0x70100000"], "'model' at 0x70100000: would overwrite the slot 'application'"),
+        (["--address", "0x71000000,0x73000000"], "the model is not split: it has no params for 0x73000000"),
         (["--address", "0x70ff0000"], "share the erase sector"),
         (["--cube-ide-dir", "nowhere"], "nowhere: no STM32CubeIDE is there (--cube-ide-dir or STM32_CUBE_IDE_DIR:"),
         (["--application", "x.tflite"], "damaged ELF file"),

@@ -98,7 +98,13 @@ class CommandScript:
                 return f'"{_batch_text(str(PureWindowsPath(_below(top, folder, word))))}"'
             return word if _BARE.fullmatch(word) else f'"{_batch_text(word)}"'
 
-        head = ["@echo off", "rem Written by neuralart. Each command ends the script if it fails.", "setlocal"]
+        # Names of files are UTF-8, as all that we write.
+        head = [
+            "@echo off",
+            "chcp 65001 >nul",
+            "rem Written by neuralart. Each command ends the script if it fails.",
+            "setlocal",
+        ]
         head.append('cd /d "%~dp0"')
         if self._uses_loaders():
             head.append('for %%I in (STM32_Programmer_CLI.exe) do set "LOADERS=%%~dp$PATH:IExternalLoader"')

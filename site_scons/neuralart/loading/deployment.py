@@ -62,6 +62,9 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
     if places is None:
         raise NeuralArtError(f"board {board.name} has no place for relocatable models", where=board.where)
     at, params = (*addresses, *(places.model, places.params)[len(addresses) :])
+    if not image.split and params != places.params:
+        what = f"the model is not split: it has no params for 0x{params:08x}"
+        raise NeuralArtError(what, where="--address", hint="leave ',PARAMS' out")
     writes, table = [plans.write_of("model", "model", path.resolve(), at)], work / "load_table.bin"
     writes += [plans.write_of("params", "model", params_of(path).resolve(), params)] if image.split else []
     for write in writes:
