@@ -62,7 +62,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, int]:
 def state(path: str) -> list[int | None]:
     """Size, times of the last change of contents and of anything (ns), inode; of what is not there: None."""
     try:
-        found = os.stat(path)
+        found = os.stat(os.fspath(path))  # A number, of damaged stamps, would be an open file
     except OSError:
         return [None]
     return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]

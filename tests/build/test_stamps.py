@@ -157,7 +157,9 @@ def test_sconsw_answers_without_scons(stamped: Project) -> None:
         assert asked(*refused) == (intact.ASK, ""), refused
     path = stamped.path(f"build/{intact.NAME}")
     data = json.loads(path.read_text("utf-8"))
-    for damaged in ("", "[]", "{}", json.dumps({**data, "files": []}), json.dumps({**data, "worlds": [7]}), "[" * 9999):
+    numbers = {**data, "files": [[1 << 40, None]] * len(data["files"])}  # in the place of paths
+    edited = [json.dumps(each) for each in ({**data, "files": []}, {**data, "worlds": [7]}, numbers)]
+    for damaged in ("", "[]", "{}", *edited, "[" * 9999):
         path.write_text(damaged, "utf-8")
         assert asked("plain") == (intact.ASK, ""), damaged[:40]
         assert not stamped.run("plain").commands
