@@ -92,6 +92,19 @@ def test_whatever_changes_is_seen(stamped: Project) -> None:
     assert stamped.path("build/plain/firmware.hex").exists()
 
 
+def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
+    """A step makes them together with others."""
+    data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))
+    known = {data["files"][number][0] for number in data["variants"]["plain"]["files"]}
+    manifests = [stamped.path(name) for name in known if name.endswith("/manifest.json")]
+    names = [
+        f"{path.parent.relative_to(stamped.root).as_posix()}/{row['name']}"
+        for path in manifests
+        for row in json.loads(path.read_bytes())["files"]
+    ]
+    assert any(name.endswith("/digits.h") for name in names) and set(names) <= known
+
+
 def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped: Project) -> None:
     script = stamped.path("SConstruct")
     script.write_text(script.read_text("utf-8") + "print(len(project.variants.declared))\n", "utf-8")

@@ -47,5 +47,13 @@ TOLERANT = {
     # Of texts that lie in a repository to be adopted, what cannot be understood is left out.
     *("Makefile.adopted", "flash.sh.adopted", "flash.bat.adopted", "app.ioc.adopted", "CMakeLists.txt.adopted"),
     "network.h.adopted",
-    *("CMakeLists.txt", "app_postprocess.h", "compiler-output", "ll_aton_version.h", "report-c_info"),
+    *(
+        "CMakeLists.txt",
+        "app_postprocess.h",
+        "compiler-output",
+        "linker-output",
+        "firmware.map",
+        "ll_aton_version.h",
+        "report-c_info",
+    ),
 }

@@ -169,6 +169,7 @@ class Project:
 
         with stamps.declaring(name):
             made = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+        stamps.keep_together(made.alias[0], registry_of(self._env).prerequisites)
         return made
 
     def _intact(self, names: Sequence[str]) -> frozenset[str]:

@@ -105,6 +105,15 @@ def _nodes(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[A
                     todo.append(each)
 
 
+def keep_together(alias: Any, prerequisites: dict[Any, list[Any]]) -> None:
+    """Note which nodes a step makes together, of those that an alias is made of: executors know it until they run."""
+    for node in list(_nodes(alias, prerequisites)):
+        executor = getattr(node, "executor", None)
+        made = executor.get_all_targets() if executor is not None else ()
+        if len(made) > 1:
+            prerequisites.setdefault(node, []).extend(each for each in made if each is not node)
+
+
 class Recorder:
     """Knows which variants are intact, and writes the stamps of those that were built.
 
