@@ -149,9 +149,9 @@ def _channels_last(model: onnx.ModelProto) -> None:
     _node("QLinearAveragePool", "s", "z", "s", "z", **more)(model)
 
 
-def _relu_of_stored(model: onnx.ModelProto) -> None:
+def _abs_of_stored(model: onnx.ModelProto) -> None:
     model.graph.node[5].input[0] = "cut"
-    model.graph.node.insert(5, helper.make_node("Relu", [model.graph.node[4].output[0]], ["cut"]))
+    model.graph.node.insert(5, helper.make_node("Abs", [model.graph.node[4].output[0]], ["cut"]))
 
 
 def _own_domain(model: onnx.ModelProto) -> None:
@@ -175,7 +175,7 @@ def _three(model: onnx.ModelProto) -> None:
         (edited(_float), "a float ONNX model, with no QuantizeLinear in it"),
         (edited(_node("DynamicQuantizeLinear")), "a dynamically quantized ONNX model (DynamicQuantizeLinear)"),
         (edited(_channels_last), "1 QLinearAveragePool (with channels last, or as another opset has it): 'c2'"),
-        (edited(_relu_of_stored), "1 Relu (computes with stored integers): 'cut'"),
+        (edited(_abs_of_stored), "1 Abs (computes with stored integers): 'cut'"),
         (edited(lambda m: m.opset_import[0].ClearField("version")), "opset 0 is not supported"),
         (edited(lambda m: setattr(m.opset_import[0], "version", 10)), "opset 10 is not supported (11 to 21 are read"),
         (edited(_external), "its constants are in another file"),
