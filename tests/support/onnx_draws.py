@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from neuralart.model.onnx.qoperator import FORMS
+
 _TYPES = {"int8": onnx.TensorProto.INT8, "uint8": onnx.TensorProto.UINT8, "float32": onnx.TensorProto.FLOAT}
 
 
@@ -78,7 +80,7 @@ class Writer:
         ends = ([n for c in cases for n in c.inputs], [c.output for c in cases])
         given, made = ([self.ends[name] for name in names] for names in ends)
         graph = helper.make_graph(self.nodes, "cases", given, made, initializer=self.constants)
-        opsets = [helper.make_opsetid("", self.opset)]
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
         made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         return bytes(onnx.shape_inference.infer_shapes(made).SerializeToString())
 
@@ -187,10 +189,126 @@ def product(kind: str) -> Draw:
     return draw
 
 
+def transposed(w: Writer) -> Drawn:
+    rng, dtype = w.rng, _dtype(w.rng)
+    taps, strides = [int(k) for k in rng.choice([1, 2, 3, 4], 2)], [int(s) for s in rng.choice([1, 2, 3], 2)]
+    channels, outputs = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+    strides = [min(pair) for pair in zip(strides, taps, strict=True)]
+    options: dict[str, Any] = {"strides": strides, "kernel_shape": taps}
+    auto = str(rng.choice(["NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
+    if auto == "NOTSET":
+        options["pads"] = [int(rng.integers(0, k // 2 + 1)) for k in (*taps, *taps)]
+        options["output_padding"] = [int(rng.integers(0, s)) for s in strides]
+    else:
+        options["auto_pad"] = auto
+    x, value, given = w.input([1, channels, *(int(n) for n in rng.integers(2, 7, 2))], dtype)
+    s_in = numpy_helper.to_array(next(c for c in w.constants if c.name == given[0]))
+    per_channel = w.opset >= 13 and rng.random() < 0.5
+    s_w = np.float32(10 ** rng.uniform(-3, -1, outputs if per_channel else ()))
+    weights = rng.integers(-127, 128, (channels, outputs, *taps)).astype(np.int8)
+    zero = w.constant(np.zeros(np.shape(s_w), np.int8))
+    reals = [w.node("DequantizeLinear", [x, *given])]
+    reals.append(
+        w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), zero], **{"axis": 1} if per_channel else {})
+    )
+    spread = 4000 * np.sqrt(channels * taps[0] * taps[1] / strides[0] / strides[1])
+    if rng.random() < 0.7:
+        bias = w.constant(rng.normal(0, spread, outputs).astype(np.int32))
+        reals.append(w.node("DequantizeLinear", [bias, w.constant(s_w * s_in)], **{"axis": 0} if per_channel else {}))
+    real, middle = w.node("ConvTranspose", reals, **options), float(np.median(s_w) * s_in * spread) * 2
+    return Drawn([x], w.done(real, -middle, middle, dtype), [value], f"ConvTranspose {value.shape} {options}")
+
+
+def prelu(w: Writer) -> Drawn:
+    rng, dtype = w.rng, _dtype(w.rng)
+    shape = _shape(rng)
+    x, value, given = w.input(shape, dtype, 0.04)
+    slopes = rng.normal(0, 0.4, (shape[1], 1, 1)).astype(np.float32)
+    stored = rng.random() < 0.5
+    if stored:
+        scale, zero = w.constant(np.float32(0.01)), w.constant(np.int8(0))
+        slope = w.node("DequantizeLinear", [w.constant(np.rint(slopes / 0.01).astype(np.int8)), scale, zero])
+    else:
+        slope = w.constant(slopes)
+    real = w.node("PRelu", [w.node("DequantizeLinear", [x, *given]), slope])
+    return Drawn([x], w.done(real, -3, 5, dtype), [value], f"PRelu {shape} {stored}", steps=1 if stored else 2)
+
+
+def position(kind: str) -> Draw:
+    def draw(w: Writer) -> Drawn:
+        dtype, rank = _dtype(w.rng), int(w.rng.choice([2, 3, 4]))
+        x, value, given = w.input(_shape(w.rng, rank), dtype)
+        real = w.node("DequantizeLinear", [x, *given])
+        if rank == 4 and w.rng.random() < 0.5:
+            real = w.node("MaxPool", [real], kernel_shape=[1, 1])  # stored with channels last
+        options = {"axis": int(w.rng.integers(-rank, rank)), "keepdims": int(w.rng.integers(2))}
+        out = w.node(kind, [real], **options)
+        w.ends[out] = helper.make_tensor_value_info(out, onnx.TensorProto.INT64, None)
+        return Drawn([x], out, [value], f"{kind} {value.shape} {options}", steps=0)
+
+    return draw
+
+
+def stored(kind: str) -> Draw:
+    """Operators of the form QOperator."""
+
+    def draw(w: Writer) -> Drawn:
+        rng, dtype = w.rng, _dtype(w.rng)
+        shape, options = [1, int(rng.integers(1, 5)), 5, 6], {}
+        flat = kind in ("QLinearMatMul", "QGemm")
+        x, value, given = w.input([2, 12] if flat else shape, dtype)
+        inputs, names, values, high = [x, *given], [x], [value], 2.0
+        s_x = float(numpy_helper.to_array(next(c for c in w.constants if c.name == given[0])))
+        if kind in ("QLinearConv", "QLinearMatMul", "QGemm"):
+            outputs = int(rng.integers(1, 6))
+            options = {"strides": [2, 1], "pads": [1, 0, 1, 1]} if kind == "QLinearConv" else {}
+            options |= {"transB": 1} if kind == "QGemm" else {}
+            size = (outputs, shape[1], 3, 3) if kind == "QLinearConv" else (outputs, 12) if options else (12, outputs)
+            many = kind == "QLinearConv" and rng.random() < 0.5
+            s_w = np.float32(10 ** rng.uniform(-3, -1, outputs if many else ()))
+            # Of 7 bits: sums of uint8 times int8 saturate in onnxruntime on some processors.
+            inputs += [w.constant(rng.integers(-63, 64, size).astype(np.int8)), w.constant(s_w)]
+            inputs.append(w.constant(np.zeros(np.shape(s_w), np.int8)))
+            high = float(np.median(s_w)) * s_x * 1500 * float(np.sqrt(value.size / (2 if flat else 3)))
+        elif kind == "QLinearConcat" or kind in ("QLinearAdd", "QLinearMul"):
+            y, more, scales = w.input(shape, dtype)
+            inputs, names, values = [*inputs, y, *scales], [x, y], [value, more]
+            s_y = float(numpy_helper.to_array(next(c for c in w.constants if c.name == scales[0])))
+            high = 64 * 64 * s_x * s_y if kind == "QLinearMul" else 200 * max(s_x, s_y)
+            options = {"axis": 1} if kind == "QLinearConcat" else {}
+        elif kind == "QLinearAveragePool":
+            options = {"kernel_shape": [2, 3], "pads": [1, 1, 0, 1], "count_include_pad": int(rng.integers(2))}
+        elif kind == "QLinearLeakyRelu":
+            options = {"alpha": 0.1}
+        elif kind == "QLinearSoftmax":
+            options = {"axis": 3, "opset": w.opset}
+        high = {"QLinearSigmoid": 1.0, "QLinearSoftmax": 1.0}.get(kind, high if len(inputs) > 3 else 128 * s_x)
+        zero = np.array({"int8": 3, "uint8": 131}[dtype], dtype)
+        result = [w.constant(np.float32(2 * high / 255)), w.constant(zero)]
+        if kind == "QLinearConv":
+            bias = w.constant(rng.normal(0, 4000, outputs).astype(np.int32))
+            inputs = [*inputs, *result, bias]
+        elif kind == "QGemm":
+            inputs = [*inputs, w.constant(rng.normal(0, 4000, outputs).astype(np.int32)), *result]
+        else:
+            inputs = [*result, *inputs] if kind == "QLinearConcat" else [*inputs, *result]
+        domain = {} if kind in ("QLinearConv", "QLinearMatMul") else {"domain": "com.microsoft"}
+        out = w.node(kind, inputs, **options, **domain)
+        if rng.random() < 0.3 and flat:
+            out = w.node("Transpose", [out], perm=[1, 0])  # of stored integers
+        rank = 2 if flat else 4
+        w.ends[out] = helper.make_tensor_value_info(out, _TYPES[dtype], [None] * rank)
+        return Drawn(names, out, values, f"{kind} {value.shape} {options}")
+
+    return draw
+
+
 def pool(kind: str) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
         _, options, size = _window(rng, 2, False)
+        if kind == "AveragePool" and rng.random() < 0.5:
+            options["count_include_pad"] = 1
         if rng.random() < 0.3 and not any(options.get("pads", [1])):
             options["ceil_mode"] = 1
             options["strides"] = [min(pair) for pair in zip(options["strides"], options["kernel_shape"], strict=True)]
@@ -327,6 +445,10 @@ def moved(kind: str) -> Draw:
 
 OPERATORS: dict[str, Draw] = {
     **{f"Conv {form}": convolution(form) for form in ("plain", "depthwise", "grouped", "asymmetric")},
+    "ConvTranspose": transposed,
+    "PRelu": prelu,
+    **{kind: position(kind) for kind in ("ArgMax", "ArgMin")},
+    **{kind: stored(kind) for kind in FORMS},
     **{kind: product(kind) for kind in ("Gemm", "MatMul")},
     **{kind: pool(kind) for kind in ("MaxPool", "AveragePool", "GlobalAveragePool")},
     **{kind: binary(kind) for kind in ("Add", "Sub", "Mul", "Max", "Min")},

@@ -143,6 +143,17 @@ def _bits(model: onnx.ModelProto) -> None:
     model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(3, np.int16), "z"))
 
 
+def _channels_last(model: onnx.ModelProto) -> None:
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    more = {"domain": "com.microsoft", "channels_last": 1, "kernel_shape": [1, 1]}
+    _node("QLinearAveragePool", "s", "z", "s", "z", **more)(model)
+
+
+def _abs_of_stored(model: onnx.ModelProto) -> None:
+    model.graph.node[5].input[0] = "cut"
+    model.graph.node.insert(5, helper.make_node("Abs", [model.graph.node[4].output[0]], ["cut"]))
+
+
 def _own_domain(model: onnx.ModelProto) -> None:
     model.graph.node[3].domain = "my.own"
     model.opset_import.append(helper.make_opsetid("my.own", 1))
@@ -163,7 +174,8 @@ def _three(model: onnx.ModelProto) -> None:
         (SMALL[:200], "not an ONNX model, or damaged"),
         (edited(_float), "a float ONNX model, with no QuantizeLinear in it"),
         (edited(_node("DynamicQuantizeLinear")), "a dynamically quantized ONNX model (DynamicQuantizeLinear)"),
-        (edited(_node("QLinearSigmoid")), "quantized in the form QOperator (QLinear operators) (quantize it with"),
+        (edited(_channels_last), "1 QLinearAveragePool (with channels last, or as another opset has it): 'c2'"),
+        (edited(_abs_of_stored), "1 Abs (computes with stored integers): 'cut'"),
         (edited(lambda m: m.opset_import[0].ClearField("version")), "opset 0 is not supported"),
         (edited(lambda m: setattr(m.opset_import[0], "version", 10)), "opset 10 is not supported (11 to 21 are read"),
         (edited(_external), "its constants are in another file"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ _NAMES = 3  # Tensors that are named of each kind of problem
 _MOST = 1 << 24  # Elements of a value: more than the memory of any board here
 _FEW = 4096  # Elements of a constant that a shape may depend on
 _LINEAR = ("QuantizeLinear", "DequantizeLinear")
+_OPERATOR_FORM = ("QLinear", "QGemm")
 _DYNAMIC = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
 _HOW = "quantize it with calibration data: onnxruntime.quantization.quantize_static(..., quant_format=QuantFormat.QDQ)"
 
@@ -122,8 +123,10 @@ class OnnxGraph:
             raise NeuralArtError(what, where=self.path, hint="; ".join(said[1:]))
 
 
-def load(data: bytes, display: str, known: Container[str]) -> OnnxGraph:
+def load(data: bytes, display: str, known: Container[str], plain: Callable[[OnnxGraph, Node], list[Node]]) -> OnnxGraph:
     """Read the bytes of an .onnx file; operators that cannot be compiled are noted in the graph.
+
+    ``plain`` gives the nodes of the form QDQ for one of any form.
 
     Raises NeuralArtError: the file is no ONNX model or damaged, its opset or shapes are not supported, or it is not
     quantized.
@@ -153,14 +156,19 @@ def load(data: bytes, display: str, known: Container[str]) -> OnnxGraph:
         try:
             pairs = ((each.name, helper.get_attribute_value(each)) for each in proto.attribute)
             node.attributes = {key: value.decode() if isinstance(value, bytes) else value for key, value in pairs}
-            if proto.domain not in ("", "ai.onnx", "com.microsoft" if node.kind in _LINEAR else ""):
+            if proto.domain not in ("", "ai.onnx", "com.microsoft" if _quantized(node.kind) else ""):
                 raise Unfit(f"of domain {proto.domain}")
             if node.kind.startswith("Random") or onnx.GraphProto in map(type, node.attributes.values()):
                 raise Unfit("random, or with a graph of its own")
-            _take(graph, node, known)
+            for each in plain(graph, node):
+                _take(graph, each, known)
         except (Unfit, ValueError) as problem:
             graph.problem(node, str(problem))
     return graph
+
+
+def _quantized(kind: str) -> bool:
+    return kind in _LINEAR or kind.startswith(_OPERATOR_FORM)
 
 
 def _refused(model: Any) -> tuple[str, str]:
@@ -169,9 +177,7 @@ def _refused(model: Any) -> tuple[str, str]:
         return "not an ONNX model, or one without operators", ""
     if kinds & _DYNAMIC:
         return f"a dynamically quantized ONNX model ({', '.join(sorted(kinds & _DYNAMIC))})", _HOW
-    if any(kind.startswith("QLinear") for kind in kinds):
-        return "quantized in the form QOperator (QLinear operators)", _HOW
-    if kinds.isdisjoint(_LINEAR):
+    if not any(map(_quantized, kinds)):
         return "a float ONNX model, with no QuantizeLinear in it", _HOW
     for each in model.opset_import:
         if each.domain in ("", "ai.onnx") and each.version not in _OPSETS:
@@ -212,7 +218,9 @@ def _take(graph: OnnxGraph, node: Node, known: Container[str]) -> None:
     data = {name: onnx.numpy_helper.from_array(graph.constants[name], name) for name in few}
     try:
         schema = onnx.defs.get_schema(node.kind, graph.opset, "")
-        proto = helper.make_node(node.kind, node.inputs, node.outputs, **node.attributes)
+        # Of the form QOperator, scales have a dimension before opset 13 too.
+        attributes = {} if node.kind == "DequantizeLinear" else node.attributes
+        proto = helper.make_node(node.kind, node.inputs, node.outputs, **attributes)
         types, opsets = {name: graph.types[name] for name in names}, [helper.make_opsetid("", graph.opset)]
         found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=opsets)
         shapes = {n: tuple(int(d.dim_value) for d in found[n].tensor_type.shape.dim) for n in node.outputs if n}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,15 @@ from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
 from neuralart.model.onnx.builder import GRID, Builder, Held, Order, channels_last
 from neuralart.model.onnx.load import Array, Node, Scale, Unfit, load, run
+from neuralart.model.onnx.qoperator import FORMS, spread
 from neuralart.model.onnx.quantization import MOVES, quantized
+from neuralart.model.onnx.windows import LAST, convolution, pool, product, transposed
 
 _FUNCTIONS = """
-Abs Atan Ceil Celu Clip Cos Div Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish Neg PRelu Pow Reciprocal
+Abs Atan Ceil Celu Clip Cos Div Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish Neg Pow Reciprocal
 Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Tanh ThresholdedRelu
 """
-_BINARY = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL", "Max": "MAXIMUM", "Min": "MINIMUM"}
-_LAST = channels_last(4)
+_BINARY = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL", "Max": "MAXIMUM", "Min": "MINIMUM", "PRelu": "PRELU"}
 _SOFTMAX = Scale((1 / 256,), (-128,))
 
 
@@ -78,8 +78,8 @@ def _binary(builder: Builder, node: Node) -> None:
     order, name, cut = _order(builder, node), node.outputs[0], node.kind in ("Max", "Min")
     operands, target = list[int](), builder.target(name, order)
     for each in node.inputs:
-        if each in builder.graph.stored:
-            stored, scale = builder.graph.stored[each]
+        if each in builder.graph.stored or each in builder.graph.constants:
+            stored, scale = builder.graph.stored.get(each) or _bytes(builder.graph.constants[each])
             full = stored.reshape((1,) * (len(order) - stored.ndim) + stored.shape).transpose(order)
             operands.append(builder.constant(full, "int8", scale, each))
         elif len(builder.graph.shapes.get(each, order)) == len(order):
@@ -88,8 +88,14 @@ def _binary(builder: Builder, node: Node) -> None:
         raise Unfit("of other than two values with equally many dimensions")
     if cut:  # Their kernels take one scale for all.
         operands = [builder.rescaled(name, each, builder.scale_of(target)) for each in operands]
-    options = {} if cut else {"fused_activation_function": "NONE"}
+    options = {} if cut or node.kind == "PRelu" else {"fused_activation_function": "NONE"}
     builder.define(name, builder.emit(_BINARY[node.kind], operands, target, **options), order)
+
+
+def _bytes(real: Array) -> tuple[Array, Scale]:
+    """A constant that the model left in float: as int8 around 0."""
+    scale = Scale((float(np.float32(np.abs(real).max() / 127)) or 1.0,), (0,))
+    return scale.stored(real), scale
 
 
 def _softmax(builder: Builder, node: Node) -> None:
@@ -167,10 +173,10 @@ def _linear(builder: Builder, node: Node, ramp: Array) -> None:
         raise Unfit(f"coordinates {mode}, or of other than rows and columns")
     if node.get("antialias", 0) or (scales.size and tuple(scales * ramp.shape) != shape):
         raise Unfit("antialias, or a scale that gives no whole size")
-    source = builder.arranged(node.inputs[0], _LAST)
-    target, size = builder.target(name, _LAST, builder.scale_of(source)), builder.constant(shape[2:])
+    source = builder.arranged(node.inputs[0], LAST)
+    target, size = builder.target(name, LAST, builder.scale_of(source)), builder.constant(shape[2:])
     options = {"align_corners": mode == "align_corners", "half_pixel_centers": mode == "half_pixel"}
-    builder.define(name, builder.emit("RESIZE_BILINEAR", [source, size], target, **options), _LAST)
+    builder.define(name, builder.emit("RESIZE_BILINEAR", [source, size], target, **options), LAST)
 
 
 def _concat(builder: Builder, node: Node) -> None:
@@ -211,95 +217,25 @@ def _mean(builder: Builder, node: Node) -> None:
     builder.define(node.outputs[0], builder.emit("MEAN", [value.tensor, where], target, keep_dims=bool(keep)), order)
 
 
-def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]:
-    """The options of an operator whose window slides over rows and columns."""
-    before, after = builder.graph.shapes[node.inputs[0]], builder.graph.shapes[node.outputs[0]]
-    if len(before) != 4:
-        raise Unfit(f"over {len(before) - 2} dimensions, supported are 2")
-    strides, dilations = (node.get(name) or [1, 1] for name in ("strides", "dilations"))
-    pads, auto = (node.get("pads") or [0, 0])[:2], node.get("auto_pad", "NOTSET")
-    for axis in (0, 1):
-        extent = (taps[axis] - 1) * dilations[axis] + 1
-        last = (after[2 + axis] - 1) * strides[axis]
-        needed = max(0, last + extent - before[2 + axis])
-        if auto != "NOTSET":
-            pads[axis] = {"SAME_UPPER": needed // 2, "SAME_LOWER": needed - needed // 2}.get(auto, 0)
-        if max(pads[axis], needed - pads[axis]) >= max(2, extent) or last >= before[2 + axis] + pads[axis]:
-            raise Unfit("windows in padding alone")
-    options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": "NONE"}
-    dilated = {"dilation_h_factor": dilations[0], "dilation_w_factor": dilations[1]}
-    return {**options, **dilated, "padding": "EXPLICIT", "pads": tuple(pads)}
-
-
-def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array, Scale]:
-    """Stored weights, outputs first, with what they are multiplied with (``turned``: outputs were last)."""
-    if node.inputs[1] not in builder.graph.stored:
-        raise Unfit("its weights are not quantized, or not constant")
-    stored, scale = builder.graph.stored[node.inputs[1]]
-    if (len(scale.scales) > 1 and scale.axis != turned) or (turned and stored.ndim != 2) or stored.dtype != np.int8:
-        raise Unfit("weights of more than 8 bits, or scales along another dimension than the outputs")
-    stored, factor = stored.T if turned else stored, np.ravel(node.affine[0])
-    if len(set(scale.points)) > 1 or (scale.points[0] and (factor <= 0).any()):
-        raise Unfit("several zero points of weights, or one and a factor that is not positive")
-    # The least value has no counterpart: 127 is next.
-    signs = np.sign(factor).astype(np.int16).reshape(-1, *[1] * (stored.ndim - 1))
-    scales = np.asarray(np.array(scale.scales) * np.abs(np.where(factor == 0, 1, factor)), np.float32).tolist()
-    return np.clip(stored * signs, -128, 127), Scale(tuple(scales), scale.points[:1] * len(scales))
-
-
-def _bias(builder: Builder, node: Node, source: int, weights: Scale, count: int) -> int:
-    """The bias, and what is added besides it, in steps of the products."""
-    steps, name = builder.scale_of(source).scales[0] * np.array(weights.scales), node.input(2)
-    bias = builder.graph.constants.get(name, np.zeros(1)).astype(np.float64)
-    if name in builder.graph.stored:
-        stored, scale = builder.graph.stored[name]
-        bias = (stored.astype(np.float64) - np.array(scale.points)) * np.array(scale.scales)
-    elif name and name not in builder.graph.constants:
-        raise Unfit("its bias is computed")
-    values = np.broadcast_to(np.rint((bias.ravel() * node.affine[0] + node.affine[1]) / steps), count)
-    if not (np.abs(values).max() < 2**31 and np.isfinite(steps.astype(np.float32)).all()):
-        raise Unfit("its bias does not fit 32 bits")
-    scale = Scale(tuple(np.asarray(steps, np.float32).tolist()), (0,) * len(steps))
-    return builder.constant(values, "int32", scale, f"{node.outputs[0]}_bias")
-
-
-def _convolution(builder: Builder, node: Node) -> None:
-    stored, scale = _weights(builder, node)
-    options, source = _window(builder, node, stored.shape[2:]), builder.arranged(node.inputs[0], _LAST)
-    depthwise = 1 < node.get("group", 1) == builder.tensors[source].shape[3]
-    if scale.points[0]:
-        options["uint8"] = True  # The kernel for weights with a zero point
-    bias = _bias(builder, node, source, scale, len(stored))
-    taps = stored[:, 0].transpose(1, 2, 0)[np.newaxis] if depthwise else stored.transpose(0, 2, 3, 1)
-    weights = builder.constant(taps, "int8", scale._replace(axis=3 * depthwise), node.inputs[1])
-    kind, target = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", builder.target(node.outputs[0], _LAST)
-    builder.define(node.outputs[0], builder.emit(kind, [source, weights, bias], target, **options), _LAST)
-
-
-def _product(builder: Builder, node: Node) -> None:
-    """Lower a Gemm or MatMul with constant weights."""
-    if node.get("transA", 0) or node.get("alpha", 1.0) != 1.0 or node.get("beta", 1.0) != 1.0:
-        raise Unfit("with transA, alpha or beta")
-    stored, scale = _weights(builder, node, not node.get("transB", 0))
-    source, order = builder.arranged(node.inputs[0]), tuple(range(len(builder.graph.shapes[node.outputs[0]])))
-    bias = _bias(builder, node, source, scale, len(stored))
-    weights, target = builder.constant(stored, "int8", scale, node.inputs[1]), builder.target(node.outputs[0], order)
-    options = {"keep_num_dims": True, "fused_activation_function": "NONE"}
-    builder.define(node.outputs[0], builder.emit("FULLY_CONNECTED", [source, weights, bias], target, **options), order)
-
-
-def _pool(builder: Builder, node: Node) -> None:
-    taps, average = node.attributes["kernel_shape"], node.kind == "AveragePool"
-    options, source = _window(builder, node, taps), builder.arranged(node.inputs[0], _LAST)
-    if options.pop("dilation_h_factor") * options.pop("dilation_w_factor") > 1 or len(node.outputs) > 1:
-        raise Unfit("with dilation or indices")
-    padded = any(node.get("pads") or ()) or node.get("auto_pad", "NOTSET").startswith("SAME")
-    if average and padded and (node.get("count_include_pad", 0) or node.get("ceil_mode", 0)):
-        raise Unfit("padding that is counted, or ceil_mode with padding")
-    target = builder.target(node.outputs[0], _LAST, builder.scale_of(source))
-    options |= {"filter_height": taps[0], "filter_width": taps[1]}
-    kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
-    builder.define(node.outputs[0], builder.emit(kind, [source], target, **options), _LAST)
+def _position(builder: Builder, node: Node) -> None:
+    """Lower an ArgMax or ArgMin; indices are int32."""
+    value, name = builder.value(node.inputs[0]), node.outputs[0]
+    if node.get("select_last_index", 0):
+        raise Unfit("of the last among equals")
+    axis, keep = node.get("axis", 0) % len(value.order), node.get("keepdims", 1)
+    order = tuple(each - (each > axis and not keep) for each in value.order if each != axis)
+    source, where = builder.tensors[value.tensor], value.order.index(axis)
+    builder.scale_of(value.tensor)
+    shape = [size for at, size in enumerate(source.shape) if at != where]
+    found = builder.emit(
+        "ARG_MAX" if node.kind == "ArgMax" else "ARG_MIN",
+        [value.tensor, builder.constant(np.int32(where))],
+        builder.tensor(name, shape, None, "int32"),
+    )
+    if keep:
+        found = builder.moved(found, builder.ramp(found).reshape(1, *shape), name)
+        order = (axis, *order)
+    builder.define(name, found, order)
 
 
 LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
@@ -307,16 +243,18 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
     **dict.fromkeys(_BINARY, _binary),
     **dict.fromkeys(MOVES, _move),
     **dict.fromkeys(("ReduceMean", "GlobalAveragePool"), _mean),
-    **dict.fromkeys(("Gemm", "MatMul"), _product),
-    **dict.fromkeys(("MaxPool", "AveragePool"), _pool),
-    "Conv": _convolution,
+    **dict.fromkeys(("Gemm", "MatMul"), product),
+    **dict.fromkeys(("MaxPool", "AveragePool"), pool),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _position),
+    "Conv": convolution,
+    "ConvTranspose": transposed,
     "Concat": _concat,
     "Pad": _pad,
     "Softmax": _softmax,
     "QuantizeLinear": _quantize,
 }
 """Each makes operators of the graph of a node, or raises Unfit."""
-FOLDED = ("BatchNormalization", "DequantizeLinear")
+FOLDED = ("BatchNormalization", "DequantizeLinear", *FORMS)
 """Operators that become a part of others."""
 
 
@@ -329,7 +267,7 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
     Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is not supported; all such
     operators are named at once.
     """
-    graph = load(data, display, {*LOWERINGS, *FOLDED})
+    graph = load(data, display, {*LOWERINGS, *FOLDED}, spread)
     quantized(graph)
     builder = Builder(graph)
     inputs = [_input(builder, name, _at(asked[0], at), _at(asked[2], at)) for at, name in enumerate(graph.inputs)]

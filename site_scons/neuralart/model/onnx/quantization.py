@@ -16,6 +16,7 @@ MOVES = (
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),
     *("DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"),
 )
+_OF_STORED = (*MOVES, "MaxPool", "ArgMax", "ArgMin")  # The same of stored integers as of what they mean
 _KEEPS = (*MOVES, "Relu", "Clip", "MaxPool", "Concat", "Pad")
 # Their results lie between their inputs: the scale of the input serves where none is given.
 _BETWEEN = (*_KEEPS, "AveragePool", "GlobalAveragePool", "ReduceMean")
@@ -27,6 +28,9 @@ def quantized(graph: OnnxGraph) -> None:
     for node in nodes:
         try:
             if node.kind not in ("QuantizeLinear", "DequantizeLinear"):
+                stored = any(name and name in graph.shapes and graph.dtype(name) != "float32" for name in node.inputs)
+                if stored and node.kind not in _OF_STORED:
+                    raise Unfit("computes with stored integers")
                 node.inputs = [graph.same.get(name, name) for name in node.inputs]
                 graph.nodes.append(node)
             elif not graph.skipped(node, (node.kind,)):
