@@ -379,7 +379,7 @@ def constant_outputs(rng: np.random.Generator, writer: ModelWriter) -> Case:
     writer.op("RELU", [x], [y])
     times = [int(t) for t in rng.integers(1, 4, len(shape))]
     wide = tuple(s * t for s, t in zip(shape, times, strict=True))
-    real, whole = _drawn(rng, shape, "float32")[0][0], build.constant(shape)
+    real, whole = np.float32(rng.uniform(-300, 300, shape) * build.scale), build.constant(shape)
     tiled, constant = build.tensor(wide), build.tensor(shape, data=whole)
     dequantized, floats = build.tensor(wide, dtype="float32"), build.tensor(shape, data=real, dtype="float32")
     quantized = build.tensor(shape)

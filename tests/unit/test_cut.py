@@ -50,7 +50,8 @@ def test_what_is_behind_the_end_may_be_anything() -> None:
     data = detector(open_ends=True)
     with pytest.raises(NeuralArtError, match="has a dynamic shape"):
         tflite.parse(data, "m.tflite", "m")
-    assert names(model := ended("boxes", data=data), model.outputs) == ["boxes"]
+    model = ended("boxes", data=data)
+    assert names(model, model.outputs) == ["boxes"]
     writer = ModelWriter()
     x, y, z = (writer.tensor(name, (4,), "int8", 0.5) for name in "xyz")
     writer.op("RELU", [x], [y])

@@ -188,7 +188,7 @@ def small(
 
 
 def test_constants_behind_the_flatbuffer_as_in_files_over_2_gb() -> None:
-    inside, outside = small(), small(outside_buffers=True)
+    inside, outside = (small("ADD", reads=(0, 2), outside_buffers=outside) for outside in (False, True))
     assert outside != inside
     assert parse(outside) == parse(inside)
     assert parse(outside).tensors[2].data == bytes([1, 2, 3, 4])

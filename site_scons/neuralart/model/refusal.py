@@ -28,10 +28,9 @@ def refusal(problems: Mapping[tuple[str, str], Sequence[str]], where: str, propo
     """The error for operators that cannot be compiled, the most frequent first. ``problems``: names in quotes of their
     outputs for each kind and reason; ``proposal``: what could be done about all of them.
     """
-    rows, kinds = sorted(problems.items(), key=lambda item: (-len(item[1]), item[0])), Counter[str]()
+    rows = sorted(problems.items(), key=lambda item: (-len(item[1]), item[0]))
+    kinds = Counter(kind for (kind, _), names in rows for _ in names)
     said = [f"{len(n)} {kind} ({why}): {', '.join(n[:_NAMES])}{', ...' * (len(n) > _NAMES)}" for (kind, why), n in rows]
-    for (kind, _), names in rows:
-        kinds[kind] += len(names)
     more = [proposal, *said[1:_ROWS], f"and {len(said) - _ROWS} more kinds" if len(said) > _ROWS else ""]
     what = f"operators that are not supported: {kinds.total()}, namely {said[0]}"
     return ModelRefusal(what, kinds, where, "; ".join(filter(None, more)))

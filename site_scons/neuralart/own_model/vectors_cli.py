@@ -115,7 +115,8 @@ def run(args: argparse.Namespace) -> int:
         hint = "another folder, or --force to replace them"
         raise NeuralArtError("has golden vectors already", where=args.output.as_posix(), hint=hint)
     network = None if args.variants is None else _network(args.variants, args.model)
-    how, cut = preprocessing(args, network and network.app_config), args.cut or (network.cut if network else ())
+    how = preprocessing(args, network.app_config if network is not None else None)
+    cut = args.cut or (network.cut if network is not None else ())
     feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
     feeds += [RandomInputs(args.random, args.seed)] if args.random else []
     if not feeds:

@@ -328,7 +328,8 @@ def _tile(sources: Sources) -> list[Piece]:
     sources.expect(target, shape)
     rows = zip(tensor.shape, times, dense(tensor.shape), dense(shape), strict=True)
     grid = [part for size, n, step, far in rows for part in ((n, 0, size * far), (size, step, far))]
-    return [Piece(tensor.index, target.index, Move(*(tuple(part[at] for part in grid) for at in range(3))))]
+    sizes, steps, ends = (tuple(part[at] for part in grid) for at in range(3))
+    return [Piece(tensor.index, target.index, Move(sizes, steps, ends))]
 
 
 def _move(sources: Sources) -> list[Piece]:

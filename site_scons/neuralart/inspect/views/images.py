@@ -172,7 +172,7 @@ def _tflite(path: Path) -> dict[str, Any]:
     from neuralart.compilers.reference.lower import lower
     from neuralart.model import reader
 
-    model, refused, kinds = reader.read(path), "", {}
+    model, refused, kinds = reader.read(path), "", dict[str, int]()
     try:
         lower(model)
     except NeuralArtError as error:
