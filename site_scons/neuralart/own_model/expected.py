@@ -99,9 +99,8 @@ def default_board() -> str:
 
 
 def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
-    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC.
-
-    NeuralArtError: the model cannot be built or run there.
+    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC. NeuralArtError: the model
+    cannot be built or run there.
     """
     from neuralart import boards
     from neuralart.emulator import RunFailure

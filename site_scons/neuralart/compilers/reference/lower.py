@@ -147,7 +147,8 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}
     ctx.calls.extend(before)
-    known, refused = {*model.inputs}, list[tuple[Operator, NeuralArtError]]()
+    refused = list[tuple[Operator, NeuralArtError]]()
+    known = {*model.inputs}
     for op in ctx.model.operators:
         try:
             _lower_operator(ctx, op, known)
