@@ -75,7 +75,7 @@ def inputs_for(
 def by_model(
     path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes], cut: Sequence[str] = ()
 ) -> ReferenceOutputs:
-    """What LiteRT computes of the network's inputs with a model, perhaps one of floats, perhaps cut. NeuralArtError: the
+    """What LiteRT computes of the network's inputs with a model, perhaps of floats, perhaps cut. NeuralArtError: the
     model is no reference of this network, or LiteRT is missing or cannot run it.
     """
     from neuralart.model import reader

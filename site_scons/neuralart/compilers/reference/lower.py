@@ -142,12 +142,12 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     check_compiled(model)
     check_positions(model, options)
     _check_border(model)
+    refused: list[tuple[Operator, NeuralArtError]] = []
     ctx = Lowering(unsigned.signed(folding.fold(model)), model)
     inputs, before = _border(ctx, model, "input", model.inputs, options.input_dtypes)
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}
     ctx.calls.extend(before)
-    refused = list[tuple[Operator, NeuralArtError]]()
     known = {*model.inputs}
     for op in ctx.model.operators:
         try:
