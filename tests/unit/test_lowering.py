@@ -622,8 +622,8 @@ GRAPH_ERRORS: list[tuple[Callable[[Graph], tuple[list[int], list[int]]], str]] =
         "m.tflite: 'c' int8[1] among the inputs is a constant",
     ),
     (
-        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "int64", None, 0, bytes(8))]),
-        "m.tflite: output 'c' int64[1] is a constant of a type that is not supported "
+        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "bool", None, 0, bytes(1))]),
+        "m.tflite: output 'c' bool[1] is a constant of a type that is not supported "
         "(supported: int8, uint8, int32, float32)",
     ),
     (

@@ -169,7 +169,8 @@ def _refusal(folded: Model, model: Model, refused: Sequence[tuple[Operator, Neur
     """The error for operators that are not supported. If some are unknown: with a cut in front of all, if there is one:
     each of the others is supported by itself.
     """
-    check_floats(model)
+    if any("float" in error.what for _, error in refused):
+        check_floats(model)
     (op, error), proposal = refused[0], ""
     if not all(lookup(op.kind) for op, _ in refused):
         ends, bad = [(op.inputs, op.outputs) for op in folded.operators], {i for op, _ in refused for i in op.outputs}
