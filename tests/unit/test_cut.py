@@ -15,6 +15,7 @@ from neuralart.lint import gather
 from neuralart.model import cut, reader, tflite
 from neuralart.model.graph import Model
 from neuralart.own_model import expected
+from neuralart.validation import reference
 from support import onnx_small
 from support.messages import flat
 from support.ssd import CUSTOM, detector
@@ -169,6 +170,15 @@ def test_vectors(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*words, "c", "--cut", "boxes,scores"]) == 0
     found = [(here / folder / "outputs.bin").read_bytes() for folder in "bc"]
     assert found[0] == found[1] and len(found[0]) == 2 * (128 * 4 + 128 * 3)
+
+
+@litert
+def test_reference_of_a_validation(here: Path) -> None:
+    path = Path("ssd.tflite")
+    model = reader.read(path, cut=("boxes",))
+    inputs, outputs = (expected.ports(model, side) for side in (model.inputs, model.outputs))
+    who, found = reference.by_model(path, inputs, outputs, [bytes(16 * 16 * 3)], ("boxes",))
+    assert who.startswith("ssd.tflite, computed by ai-edge-litert") and len(found[0][0]) == 128 * 4
 
 
 def test_lint(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
