@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import oracle
 import vectors
+from neuralart.model import tflite
+from support import ssd
 from support.sconsproject import Project, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
@@ -23,16 +27,42 @@ def _half(project: Project, title: str, first: int) -> None:
     )
 
 
+def _cut_detector(project: Project) -> None:
+    """Two variants of a detector that ends in a custom operator, cut in front of it, with vectors of LiteRT."""
+    folder, data = project.path("models/ssd"), ssd.detector()
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "ssd.tflite").write_bytes(data)
+    rng = np.random.default_rng(5)
+    inputs = [[rng.integers(-128, 128, (1, 16, 16, 3)).astype(np.int8)] for _ in range(3)]
+    outputs = oracle.run(tflite.ended(data, "ssd", ssd.ENDS), inputs)
+    for name, content in vectors.encode(inputs, outputs, ["image"], ssd.ENDS, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        f"networks:\n  ssd:\n    model: models/ssd/ssd.tflite\n    vectors: models/ssd/vectors\n"
+        f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n",
+    )
+    more = "".join(
+        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    network: ssd\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+
+
 def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     # Each machine computes other vectors; tests/emulated/test_models_native.py computes all of them.
     _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
     _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1)
-    variants = ("mobilenet-n6", "heatmap-n6", "detector-an547", "mobilenet-an547")
+    _cut_detector(sources)
+    variants = ("mobilenet-n6", "heatmap-n6", "ssd-n6", "detector-an547", "mobilenet-an547", "ssd-an547")
     out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
     found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
     assert found == [
         "mobilenet-n6: mobilenet: 5 vectors bit-exact on unicorn",
         "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
+        "ssd-n6: ssd: 3 vectors bit-exact on unicorn",
         "detector-an547: detector: 6 vectors bit-exact on qemu",
         "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
+        "ssd-an547: ssd: 3 vectors bit-exact on qemu",
     ]

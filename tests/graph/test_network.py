@@ -150,6 +150,7 @@ DIFFERENT = [
     {"model": "models/other.tflite"},
     {"mpool": "own.mpool"},
     {"profile": "other@own.json"},
+    {"cut": {"outputs": ["probabilities"]}},
     {"input_data_type": "float32"},
     {"output_data_type": "float32"},
     {"inputs_ch_position": "chfirst"},
@@ -229,6 +230,7 @@ def test_options_in_the_command(env: Any, tree: Path) -> None:
     net = _net(
         env,
         mpool="own.mpool",
+        cut={"outputs": ["a b", "c;d"]},
         input_data_type="uint8",
         output_data_type="float32",
         inputs_ch_position="chfirst",
@@ -242,6 +244,8 @@ def test_options_in_the_command(env: Any, tree: Path) -> None:
     assert argv[start : argv.index("--initializers")] == [
         "--mpool",
         "own.mpool",
+        "--cut",
+        "a b,c;d",
         "--input-data-type",
         "uint8",
         "--output-data-type",

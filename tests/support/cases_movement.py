@@ -360,6 +360,36 @@ def gather(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return Case([x, i], [y], [[*v, index] for v, index in zip(vectors, indices, strict=True)], text)
 
 
+def tile(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    build = _Builder(rng, writer)
+    shape = _shape(rng, 1, 5, 5)
+    # No more dimensions than the kernel walks.
+    times = [int(t) if at < 3 else 1 for at, t in enumerate(rng.choice([1, 1, 2, 3, 5], len(shape)))]
+    rng.shuffle(times)
+    x, y = build.tensor(shape), build.other(tuple(s * t for s, t in zip(shape, times, strict=True)))
+    writer.op("TILE", [x, build.numbers(times)], [y])
+    return Case([x], [y], build.values(shape), f"{build.dtype} {shape} x {times}")
+
+
+def constant_outputs(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Beside one that is computed: a constant, one that is tiled, one that is dequantized, one that is quantized."""
+    build = _Builder(rng, writer, ("int8", "uint8"))
+    shape = _shape(rng, 1, 3)
+    x, y, given = build.tensor(shape), build.tensor(shape), build.tensor(shape, data=build.constant(shape))
+    writer.op("RELU", [x], [y])
+    times = [int(t) for t in rng.integers(1, 4, len(shape))]
+    wide = tuple(s * t for s, t in zip(shape, times, strict=True))
+    real, whole = np.float32(rng.uniform(-300, 300, shape) * build.scale), build.constant(shape)
+    tiled, constant = build.tensor(wide), build.tensor(shape, data=whole)
+    dequantized, floats = build.tensor(wide, dtype="float32"), build.tensor(shape, data=real, dtype="float32")
+    quantized = build.tensor(shape)
+    writer.op("TILE", [given, build.numbers(times)], [tiled])
+    writer.op("DEQUANTIZE", [tiled], [dequantized])
+    writer.op("QUANTIZE", [floats], [quantized])
+    outputs = [y, tiled, dequantized, quantized, constant]
+    return Case([x], outputs, build.values(shape), f"{build.dtype} {shape} x {times}")
+
+
 def open_batch(rng: np.random.Generator, writer: ModelWriter) -> Case:
     """A reshape of any number of vectors, as Keras writes it: the wanted shape is computed from the input's."""
     build = _Builder(rng, writer, ("int8",))
@@ -409,5 +439,7 @@ OPERATORS: dict[str, Draw] = {
     "ARG_MIN": arg_max("ARG_MIN"),
     "GATHER": gather,
     "RESHAPE open batch": open_batch,
+    "TILE": tile,
+    "DEQUANTIZE constant": constant_outputs,
 }
 """What is compared; the first word is the operator's kind."""

@@ -65,6 +65,7 @@ MODEL_KEYS = {
 LEFT_OUT = {
     "input": "only runs read it",
     "labels": "only runs read them",
+    "cut": "names of one model's tensors, of two that are drawn: tests/unit/test_cut.py",
     "min_cos": "only `neuralart validate` reads it",
     "min_accuracy": "only `neuralart validate` reads it",
     "fsbl": "a file of the vendor's: tests/build/test_signing_build.py",

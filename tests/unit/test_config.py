@@ -188,8 +188,8 @@ VARIANT_KEYS = (
     "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
 )
 NETWORK_KEYS = (
-    "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, extra_options, failures, initializers, "
-    "input, input_data_type, inputs_ch_position, labels, min_accuracy, min_cos, model, mpool, options, "
+    "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, extra_options, failures, "
+    "initializers, input, input_data_type, inputs_ch_position, labels, min_accuracy, min_cos, model, mpool, options, "
     "output_data_type, outputs_ch_position, pair, profile, strategies, timeout, vectors"
 )
 
@@ -237,7 +237,7 @@ BAD = [
         "    input_data_type: uint8",
         "    model: x.tflite",
         "variants.yaml:6: defaults.network.model: cannot be the same for all of them\n  allowed here: "
-        + NETWORK_KEYS.replace(" model,", ""),
+        + NETWORK_KEYS.replace(" model,", "").replace(" cut,", ""),
     ),
     (
         "    input_data_type: uint8",

@@ -365,13 +365,13 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "unknown operator",
         one("LSTM", x=((1, 4),), z=((2, 2), "int16", 0.5), y=((1, 2),)),
-        f"(LSTM): operator is not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2] (supported: {KINDS})",
+        f"(LSTM): recurrent, and not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2] (supported: {KINDS})",
     ),
     (
         "float model",
         one("CONV_2D", x=((1, 4), "float32"), y=((1, 4), "float32")),
-        "(CONV_2D): float32 model: the operator computes on 'x' float32[1, 4] "
-        "(quantize it to int8 (full integer quantization))",
+        "a float32 model: neither weights nor activations are quantized "
+        "(quantize it to int8 with calibration data: TFLiteConverter, representative_dataset, TFLITE_BUILTINS_INT8)",
     ),
     (
         "float part",
@@ -604,7 +604,7 @@ def test_refusals(make: Callable[[Graph], None], message: str) -> None:
 
 def test_the_operator_at_fault_is_named() -> None:
     graph, n = reshape_chain("RELU", "RESHAPE", "LSTM")
-    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(LSTM\): operator is not supported: 't2' int8"):
+    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(LSTM\): recurrent, and not supported: 't2'"):
         lowered(graph, [n[0]], [n[3]])
 
 
@@ -618,8 +618,13 @@ GRAPH_ERRORS: list[tuple[Callable[[Graph], tuple[list[int], list[int]]], str]] =
         "m.tflite: output 'y' int8[1] is computed by no operator",
     ),
     (
-        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "int8", 0.5, 0, b"\0")]),
-        "m.tflite: 'c' int8[1] among the outputs is a constant",
+        lambda g: ([g.tensor("c", (1,), "int8", 0.5, 0, b"\0")], [g.tensor("y", (1,))]),
+        "m.tflite: 'c' int8[1] among the inputs is a constant",
+    ),
+    (
+        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "bool", None, 0, bytes(1))]),
+        "m.tflite: output 'c' bool[1] is a constant of a type that is not supported "
+        "(supported: int8, uint8, int32, float32)",
     ),
     (
         lambda g: ([g.tensor("x", (1 << 16, 1 << 15))], [g.tensor("y", (1,))]),
@@ -635,6 +640,25 @@ def test_graphs_that_make_no_sense(make: Callable[[Graph], tuple[list[int], list
     with pytest.raises(NeuralArtError) as error:
         lowered(graph, inputs, outputs)
     assert str(error.value) == message
+
+
+def test_outputs_that_are_constants() -> None:
+    """They are copied in each inference, and converted as others are; whoever reads one in the network reads it."""
+    graph = Graph()
+    x, y = graph.tensor("x", (2,)), graph.tensor("y", (2,))
+    c = graph.tensor("c", (2,), "int8", 0.5, 0, b"\1\2")
+    graph.op("ADD", (x, c), (y,))
+    program = lowered(graph, [x], [y, c])
+    assert [(call.operator, call.kind, call.kernel) for call in program.calls] == [
+        (0, "ADD", "na_add_s8"),
+        (-1, "CONSTANT", "na_copy_8"),
+    ]
+    assert isinstance(program.calls[0].args[1], ConstArg) and program.calls[1].reads == (c,)
+    copy = program.tensors[program.outputs[1]]
+    assert (copy.name, copy.data, program.tensors[c].name) == ("c", None, "c_constant")
+    program = lowered(graph, [x], [y, c], output_dtypes=("int8", "float32"))
+    assert [call.kernel for call in program.calls][1:] == ["na_copy_8", "na_dequantize_s8_f32"]
+    assert [program.tensors[number].name for number in program.outputs] == ["y", "c"]
 
 
 def test_operators_with_constant_inputs_only() -> None:

@@ -109,6 +109,15 @@ def test_transposition_of_words() -> None:
     assert parameters(call) == {"block": "16", "shape": row(3, 2, fill=1)} | steps
 
 
+def test_tiles_are_walked_again_and_again() -> None:
+    (call,) = calls(one("TILE", x=((2, 3), "int32"), t=ints(1, 4), y=((2, 12), "int32")))
+    steps = {"input_step": row(12, 0, fill=0), "output_step": row(48, 12, fill=0)}
+    assert parameters(call) == {"block": "12", "shape": row(2, 4, fill=1)} | steps
+    (call,) = calls(one("TILE", x=((2, 3), "int32"), t=ints(4, 1), y=((8, 3), "int32")))
+    steps = {"input_step": row(0, fill=0), "output_step": row(24, fill=0)}
+    assert parameters(call) == {"block": "24", "shape": row(4, fill=1)} | steps
+
+
 def test_steps_back_start_at_the_end() -> None:
     tensors = {"b": ints(0, 0), "e": ints(0, 0), "s": ints(-1, 1)}
     (call,) = calls(one("STRIDED_SLICE", options={"begin_mask": 3, "end_mask": 3}, x=((3, 2),), **tensors, y=((3, 2),)))
@@ -121,6 +130,7 @@ def test_steps_back_start_at_the_end() -> None:
     [
         ("SQUEEZE", {}, (2, 3), {"squeeze_dims": [0]}),
         ("SQUEEZE", {}, (2, 3), {}),
+        ("TILE", {"t": ints(1, 1, 1)}, (1, 2, 3), {}),
         ("EXPAND_DIMS", {"d": ints(1)}, (1, 1, 2, 3), {}),
         ("TRANSPOSE", {"p": ints(1, 0, 2)}, (2, 1, 3), {}),
         ("SLICE", {"b": ints(0, 0, 0), "s": ints(-1, -1, 3)}, (1, 2, 3), {}),
@@ -203,6 +213,21 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "computed order",
         one("TRANSPOSE", x=X, p=((3,), "int32"), y=X),
         "(TRANSPOSE): dimensions must be constant: 'p' int32[3] is computed while the network runs",
+    ),
+    (
+        "computed multiples",
+        one("TILE", x=X, p=((3,), "int32"), y=X),
+        "(TILE): multiples must be constant: 'p' int32[3] is computed while the network runs",
+    ),
+    (
+        "multiples of nothing",
+        one("TILE", x=X, p=ints(1, 0, 1), y=X),
+        "(TILE): 'y' int8[2, 3, 4] does not fit its inputs, which give [2, 0, 4]",
+    ),
+    (
+        "tiles of too many dimensions",
+        one("TILE", x=((2, 2, 2, 2),), p=ints(2, 2, 2, 2), y=((4, 4, 4, 4),)),
+        "(TILE): 7 dimensions that cannot be joined are not supported (at most 6)",
     ),
     (
         "order of floats",

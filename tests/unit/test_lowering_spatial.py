@@ -401,9 +401,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(RESIZE_BILINEAR): 2097152 rows or columns are not supported (at most 1048576)",
     ),
     (
-        "nearest of float",
-        one("RESIZE_NEAREST_NEIGHBOR", x=(IMAGE[0], "float32"), size=ints(4, 4), y=(LARGER[0], "float32")),
-        "(RESIZE_NEAREST_NEIGHBOR): float32 model: the operator computes on 'x' float32[1, 2, 2, 3] "
+        "nearest to float",
+        one("RESIZE_NEAREST_NEIGHBOR", x=IMAGE, size=ints(4, 4), y=(LARGER[0], "float32")),
+        "(RESIZE_NEAREST_NEIGHBOR): this part of the model is computed in float32 on 'y' float32[1, 4, 4, 3] "
         "(quantize it to int8 (full integer quantization))",
     ),
 ]

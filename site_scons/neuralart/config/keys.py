@@ -150,7 +150,7 @@ def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
         if isinstance(value, bool):
             words += [key.option] if value != default_of(type(config), key.name) else []
         elif value:
-            words += [key.option, str(value)]
+            words += [key.option, ",".join(value) if isinstance(value, tuple) else str(value)]
     return words
 
 

@@ -54,6 +54,12 @@ def _data_types(value: Value) -> str:
     return text
 
 
+def _cut(value: Value) -> tuple[str, ...]:
+    """``{outputs: [NAME, ...]}``."""
+    value.fields(("outputs",))
+    return distinct(value.need("outputs", "{outputs: [NAME, ...]}"))
+
+
 def _positions(value: Value) -> str:
     return value.choice(CHANNEL_POSITIONS, empty=True)
 
@@ -210,6 +216,16 @@ KEYS: tuple[Key, ...] = (
         "the profile's",
         form=PATH,
         taken=("--mpool", "--load-mpool", "--memory-pool"),
+    ),
+    Key(
+        "cut",
+        _cut,
+        "`{outputs: [NAME, ...]}`: names of the tensors where the model ends. They become its outputs, and what only "
+        "others need goes ([operators.md](operators.md#a-model-that-ends-earlier))",
+        "the whole model",
+        form={"outputs": WORDS},
+        option="--cut",
+        shared=False,
     ),
     Key(
         "input_data_type",

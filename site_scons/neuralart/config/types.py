@@ -108,6 +108,7 @@ class NetworkConfig(Located):
     failures: str = ""  # The user's own table of failures (path), read before the built-in one
     timeout: float | None = None  # Seconds that ST Edge AI Core may take; None: any
     mpool: str = ""  # Pool file instead of the profile's; empty: the profile's
+    cut: tuple[str, ...] = ()  # Names of the tensors where the model ends; empty: its own outputs
     input_data_type: str = ""  # As ``--input-data-type``; empty: the model's
     output_data_type: str = ""  # As ``--output-data-type``
     inputs_ch_position: str = ""  # ``chlast``, ``chfirst`` or empty

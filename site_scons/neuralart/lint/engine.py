@@ -11,7 +11,7 @@ from neuralart.lint.types import ERROR, LEVELS, Facts, LintFinding, Rule
 
 PAGE = "docs/reference/lint.md"
 # What other parts of the command say with an id of their own.
-UNREADABLE, BUDGET = "unreadable", "budget"
+UNREADABLE, BUDGET, REFUSED = "unreadable", "budget", "refused-model"
 _ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 

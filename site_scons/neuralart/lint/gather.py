@@ -10,15 +10,17 @@ from pathlib import Path, PurePath
 
 from neuralart import boards
 from neuralart.boards.types import Board
+from neuralart.compilers.command_line import REFERENCE
 from neuralart.config.read import ProjectFile
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.lint import budgets, networks
-from neuralart.lint.engine import UNREADABLE
+from neuralart.lint.engine import REFUSED, UNREADABLE
 from neuralart.lint.types import (
     ERROR,
     RUNTIME_HEADER,
+    WARNING,
     Facts,
     HexPiece,
     LintedNetwork,
@@ -139,9 +141,23 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
         # An exported model in an output folder belongs there; one that was exported twice was compiled from one.
         if named or path.name.count("_OE_") > 1:
             bag.models.append((path.name, file))
+            if named and path.suffix in _MODELS[:2]:
+                _take_model(bag, path, file, WARNING)
     elif named and suffix != ".raw":
         hint = "C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models"
         raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
+
+
+def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str] = ()) -> None:
+    """Find what the reference compiler refuses about a model, in its words."""
+    from neuralart.compilers.reference.lower import lower
+    from neuralart.model import reader
+
+    try:
+        if path.suffix == ".tflite" or reader.onnx_kinds():
+            lower(reader.read(path, where, cut=cut))
+    except NeuralArtError as error:
+        bag.findings.append(LintFinding(REFUSED, level, where, error.what, error.hint))
 
 
 def walk(folder: Path) -> Iterator[Path]:
@@ -220,6 +236,8 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
     for config, layout in zip(variant.networks, layouts, strict=True):
         folder = folders.get(config.name)
         bag.networks.append(_built(config, layout, board, folder))
+        if config.compiler == REFERENCE and is_file(file.parent / config.model):
+            _take_model(bag, file.parent / config.model, config.said("model"), ERROR, config.cut)
         if layout.pools.pools and layout.pools not in bag.pool_files:
             bag.pool_files.append(layout.pools)
         _, profile = split_profile(config.profile)

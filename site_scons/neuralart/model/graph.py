@@ -42,11 +42,12 @@ class Tensor:
     index: int  # Its number in the model
     name: str  # Its name in the model (any text)
     shape: tuple[int, ...]  # Dimensions in the model's order (TFLite: N, H, W, C); empty for a scalar
-    dtype: str  # A key of :data:`DTYPE_BYTES`, or another TFLite type name in lower case
+    dtype: str  # A key of :data:`DTYPE_BYTES`, or another TFLite type name in lower case; empty: nothing uses it
     quantization: Quantization | None = None  # None when the tensor is not quantized
     # The constant's bytes, little endian, row major; None for an activation
     data: bytes | None = field(default=None, repr=False)
     signature: tuple[int, ...] | None = None  # The shape with -1 for dynamic dimensions, where the model gives one
+    variable: bool = False  # It keeps its value from one inference to the next
 
     @property
     def elements(self) -> int:

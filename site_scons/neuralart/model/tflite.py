@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -10,6 +11,7 @@ from typing import NoReturn
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file, read_bytes
 from neuralart.model import filekind
+from neuralart.model.cut import chosen, needed
 from neuralart.model.flatbuffer import FlatBuffer, Table
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
@@ -62,15 +64,10 @@ class Buffers:
 
 
 def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -> Tensor:
-    """One tensor. Raises NeuralArtError: it is damaged, dynamic, sparse, variable, or of a type without a size."""
+    """One tensor. Raises NeuralArtError: it is damaged, dynamic, sparse, or of a type without a size."""
     name = table.text(3, "name")
     table.what = f"tensor {index} {quoted(name)}"
     dtype = _dtype(table)
-    if table.flag(5, "is_variable"):
-        table.fail(
-            f"{table.what} is a variable: it keeps its value from one inference to the next",
-            "stateful models are not supported, convert the model without state",
-        )
     if table.has(6):
         table.fail(f"{table.what} is sparse", "convert the model without sparsity, with dense weights")
     if table.integer(10, "external_buffer", "uint32"):
@@ -87,7 +84,7 @@ def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -
     if found is not None and len(found[0]) != expected:
         table.buffer.damaged(found[1], f"{needs}, its constant has {len(found[0])}")
     quantization, data = _quantization(table, dtype, shape), None if found is None else found[0]
-    return Tensor(index, name, shape, dtype, quantization, data, signature)
+    return Tensor(index, name, shape, dtype, quantization, data, signature, table.flag(5, "is_variable"))
 
 
 def _dtype(table: Table) -> str:
@@ -191,9 +188,8 @@ class _Connections:
             self._check_operator(operator, table)
         self._check_list("output", self._model.outputs)
         for number in self._model.outputs:
-            if number not in self._writers:
-                why = "a constant" if self._constant(number) else "one that nothing writes"
-                why = "an input, too" if number in self._model.inputs else why
+            if number not in self._writers and not self._constant(number):
+                why = "an input, too" if number in self._model.inputs else "one that nothing writes"
                 self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
 
     def _name(self, number: int) -> str:
@@ -230,18 +226,57 @@ class _Connections:
             if number in self._writers:
                 later = "itself" if self._writers[number] == operator.index else self._writer(number)
                 table.fail(f"{table.what} reads {self._name(number)} before {later} writes it")
-            if number not in self._model.inputs:
+            # A compiled model gives its operator working memory; operators with a state have it in variables.
+            apart = self._model.tensors[number].variable or operator.kind.startswith("CUSTOM:")
+            if number not in self._model.inputs and not apart:
                 table.fail(f"{table.what} reads {self._name(number)}, which nothing writes")
 
 
-def read(path: Path, display: str = "") -> Model:
-    """Read a .tflite file; ``display``: the file as the user named it, by default the path. Whether the operators and
-    types can be compiled is not asked here; a float model is read as well. Raises NeuralArtError: the file cannot be
-    read, is no TensorFlow Lite model, is damaged, or has something that no compiler of this package handles: several
-    graphs, dynamic shapes, sparse, variable or string tensors.
+def read(path: Path, display: str = "", cut: Sequence[str] = ()) -> Model:
+    """Read a .tflite file; ``display``: the file as the user named it, by default the path; ``cut``: as of
+    :func:`ended`. Whether the operators and types can be compiled is not asked here; a float model is read as well.
+    Raises NeuralArtError: the file cannot be read, is no TensorFlow Lite model, is damaged, or has something that no
+    compiler of this package handles: several graphs, dynamic shapes, sparse or string tensors.
     """
     shown = display or str(path)
-    return parse(content(path, shown), shown, path.stem)
+    data = content(path, shown)
+    return parse(ended(data, shown, cut) if cut else data, shown, path.stem)
+
+
+def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
+    """The bytes of a model that ends at tensors of these names, which become its outputs in this order.
+
+    Nothing is moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError:
+    as :func:`~neuralart.model.cut.chosen`, or the file is damaged.
+    """
+    _check_identifier(data, display)
+    model = FlatBuffer(data, display).root("the model")
+    graphs, listed = model.tables(2, "subgraphs", "subgraph"), model.vector(2, 4, "subgraphs")
+    if not graphs or listed is None:
+        return data
+    graph, made = graphs[0], dict[str, list[int]]()
+    tensors, operators = graph.tables(0, "tensors", "tensor"), graph.tables(3, "operators", "operator")
+    ends = [(table.integers(1, "inputs"), table.integers(2, "outputs")) for table in operators]
+    for number in (number for _, outputs in ends for number in outputs if 0 <= number < len(tensors)):
+        made.setdefault(tensors[number].text(3, "name"), []).append(number)
+    outputs = chosen(names, made, display)
+    kept, used = needed(ends, outputs)
+    changed, vector = bytearray(data), graph.vector(3, 4, "operators")
+    assert vector is not None  # one of them has an output
+    for at, position in enumerate(kept):
+        place = vector[0] + 4 * at
+        struct.pack_into("<I", changed, place, operators[position].offset - place)
+    struct.pack_into("<I", changed, vector[0] - 4, len(kept))
+    if all(ends[position][1] for position in kept):  # else one may run another graph, which begins a state
+        struct.pack_into("<I", changed, listed[0] - 4, 1)
+    inputs = [number for number in graph.integers(1, "inputs") if number in used]
+    for slot, numbers in ((1, inputs), (2, outputs)):
+        field = graph.place(slot, 4, "inputs or outputs")
+        if field is not None:
+            changed += bytes(-len(changed) % 4)
+            struct.pack_into("<I", changed, field, len(changed) - field)
+            changed += struct.pack(f"<I{len(numbers)}i", len(numbers), *numbers)
+    return bytes(changed)
 
 
 def content(path: Path, shown: str) -> bytes:
@@ -272,16 +307,18 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     graph.what = "the graph"
     buffers = Buffers(model)
     inputs, outputs = graph.integers(1, "inputs"), graph.integers(2, "outputs")
-    listed = frozenset(inputs)
-    tensors = tuple(
-        read_tensor(table, index, buffers, is_input=index in listed)
-        for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
-    )
     codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
     tables = graph.tables(3, "operators", "operator")
     operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
     if not operators:
         graph.fail("the model has no operators")
+    listed = frozenset(inputs)
+    used = listed.union(outputs, *(op.inputs for op in operators), *(op.outputs for op in operators))
+    # What nothing uses may be of any kind: behind the end of a model that was cut it often is.
+    tensors = tuple(
+        read_tensor(table, index, buffers, is_input=index in listed) if index in used else Tensor(index, "", (), "")
+        for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
+    )
     found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
     _Connections(graph, found, tables).check()
     return found

@@ -15,7 +15,8 @@ from typing import Any
 from neuralart import __version__
 from neuralart.emulator.inputs.preprocessing import library, little_endian
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import write_bytes
+from neuralart.model import reader
 from neuralart.model.graph import DTYPE_BYTES, Model
 from neuralart.network.facts import Port
 from neuralart.resources import package_parent
@@ -48,7 +49,7 @@ def has_litert() -> bool:
     return importlib.util.find_spec("ai_edge_litert") is not None
 
 
-def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> ExpectedOutputs:
+def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
     """Outputs of LiteRT's reference kernels. NeuralArtError: it is not installed, or cannot run the model."""
     from importlib import metadata
 
@@ -56,14 +57,14 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> Ex
         hint = "pip install 'scons-neuralart[oracle]', or --expected board"
         raise NeuralArtError("LiteRT is not installed", where="--expected", hint=hint)
     results = []
-    for interpreter in litert_runs(model, given, inputs):
+    for interpreter in litert_runs(model, given, inputs, cut):
         values = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
         results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
     return ExpectedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
 
 
 def litert_runs(
-    model: Path, given: Sequence[Port], inputs: Sequence[bytes], *, every_tensor: bool = False
+    model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = (), *, every_tensor: bool = False
 ) -> Iterator[Any]:
     """LiteRT's interpreter after each inference; ``every_tensor``: inner tensors keep their values until then.
 
@@ -72,7 +73,7 @@ def litert_runs(
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     try:
         interpreter = module.Interpreter(
-            model_content=read_bytes(model),
+            model_content=reader.ended(model, cut),
             num_threads=1,
             # Its other kernels round differently.
             experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
@@ -97,10 +98,9 @@ def default_board() -> str:
     return "stm32n6570-dk" if importlib.util.find_spec("unicorn") is not None else "mps3-an547"
 
 
-def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedOutputs:
-    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC.
-
-    NeuralArtError: the model cannot be built or run there.
+def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
+    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC. NeuralArtError: the model
+    cannot be built or run there.
     """
     from neuralart import boards
     from neuralart.emulator import RunFailure
@@ -113,8 +113,10 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedO
     board = boards.load(board_name, (), "--board")
     machine = machine_of(board, "")
     with tempfile.TemporaryDirectory() as work:
-        folder = Path(work) / "model"
-        names, _ = project.make(folder, board, model, package_parent())
+        folder, ends = Path(work) / "model", Path(work) / model.name
+        if cut:
+            write_bytes(ends, reader.ended(model, cut))
+        names, _ = project.make(folder, board, ends if cut else model, package_parent())
         words = [sys.executable, "-m", "SCons", "-Q", "-s", names.check]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
+    from neuralart.config.types import NetworkConfig
     from neuralart.emulator.inputs.preprocessing import Preprocessing
 
 # Modes of an application's header that are the same for a picture that is not shown.
@@ -63,25 +64,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "that many pseudo-random inputs, after those of files"
     add("--random", type=count, default=0, metavar="N", help=text)
     add_preprocessing(parser)
-    text = "variants.yaml: resize, color and rate of the app_config of this model's network"
+    text = "variants.yaml: resize, color and rate of the app_config of this model's network, and its cut"
     add("--variants", type=Path, metavar="FILE", help=text)
+    text = "tensors where the model ends, comma separated, as of 'neuralart compile' (default: those of --variants)"
+    add("--cut", type=lambda text: tuple(text.split(",")), default=(), metavar="NAMES", help=text)
     text = "who computes the outputs: LiteRT (default for a .tflite), or the model's image on a virtual board"
     add("--expected", choices=("litert", "board"), help=text)
     add("--board", default="", metavar="NAME", help="that board (default: stm32n6570-dk; mps3-an547 without Unicorn)")
     add("--force", action="store_true", help="replace golden vectors that are there")
 
 
-def _app_config(variants: Path, model: Path) -> AppConfig:
-    """The settings of the network of a model. NeuralArtError: there are none."""
+def _network(variants: Path, model: Path) -> NetworkConfig:
+    """The network of a model that says something about it. NeuralArtError: none does."""
     from neuralart import config
     from neuralart.errors import NeuralArtError
 
     file = config.read(variants)
     for name in file.config.titles:
         for network in file.variant(name).networks:
-            if network.app_config is not None and (variants.parent / network.model).resolve() == model.resolve():
-                return network.app_config
-    raise NeuralArtError(f"no network of {model.as_posix()} has an app_config", where=str(variants))
+            if (network.app_config or network.cut) and (variants.parent / network.model).resolve() == model.resolve():
+                return network
+    raise NeuralArtError(f"no network of {model.as_posix()} has an app_config or a cut", where=str(variants))
 
 
 def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preprocessing:
@@ -111,18 +114,20 @@ def run(args: argparse.Namespace) -> int:
     if (args.output / golden.DESCRIPTION).exists() and not args.force:
         hint = "another folder, or --force to replace them"
         raise NeuralArtError("has golden vectors already", where=args.output.as_posix(), hint=hint)
-    how = preprocessing(args, None if args.variants is None else _app_config(args.variants, args.model))
+    network = None if args.variants is None else _network(args.variants, args.model)
+    how = preprocessing(args, network.app_config if network is not None else None)
+    cut = args.cut or (network.cut if network is not None else ())
     feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
     feeds += [RandomInputs(args.random, args.seed)] if args.random else []
     if not feeds:
         raise NeuralArtError("no inputs", hint="name files of inputs, or --random N")
-    model = reader.read(args.model)
+    model = reader.read(args.model, cut=cut)
     inputs, outputs = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))
     data = [vector for feed in feeds for vector in input_data(feed, inputs)]
     if args.expected == expected.LITERT or (not args.expected and expected.has_litert() and not model.channels_first):
-        found = expected.by_litert(args.model, inputs, data)
+        found = expected.by_litert(args.model, inputs, data, cut)
     else:
-        found = expected.by_board(args.model, args.board or expected.default_board(), data)
+        found = expected.by_board(args.model, args.board or expected.default_board(), data, cut)
         text = "the outputs come from the compiler of this project: they show later changes, not whether it is right"
         print(f"neuralart vectors: note: {text}", file=sys.stderr)
     sides = golden.tensors_of(inputs), golden.tensors_of(outputs)

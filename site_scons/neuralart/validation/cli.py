@@ -88,7 +88,7 @@ def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vecto
     from neuralart.own_model.expected import has_litert
     from neuralart.validation import reference
 
-    network, path = subject.network, args.reference
+    network, path, cut = subject.network, args.reference, tuple[str, ...]()
     if path is None and vectors.output_data:
         return "golden vectors", reference.split(network.outputs, vectors.output_data, vectors.where)
     if path is not None and path.suffix.lower() in (".npy", ".npz"):
@@ -99,10 +99,10 @@ def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vecto
             raise NeuralArtError(
                 f"network {subject.config.name} names no model", where=subject.config.said(), hint=hint
             )
-        path = args.file.parent / subject.config.model
+        path, cut = args.file.parent / subject.config.model, subject.config.cut
         if args.labels is not None and subject.config.min_cos is None and not has_litert():
             return None
-    return reference.by_model(path, network.inputs, network.outputs, vectors.input_data)
+    return reference.by_model(path, network.inputs, network.outputs, vectors.input_data, cut)
 
 
 def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, ...]:
@@ -153,8 +153,9 @@ def _compared(
 
     other = args.reference is not None and args.reference.suffix.lower() == ".tflite"
     model: Path = args.reference if other else args.file.parent / subject.config.model
-    given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data)
-    return of_layers.compare_layers(layers, model, given, data)
+    cut = () if other else subject.config.cut
+    given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
+    return of_layers.compare_layers(layers, model, given, data, cut)
 
 
 def _outputs(

@@ -93,7 +93,7 @@ def _differences(np: Any, port: Port, ours: bytes, theirs: Any, scale: float, ze
 
 
 def compare_layers(
-    tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes]
+    tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()
 ) -> tuple[LayerFigures, ...]:
     """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample.
 
@@ -105,7 +105,8 @@ def compare_layers(
     differing: dict[str, list[int]] = {}
     notes: dict[str, str] = {}
     named = {port.name: port for _, written in tensors.written for port in written}
-    for number, (ours, theirs) in enumerate(zip(tensors.samples, _reference(model, given, inputs, named), strict=True)):
+    computed = _reference(model, given, inputs, cut, named)
+    for number, (ours, theirs) in enumerate(zip(tensors.samples, computed, strict=True)):
         for name, (values, scale, zero_point) in theirs.items():
             port, data = named[name], ours.get(name, b"")
             known.add(name)
@@ -129,10 +130,10 @@ def compare_layers(
 
 
 def _reference(
-    model: Path, given: Sequence[Port], inputs: Sequence[bytes], wanted: Mapping[str, Port]
+    model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str], wanted: Mapping[str, Port]
 ) -> Iterator[dict[str, tuple[Any, float, int]]]:
     """For each sample the tensors of a model by name: elements, scale and zero point."""
-    for interpreter in expected.litert_runs(model, given, inputs, every_tensor=True):
+    for interpreter in expected.litert_runs(model, given, inputs, cut, every_tensor=True):
         found = {}
         for detail in interpreter.get_tensor_details():
             if detail["name"] in wanted and detail["name"] not in found:

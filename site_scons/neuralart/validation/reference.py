@@ -59,33 +59,36 @@ def _converted(data: Sequence[bytes], ours: Sequence[Port], theirs: Sequence[Por
     ]
 
 
-def inputs_for(path: Path, inputs: Sequence[Port], data: Sequence[bytes]) -> tuple[Sequence[Port], Sequence[bytes]]:
-    """Inputs of the network as those of a model. NeuralArtError: the model has others, or is damaged."""
+def inputs_for(
+    path: Path, inputs: Sequence[Port], data: Sequence[bytes], cut: Sequence[str] = ()
+) -> tuple[Sequence[Port], Sequence[bytes]]:
+    """Inputs of the network as those of a model, cut or not. NeuralArtError: the model has others, or is damaged."""
     from neuralart.model import reader
     from neuralart.own_model import expected
 
-    model = reader.read(path)
+    model = reader.read(path, cut=cut)
     theirs = expected.ports(model, model.inputs)
     _same_shapes("input", inputs, theirs, path.as_posix())
     return theirs, _converted(data, inputs, theirs)
 
 
-def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes]) -> ReferenceOutputs:
-    """What LiteRT computes of the network's inputs with a model, perhaps one of floats.
-
-    NeuralArtError: the model is no reference of this network, or LiteRT is missing or cannot run it.
+def by_model(
+    path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes], cut: Sequence[str] = ()
+) -> ReferenceOutputs:
+    """What LiteRT computes of the network's inputs with a model, perhaps of floats, perhaps cut. NeuralArtError: the
+    model is no reference of this network, or LiteRT is missing or cannot run it.
     """
     from neuralart.model import reader
     from neuralart.own_model import expected
 
-    model, where = reader.read(path), path.as_posix()
+    model, where = reader.read(path, cut=cut), path.as_posix()
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
         raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)
     theirs = expected.ports(model, model.outputs)
-    given, converted = inputs_for(path, inputs, data)
+    given, converted = inputs_for(path, inputs, data, cut)
     _same_shapes("output", outputs, theirs, where)
-    found = expected.by_litert(path, given, converted)
+    found = expected.by_litert(path, given, converted, cut)
     return f"{where}, computed by {found.oracle}", split(theirs, found.outputs, where)
 
 

@@ -142,6 +142,7 @@ def _members(args: argparse.Namespace, profile: Profile | None, notes: tuple[str
         "name": args.name or "network",
         "target": args.target,
         "model_display": args.model,
+        "cut": _split(args.cut_output_tensors),
         "border": BorderOptions(
             _split(args.input_data_type),
             _split(args.output_data_type),

@@ -160,13 +160,13 @@ def fold(model: Model) -> Model:
     """Compute what is constant and leave out the operators that did it; the model itself if nothing is.
 
     Values are moved and repeated whatever their type; computed are int32 and int64 only, the types of shapes. Operators
-    keep their numbers. One whose result is an output of the model stays. Raises NeuralArtError when an operator on
+    keep their numbers. An output of the model may become a constant. Raises NeuralArtError when an operator on
     constants makes no sense.
     """
     tensors = list(model.tensors)
     operators = []
     for op in model.operators:
-        if not _foldable(tensors, op) or any(index in model.outputs for index in op.outputs):
+        if not _foldable(tensors, op):
             operators.append(op)
             continue
         try:

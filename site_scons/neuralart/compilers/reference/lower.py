@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,12 +13,18 @@ from neuralart.compilers.reference.ir import BorderOptions, Call, Program, Tenso
 from neuralart.compilers.reference.moves import Unsupported
 from neuralart.compilers.reference.operators import every, lookup
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.model.cut import frontier, proposed
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
+from neuralart.model.refusal import ModelRefusal, check_compiled, check_floats, refusal
+from neuralart.model.tflite_operators import quoted
 
 DTYPES = ("float32", "int8", "uint8", "int32")
 POSITIONS = ("chfirst", "chlast")
 _LARGEST_TENSOR = (1 << 31) - 1
 _FLOATS = ("float32", "float16", "float64")
+_AS_IT_IS = BorderOptions()
+_DESCRIBED = re.compile(r"(?: on|:)? ?'[^']*' \w+\[[\d, ]*\]")
+_RECURRENT = re.compile("LSTM|RNN|SVDF")
 _16_BITS = ("int16", "uint16")
 
 
@@ -112,13 +120,29 @@ def _conversion(source: Tensor, target: Tensor) -> Call:
     )
 
 
-def lower(model: Model, options: BorderOptions) -> Program:
+def _copy(ctx: Lowering, constant: Tensor, path: str) -> tuple[Tensor, Call]:
+    """A tensor of the application for a constant that is an output, and the call that fills it in each inference."""
+    if constant.dtype not in C_TYPES:
+        what = f"output {describe(constant)} is a constant of a type that is not supported"
+        raise NeuralArtError(what, where=path, hint=f"supported: {', '.join(C_TYPES)}")
+    made = replace(constant, index=len(ctx.tensors), data=None)
+    ctx.tensors.append(made)
+    ctx.tensors[constant.index] = replace(constant, name=f"{constant.name}_constant")
+    source, target = TensorArg(constant.index, "uint8_t"), TensorArg(made.index, "uint8_t", written=True)
+    args = (source, target, struct(BYTES_T, count=constant.bytes))
+    return made, Call(-1, "CONSTANT", "na_copy_8", args, (constant.index,), (made.index,))
+
+
+def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     """Turn a model into kernel calls, one per operator that does something, and border conversions.
 
-    Raises NeuralArtError when an operator, a tensor or an option is not supported, or the graph makes no sense.
+    Raises NeuralArtError when operators, a tensor or an option are not supported, or the graph makes no sense; all
+    operators that are not supported are named at once.
     """
+    check_compiled(model)
     check_positions(model, options)
     _check_border(model)
+    refused: list[tuple[Operator, NeuralArtError]] = []
     ctx = Lowering(unsigned.signed(folding.fold(model)), model)
     inputs, before = _border(ctx, model, "input", model.inputs, options.input_dtypes)
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
@@ -126,34 +150,62 @@ def lower(model: Model, options: BorderOptions) -> Program:
     ctx.calls.extend(before)
     known = {*model.inputs}
     for op in ctx.model.operators:
-        _check_graph(ctx, op, known)
-        known.update(op.outputs)
-        entry = lookup(op.kind)
-        if entry is not None:
-            _refuse_16_bits(ctx, op)
-        if entry is None or not entry.floats:
-            _refuse_float(ctx, op)
-        constant = all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
-        if entry is None and op.kind in folding.FOLDED and constant:
-            what = "its result is constant, and an output of the model"
-            if not any(index in model.outputs for index in op.outputs):
-                what = f"constants of these types are not computed: {_signature(ctx, op)}"
-            ctx.refuse(op, what, "leave it out of the model")
-        if entry is None:
-            kinds = ", ".join(each.kind for each in every())
-            ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {kinds}")
-        if constant:
-            ctx.refuse(op, f"all inputs are constants: {_signature(ctx, op)}", "fold them when the model is made")
         try:
-            entry.lower(ctx, op)
-        except Unsupported as error:
-            ctx.refuse(op, error.what, error.hint)
+            _lower_operator(ctx, op, known)
+        except NeuralArtError as error:
+            refused.append((op, error))
+        known.update(op.outputs)
+    if refused:
+        raise _refusal(ctx.model, model, refused)
     for index in model.outputs:
-        if index not in known:
+        if index not in known and ctx.tensors[index].data is None:
             what = f"output {describe(model.tensors[index])} is computed by no operator"
             raise NeuralArtError(what, where=model.path)
     ctx.calls.extend(after)
     return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases)
+
+
+def _refusal(folded: Model, model: Model, refused: Sequence[tuple[Operator, NeuralArtError]]) -> ModelRefusal:
+    """The error for operators that are not supported. If some are unknown: with a cut in front of all, if there is one:
+    each of the others is supported by itself.
+    """
+    if any("float" in error.what for _, error in refused):
+        check_floats(model)
+    (op, error), proposal = refused[0], ""
+    if not all(lookup(op.kind) for op, _ in refused):
+        ends, bad = [(op.inputs, op.outputs) for op in folded.operators], {i for op, _ in refused for i in op.outputs}
+        named = Counter(model.tensors[index].name for op in model.operators for index in op.outputs)
+        names = [model.tensors[index].name for index in frontier(ends, model.outputs, bad)]
+        proposal = proposed(names) if all(named[name] == 1 for name in names) else ""
+    if len(refused) == 1:
+        return ModelRefusal(error.what, {op.kind: 1}, error.where, proposal or error.hint)
+    problems = dict[tuple[str, str], list[str]]()
+    for op, error in refused:
+        why = _DESCRIBED.sub("", error.what.partition(": '")[0]).strip().removeprefix("operator is ")
+        name = quoted(model.tensors[op.outputs[0]].name) if op.outputs else "one without an output"
+        problems.setdefault((op.kind, why), []).append(name)
+    return refusal(problems, model.path, proposal)
+
+
+def _lower_operator(ctx: Lowering, op: Operator, known: set[int]) -> None:
+    """Emit the calls of an operator; NeuralArtError when it is not supported."""
+    entry, constant = lookup(op.kind), all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
+    if entry is None:
+        if op.kind in folding.FOLDED and constant:
+            what = f"constants of these types are not computed: {_signature(ctx, op)}"
+            ctx.refuse(op, what, "leave it out of the model")
+        what = "recurrent, and not supported" if _RECURRENT.search(op.kind) else "operator is not supported"
+        ctx.refuse(op, f"{what}: {_signature(ctx, op)}", f"supported: {', '.join(each.kind for each in every())}")
+    _check_graph(ctx, op, known)
+    _refuse_16_bits(ctx, op)
+    if not entry.floats:
+        _refuse_float(ctx, op)
+    if constant and op.kind not in ("QUANTIZE", "DEQUANTIZE"):  # Their kernels take constants: some are outputs.
+        ctx.refuse(op, f"all inputs are constants: {_signature(ctx, op)}", "fold them when the model is made")
+    try:
+        entry.lower(ctx, op)
+    except Unsupported as error:
+        ctx.refuse(op, error.what, error.hint)
 
 
 def _border(
@@ -166,6 +218,10 @@ def _border(
     for index, asked in zip(indices, spread(model, option, types, DTYPES, len(indices)), strict=True):
         # Not asked, the application keeps the model's type, whatever is computed on.
         dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
+        if tensor.data is not None:
+            tensor, call = _copy(ctx, tensor, model.path)
+            calls.append(call)
+            index = tensor.index
         if dtype == tensor.dtype:
             seen.append(index)
             continue
@@ -187,7 +243,7 @@ def _check_border(model: Model) -> None:
             tensor = model.tensors[index]
             if indices.count(index) > 1:
                 raise NeuralArtError(f"{describe(tensor)} is listed twice among the {side}", where=model.path)
-            if tensor.data is not None:
+            if tensor.data is not None and side == "inputs":
                 raise NeuralArtError(f"{describe(tensor)} among the {side} is a constant", where=model.path)
             if problem := _problem(tensor):
                 raise NeuralArtError(f"{side[:-1]} {describe(tensor)} {problem}", where=model.path)
@@ -203,6 +259,9 @@ def _check_graph(ctx: Lowering, op: Operator, known: set[int]) -> None:
         if index >= 0 and (problem := _problem(ctx.tensors[index])):
             ctx.refuse(op, f"{describe(ctx.tensors[index])} {problem}")
     for index in op.inputs:
+        if index >= 0 and ctx.tensors[index].variable:
+            what = f"{describe(ctx.tensors[index])} is a variable: it keeps its value from one inference to the next"
+            ctx.refuse(op, what, "stateful models are not supported, convert the model without state")
         if index >= 0 and ctx.tensors[index].data is None and index not in known:
             ctx.refuse(op, f"{describe(ctx.tensors[index])} is read before any operator fills it")
     for index in op.outputs:
@@ -230,14 +289,11 @@ def _refuse_16_bits(ctx: Lowering, op: Operator) -> None:
 
 
 def _refuse_float(ctx: Lowering, op: Operator) -> None:
-    """Say of a float model that it is one, before anything about its operators."""
+    """Say of a part in floats that it is one, before anything about its operators."""
     for tensor in (ctx.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0):
         if tensor.dtype in _FLOATS:
-            quantized = any(t.dtype in ("int8", "uint8") and t.data is None for t in ctx.model.tensors)
-            what = f"{tensor.dtype} model: the operator computes"
-            if quantized:
-                what = f"this part of the model is computed in {tensor.dtype}"
-            ctx.refuse(op, f"{what} on {describe(tensor)}", "quantize it to int8 (full integer quantization)")
+            what = f"this part of the model is computed in {tensor.dtype} on {describe(tensor)}"
+            ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")
 
 
 def _signature(ctx: Lowering, op: Operator) -> str:

@@ -319,6 +319,19 @@ def _space_to_depth(sources: Sources) -> list[Piece]:
     return [_filled(sources, (batches, high, wide, size, size, channels), (n, h, w, i, j, c))]
 
 
+def _tile(sources: Sources) -> list[Piece]:
+    """TILE: the input, so many times along each dimension."""
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    times = sources.per_dimension(1, "multiples", len(tensor.shape))
+    shape = [size * count for size, count in zip(tensor.shape, times, strict=True)]
+    sources.expect(target, shape)
+    rows = zip(tensor.shape, times, dense(tensor.shape), dense(shape), strict=True)
+    grid = [part for size, n, step, far in rows for part in ((n, 0, size * far), (size, step, far))]
+    sizes, steps, ends = (tuple(part[at] for part in grid) for at in range(3))
+    return [Piece(tensor.index, target.index, Move(sizes, steps, ends))]
+
+
 def _move(sources: Sources) -> list[Piece]:
     """A grid of elements, as the reader of ONNX models gives it."""
     options, target = sources.op.options, sources.output()
@@ -339,6 +352,7 @@ REARRANGE: Mapping[str, Callable[[Sources], list[Piece]]] = {
     "SPLIT_V": _split_v,
     "SQUEEZE": _squeeze,
     "STRIDED_SLICE": strided_slice,
+    "TILE": _tile,
     "TRANSPOSE": _transpose,
     "UNPACK": _unpack,
 }

@@ -31,6 +31,7 @@ class CommonRequest:
     target: str = ""  # as ``--target``
     name: str = "network"  # C name of the network
     model_display: str = ""  # the model as the user named it; empty: the path
+    cut: tuple[str, ...] = ()  # names of the tensors where the model ends; empty: its own outputs
     border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
     allocate_inputs: bool = True  # False: the application provides the input buffers
     allocate_outputs: bool = True  # likewise for the outputs
@@ -102,7 +103,7 @@ def lowered(
     progress("reading the model")
     border = request.border
     asked = (border.input_dtypes, border.output_dtypes, border.inputs_ch_position, border.outputs_ch_position)
-    model = read(request.model, request.model_display or str(request.model), asked)
+    model = read(request.model, request.model_display or str(request.model), asked, request.cut)
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")

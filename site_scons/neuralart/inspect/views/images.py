@@ -169,11 +169,17 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 
 def _tflite(path: Path) -> dict[str, Any]:
     """What a model is made of."""
+    from neuralart.compilers.reference.lower import lower
     from neuralart.model import reader
 
-    model = reader.read(path)
-    constants = [tensor.data for tensor in model.tensors if tensor.data is not None]
-    types = Counter(tensor.dtype for tensor in model.tensors if tensor.data is None)
+    model, refused, kinds = reader.read(path), "", dict[str, int]()
+    try:
+        lower(model)
+    except NeuralArtError as error:
+        refused, kinds = str(NeuralArtError(error.what, hint=error.hint)), getattr(error, "kinds", {})
+    tensors = [tensor for tensor in model.tensors if tensor.dtype]
+    constants = [tensor.data for tensor in tensors if tensor.data is not None]
+    types = Counter(tensor.dtype for tensor in tensors if tensor.data is None)
     return {
         "format": "onnx" if model.channels_first else "tflite",
         "name": model.stem,
@@ -181,7 +187,9 @@ def _tflite(path: Path) -> dict[str, Any]:
         "outputs": [_tensor(model.tensors[number]) for number in model.outputs],
         "operators": dict(sorted(Counter(operator.kind for operator in model.operators).items())),
         "operator_count": len(model.operators),
-        "tensors": len(model.tensors),
+        "refused": refused,
+        "refused_operators": dict(sorted(kinds.items())),
+        "tensors": len(tensors),
         "constants": len(constants),
         "constant_bytes": sum(map(len, constants)),
         "activation_types": dict(sorted(types.items())),
@@ -198,7 +206,10 @@ def _tflite_text(record: dict[str, Any]) -> str:
         )
         lines += ["", f"{title}:", *table(("name", "shape", "type", "scale, zero point"), rows)]
     counts = sorted(record["operators"].items(), key=lambda item: (-item[1], item[0]))
-    return page(record, [*lines, "", *table(("operator", "count"), counts)])
+    marked = ([kind, count, "refused" * (kind in record["refused_operators"])] for kind, count in counts)
+    lines += ["", *table(("operator", "count", ""), marked)]
+    lines += ["", f"refused by the reference compiler: {record['refused']}"] if record["refused"] else []
+    return page(record, lines)
 
 
 TFLITE = View(_tflite, _tflite_text)

@@ -14,10 +14,12 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from neuralart.errors import NeuralArtError
+from neuralart.model.cut import proposed
+from neuralart.model.onnx.cutting import proposal
+from neuralart.model.refusal import refusal
 
 Array = npt.NDArray[Any]
 _OPSETS = range(11, 22)
-_NAMES = 3  # Tensors that are named of each kind of problem
 _MOST = 1 << 24  # Elements of a value: more than the memory of any board here
 _FEW = 4096  # Elements of a constant that a shape may depend on
 _LINEAR = ("QuantizeLinear", "DequantizeLinear")
@@ -112,15 +114,11 @@ class OnnxGraph:
             self.spoiled.update(node.outputs)
         return node.outputs[0] in self.spoiled
 
-    def check(self) -> None:
-        """Raise one NeuralArtError with all that was noted, the most frequent first."""
-        rows = sorted(self.problems.items(), key=lambda item: (-len(item[1]), item[0]))
-        said = [
-            f"{len(n)} {kind} ({why}): {', '.join(n[:_NAMES])}{', ...' * (len(n) > _NAMES)}" for (kind, why), n in rows
-        ]
-        if said:
-            what = f"operators that are not supported: {sum(map(len, self.problems.values()))}, namely {said[0]}"
-            raise NeuralArtError(what, where=self.path, hint="; ".join(said[1:]))
+    def check(self, data: bytes) -> None:
+        """Raise one NeuralArtError with all that was noted, the most frequent first; ``data``: of the model."""
+        if self.problems:
+            names = proposal(data, {name[1:-1] for each in self.problems.values() for name in each})
+            raise refusal(self.problems, self.path, proposed(names))
 
 
 def load(data: bytes, display: str, known: Container[str], plain: Callable[[OnnxGraph, Node], list[Node]]) -> OnnxGraph:

@@ -278,7 +278,7 @@ def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) 
             LOWERINGS[node.kind](builder, node)
         except (Unfit, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
             graph.problem(node, str(error))
-    graph.check()
+    graph.check(data)
     outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
     operators = tuple(builder.operators)
     return Model(display, stem, tuple(builder.tensors), operators, tuple(inputs), tuple(outputs), channels_first=True)

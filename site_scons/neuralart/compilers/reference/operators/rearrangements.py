@@ -44,6 +44,7 @@ _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"
     limits=f"{TYPES}; constant begin, end and strides (negative too), all masks, not the option offset",
     floats=True,
 )
+@operator("TILE", limits=f"{TYPES}; constant multiples; at most {RANK} dimensions that cannot be joined", floats=True)
 @operator(
     "TRANSPOSE", limits=f"{TYPES}; constant order of at most {RANK} dimensions that cannot be joined", floats=True
 )

@@ -1,0 +1,46 @@
+"""Ends an ONNX model at values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import helper
+
+from neuralart.model import cut
+
+
+def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
+    """The bytes of a model that ends at values of these names, which become its outputs in this order.
+
+    A QuantizeLinear of such a value stays, because it alone tells the scale. Raises NeuralArtError: as
+    :func:`~neuralart.model.cut.chosen`.
+    """
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except Exception:  # of protobuf: the reader says what is wrong
+        return data
+    graph = model.graph
+    ends = [([*node.input], [*node.output]) for node in graph.node]
+    outputs = cut.chosen(names, {name: [name] for _, made in ends for name in made if name}, display)
+    scales = [node.output[0] for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] in outputs]
+    kept, used = cut.needed(ends, [*outputs, *scales])
+    for at in sorted({*range(len(ends))} - {*kept}, reverse=True):
+        del graph.node[at]
+    for value in [each for each in graph.input if each.name not in used]:
+        graph.input.remove(value)
+    del graph.output[:]
+    # Types and shapes are computed when the model is read.
+    graph.output.extend(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, []) for name in outputs)
+    return bytes(model.SerializeToString())
+
+
+def proposal(data: bytes, refused: set[str]) -> list[str]:
+    """Names of the values where a model could end to be without the operators that compute ``refused``, or none."""
+    graph = onnx.ModelProto.FromString(data).graph
+    ends = [([*node.input], [name for name in node.output if name]) for node in graph.node]
+    computed = {each.name for each in graph.input} - {each.name for each in graph.initializer}
+    for inputs, outputs in ends:
+        computed.update(() if computed.isdisjoint(inputs) else outputs)
+    found = cut.frontier(ends, [each.name for each in graph.output], refused)
+    return [name for name in found if name in computed]

@@ -1,0 +1,139 @@
+"""Models that cannot be compiled: everything at once, what they are as a whole, the same words everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neuralart import cli
+from neuralart.compilers.reference.lower import lower
+from neuralart.errors import NeuralArtError
+from neuralart.model import tflite
+from support.messages import flat
+from tflite_writer import ModelWriter
+
+
+def chain(*kinds: str, dtype: str = "int8", name: str = "t") -> bytes:
+    """Operators one after the other."""
+    writer = ModelWriter()
+    scale = None if dtype == "float32" else 0.5
+    numbers = [writer.tensor(f"{name}{n}", (1, 4), dtype, scale) for n in range(len(kinds) + 1)]
+    for at, kind in enumerate(kinds):
+        writer.op(kind, [numbers[at]], [numbers[at + 1]])
+    return writer.finish(numbers[:1], numbers[-1:])
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(NeuralArtError) as caught:
+        lower(tflite.parse(data, "m.tflite", "m"))
+    return flat(str(caught.value))
+
+
+def test_all_operators_at_once() -> None:
+    said = refused(chain(*["SIN"] * 5, "RELU", "COS", "COS", "CUSTOM:Mine"))
+    assert said == (
+        "m.tflite: operators that are not supported: 8, namely 5 SIN (not supported): 't1', 't2', 't3', ... "
+        "(2 COS (not supported): 't7', 't8'; 1 CUSTOM:Mine (not supported): 't9')"
+    )
+
+
+def test_reasons_are_told_apart() -> None:
+    """An operator that is not known, a type, and something else about one that is known."""
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 4), "int8", 0.5)
+    made = [writer.tensor(f"y{n}", (1, 4), dtype, 0.5) for n, dtype in enumerate(["int8", "int16", "int8", "int8"])]
+    short = writer.tensor("z", (1, 3), "int8", 0.5)
+    for kind, output in zip(["SIN", "RELU", "RELU", "SIN"], made, strict=True):
+        writer.op(kind, [x], [output])
+    writer.op("RELU6", [x], [short])
+    said = refused(writer.finish([x], [*made, short]))
+    assert "4, namely 2 SIN (not supported): 'y0', 'y3' (" in said
+    assert "1 RELU (int16 activations are not supported): 'y1'" in said
+    assert "1 RELU6 (does not fit its inputs, which give [1, 4]): 'z'" in said
+
+
+def test_a_long_list_stays_short() -> None:
+    kinds = [f"CUSTOM:Mine{number}" for number in range(13)]
+    said = refused(chain(*kinds, name="a very long name that somebody thought of" * 4))
+    assert "and 5 more kinds" in said and len(said) < 1300
+    assert "operators that are not supported: 13" in said
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("ethos-u", "by Vela for an Arm Ethos-U NPU"), ("edgetpu-custom-op", "by edgetpu_compiler for a")],
+)
+def test_models_that_are_compiled_already(code: str, said: str) -> None:
+    """Such an operator has working memory that nothing fills."""
+    writer = ModelWriter()
+    x, memory, y = (writer.tensor(name, (1, 4), "int8", 0.5) for name in ("x", "scratch", "y"))
+    writer.op(f"CUSTOM:{code}", [x, memory], [y])
+    found = refused(writer.finish([x], [y]))
+    assert found.startswith(f"m.tflite: the model is compiled already, {said}")
+    assert found.endswith("(compile the model that it was made from)")
+
+
+def test_recurrent_operators_are_named() -> None:
+    """Not the variable that they keep their state in."""
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (1, 4, 2), "int8", 0.5), writer.tensor("y", (1, 4, 3), "int8", 0.5)
+    state = writer.tensor("state", (1, 3), "int8", 0.5, variable=True)
+    writer.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, state], [y])
+    assert "(UNIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4, 2], 'state'" in refused(
+        writer.finish([x], [y])
+    )
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (1, 4), "int8", 0.5) for name in "xy")
+    state = writer.tensor("state", (1, 4), "int8", 0.5, variable=True)
+    writer.op("ADD", [x, state], [y])
+    assert "(ADD): 'state' int8[1, 4] is a variable: it keeps its value from one inference to the next" in refused(
+        writer.finish([x], [y])
+    )
+
+
+def dense(activations: str, weights: str) -> bytes:
+    writer = ModelWriter()
+    scale = 0.5 if weights == "int8" else None
+    x, y = (writer.tensor(name, (1, 4), activations) for name in "xy")
+    w = writer.tensor("w", (4, 4), weights, scale, data=np.ones((4, 4)))
+    if weights == "float16":
+        w16, w = w, writer.tensor("w32", (4, 4), "float32")
+        writer.op("DEQUANTIZE", [w16], [w])
+    writer.op("FULLY_CONNECTED", [x, w, -1], [y])
+    return writer.finish([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("float32", "a float32 model: neither weights nor activations are quantized"),
+        ("float16", "a float16 model: weights are float16, activations float32"),
+        ("int8", "a dynamic-range quantized model: weights have 8 bits, activations are float32"),
+    ],
+)
+def test_models_in_floats_are_one_line(weights: str, said: str) -> None:
+    found = refused(dense("float32", weights))
+    assert found.startswith(f"m.tflite: {said} (quantize it to int8 with calibration data: ")
+
+
+def test_the_same_words_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.tflite").write_bytes(chain("SIN", "RELU", "SIN", "COS"))
+    what = "operators that are not supported: 3, namely 2 SIN (not supported): 't1', 't3'"
+    assert cli.main(["compile", "--model", "m.tflite", "--target", "mps3-an547", "--quiet"]) == 1
+    assert f"m.tflite: {what} (1 COS (not supported): 't4')" in capsys.readouterr().err
+    assert cli.main(["lint", "m.tflite"]) == 0
+    assert f"m.tflite: warning: {what} (1 COS (not supported): 't4') [refused-model]" in capsys.readouterr().out
+    assert cli.main(["inspect", "m.tflite"]) == 0
+    said = capsys.readouterr().out
+    assert f"refused by the reference compiler: {what} (1 COS (not supported): 't4')" in said
+    lines = [line.split() for line in said.splitlines()]
+    assert [line for line in lines if line[:1] in (["SIN"], ["RELU"], ["COS"])] == [
+        ["SIN", "2", "refused"],
+        ["COS", "1", "refused"],
+        ["RELU", "1"],
+    ]
