@@ -124,9 +124,8 @@ def log_mel(request: Request) -> Values:
         "audio.n_mels",
     )
     if sides[:1] != [audio.n_mels] and audio.n_mels != 1:
-        raise request.refuse(
-            f"first side of input {tensor} is {sides[0]}, n_mels is {audio.n_mels}", key="audio.n_mels"
-        )
+        what = f"first side of input {tensor} is {sides[0]}, n_mels is {audio.n_mels}"
+        raise request.refuse(what, key="audio.n_mels")
     (output,) = request.outputs(1)
     if not request.classes:
         raise request.refuse("app_config: 'class_names' is missing", "class_names: [a, b, ...]", "use_case")

@@ -54,9 +54,8 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
     for number, name in enumerate(names, 1):
         if not name or any(char < " " or char == "\x7f" for char in name):
             what = "is empty" if not name else "has a control character"
-            raise NeuralArtError(
-                f"line {what}", where=f"{config.class_names_file}:{number}", hint="one name of a class a line"
-            )
+            hint = "one name of a class a line"
+            raise NeuralArtError(f"line {what}", where=f"{config.class_names_file}:{number}", hint=hint)
     if not names:
         raise NeuralArtError(f"{config.class_names_file} holds no names", where=where)
     return tuple(names)
@@ -70,11 +69,8 @@ def generation_of(config: AppConfig, application: Application | None, override: 
     name = override or config.generation
     if not name:
         if application is None:
-            raise NeuralArtError(
-                "app_config: for which generation of application?",
-                where=config.said(),
-                hint=f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}",
-            )
+            hint = f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}"
+            raise NeuralArtError("app_config: for which generation of application?", where=config.said(), hint=hint)
         name = expected(application, config.said("application"))
     return GENERATIONS[name]
 

@@ -99,11 +99,9 @@ def _by_wrapper(wrapper: Wrapper) -> str:
         if set(wrapper.tested) & set(H7_SYMBOLS):
             return "h7"
         name, place = min(wrapper.tested.items(), key=lambda item: item[1])
-        raise NeuralArtError(
-            f"compares POSTPROCESS_TYPE with {name}, which no app_postprocess.h defines",
-            where=place,
-            hint="is the application complete? or say the generation: generation: n6-v2, for example",
-        )
+        what = f"compares POSTPROCESS_TYPE with {name}, which no app_postprocess.h defines"
+        hint = "is the application complete? or say the generation: generation: n6-v2, for example"
+        raise NeuralArtError(what, where=place, hint=hint)
     ids = [number for name, number in wrapper.numbers.items() if name != "POSTPROCESS_CUSTOM"]
     # The later wrapper counts in hundreds and asks the st-ai runtime for quantization.
     if any(number >= 100 for number in ids) or "stai_network_info" in wrapper.words:

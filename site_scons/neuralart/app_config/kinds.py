@@ -212,8 +212,6 @@ def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None
         if read.optional or read.name in defined or not read.name.startswith(beginnings):
             continue
         if not application.provides(read.name):
-            raise NeuralArtError(
-                f"reads {read.name}, which {request.generation.header} does not define",
-                where=read.where,
-                hint=f"defines: [{read.name}=...] in app_config, or a template of your own",
-            )
+            what = f"reads {read.name}, which {request.generation.header} does not define"
+            hint = f"defines: [{read.name}=...] in app_config, or a template of your own"
+            raise NeuralArtError(what, where=read.where, hint=hint)

@@ -63,11 +63,8 @@ class Request:
         """A number that this use case cannot do without; NeuralArtError: the file does not say it."""
         found = getattr(self.config, key)
         if found is None or (key == "max_detection_boxes" and not found):
-            raise self.refuse(
-                f"app_config: '{key}' is missing, {self.config.model_type} needs it",
-                f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}",
-                key,
-            )
+            hint = f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}"
+            raise self.refuse(f"app_config: '{key}' is missing, {self.config.model_type} needs it", hint, key)
         return float(found)
 
     def thresholds(self) -> dict[str, object]:
@@ -145,9 +142,8 @@ def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
     Some classes (``extra``) have no name in the file: the background. NeuralArtError: no names, or more or fewer.
     """
     if not request.classes:
-        raise request.refuse(
-            "app_config: 'class_names' is missing", f"{what} has {found - extra}: class_names: [a, b, ...]", "use_case"
-        )
+        hint = f"{what} has {found - extra}: class_names: [a, b, ...]"
+        raise request.refuse("app_config: 'class_names' is missing", hint, "use_case")
     key = "class_names_file" if request.config.class_names_file else "class_names"
     named = len(request.classes) + extra
     request.equal(

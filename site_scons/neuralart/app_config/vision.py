@@ -39,11 +39,8 @@ def _cells(request: Request, stride: int) -> tuple[int, int]:
     size = image(request)
     for name, pixels in (("width", size.width), ("height", size.height)):
         if pixels % stride:
-            raise request.refuse(
-                f"{name} of the input is {pixels}, no multiple of the stride {stride}",
-                "network_stride: pixels per cell of the output",
-                "network_stride",
-            )
+            what = f"{name} of the input is {pixels}, no multiple of the stride {stride}"
+            raise request.refuse(what, "network_stride: pixels per cell of the output", "network_stride")
     return size.width // stride, size.height // stride
 
 

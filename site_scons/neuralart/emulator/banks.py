@@ -26,9 +26,8 @@ def import_unicorn() -> Any:
     try:
         import unicorn
     except ImportError as error:
-        raise NeuralArtError(
-            f"the virtual board needs Unicorn: {error}", hint="pip install scons-neuralart[emulator]"
-        ) from error
+        hint = "pip install scons-neuralart[emulator]"
+        raise NeuralArtError(f"the virtual board needs Unicorn: {error}", hint=hint) from error
     return unicorn
 
 
@@ -74,10 +73,8 @@ class Banks:
         for region in board.memory:
             odd = [n for n in (region.base, region.alias or 0, region.size) if n % PAGE]
             if odd:
-                raise NeuralArtError(
-                    f"machine unicorn maps pages of 4 KiB: 0x{odd[0]:x} of {region.name} is no multiple of it",
-                    where=board.where or f"board {board.name}",
-                )
+                what = f"machine unicorn maps pages of 4 KiB: 0x{odd[0]:x} of {region.name} is no multiple of it"
+                raise NeuralArtError(what, where=board.where or f"board {board.name}")
 
     def _locate(self, address: int) -> tuple[MemoryRegion, int] | None:
         region = self._board.region_at(address)
@@ -162,11 +159,9 @@ class Banks:
             region, offset = found
             # A flash has its contents whether or not its controller shows them.
             if region.kind not in READ_ONLY and self._power.missing(region):
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset",
-                    where=f"board {self._board.name}",
-                    hint="load it to flash and let the firmware copy it",
-                )
+                what = f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset"
+                hint = "load it to flash and let the firmware copy it"
+                raise NeuralArtError(what, where=f"board {self._board.name}", hint=hint)
             piece, inside = self._piece(region, offset), offset % PIECE
             part = load.data[address - load.address :][: piece.size - inside]
             piece.memory[inside : inside + len(part)] = part

@@ -127,9 +127,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
     for name, _ in moved:
         if name not in board.slots:
-            raise NeuralArtError(
-                f"board {board.name} has no slot '{name}'", where="--slot", hint=nearest(name, list(board.slots))
-            )
+            hint = nearest(name, list(board.slots))
+            raise NeuralArtError(f"board {board.name} has no slot '{name}'", where="--slot", hint=hint)
     return replace(board, slots={**board.slots, **dict(moved)})
 
 
@@ -143,23 +142,18 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
 
     networks, models = len(args.network), len(args.model)
     if len(args.feeds) not in (0, networks):
-        raise NeuralArtError(
-            f"{networks} --network and {len(args.feeds)} --vectors, --input and --random",
-            hint="give one of them per --network, or none: then all inputs are pseudo-random",
-        )
+        hint = "give one of them per --network, or none: then all inputs are pseudo-random"
+        raise NeuralArtError(f"{networks} --network and {len(args.feeds)} --vectors, --input and --random", hint=hint)
     if models not in (0, networks):
-        raise NeuralArtError(
-            f"{networks} --network and {models} --model", hint="give one --model per --network, or none"
-        )
+        hint = "give one --model per --network, or none"
+        raise NeuralArtError(f"{networks} --network and {models} --model", hint=hint)
     if len(args.check) not in (0, networks):
         raise NeuralArtError(f"{networks} --network and {len(args.check)} --check", hint="give one each, or no --check")
     bounds = [parse(text) for text in args.check] or [Closeness()] * networks
     split = [n for n, path in enumerate(args.model) if container.parse(read_bytes(path), str(path)).split]
     if len(split) != len(args.model_params):
-        raise NeuralArtError(
-            f"{len(split)} split models and {len(args.model_params)} --model-params",
-            hint="give the _rel_params.bin of each split model, and of no other",
-        )
+        hint = "give the _rel_params.bin of each split model, and of no other"
+        raise NeuralArtError(f"{len(split)} split models and {len(args.model_params)} --model-params", hint=hint)
     params = dict(zip(split, args.model_params, strict=True))
     makers: dict[str, Callable[[str], Feed]] = {
         "vectors": Path,
@@ -180,9 +174,8 @@ def _labels(args: argparse.Namespace) -> list[tuple[str, ...]]:
     from neuralart.config.app_config import AppConfig
 
     if len(args.labels) not in (0, len(args.network)):
-        raise NeuralArtError(
-            f"{len(args.network)} --network and {len(args.labels)} --labels", hint="give one each, or no --labels"
-        )
+        hint = "give one each, or no --labels"
+        raise NeuralArtError(f"{len(args.network)} --network and {len(args.labels)} --labels", hint=hint)
     found: list[tuple[str, ...]] = []
     for text in args.labels or [""] * len(args.network):
         if text.startswith("["):
@@ -259,9 +252,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     for line in flash.notes:
         note(line)
     if args.program and (args.feeds or args.model or args.check):
-        raise NeuralArtError(
-            "--program takes no inputs, models and bounds", hint="the program feeds its networks itself"
-        )
+        hint = "the program feeds its networks itself"
+        raise NeuralArtError("--program takes no inputs, models and bounds", hint=hint)
     if args.serial is not None and (args.network or args.program):
         raise NeuralArtError("--serial runs no networks", hint="neuralart load, talk and validate open the port")
     runs, labels = _runs(args), _labels(args)

@@ -203,16 +203,12 @@ class Checkpoints:
         waits = self._symbols.address_of(EXTERNAL_LOADER)
         for load in given.external:
             if self._board.region_at(load.address) is None or self._board.region_at(load.end - 1) is None:
-                raise NeuralArtError(
-                    f"{load.name} is for 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
-                    where=f"board {self._board.name}",
-                )
+                what = f"{load.name} is for 0x{load.address:08x}..0x{load.end:08x}, where no memory is"
+                raise NeuralArtError(what, where=f"board {self._board.name}")
             if waits is None:
                 what = f"has no function {EXTERNAL_LOADER}" if symbols_fit else "is not the one that was given"
-                raise NeuralArtError(
-                    f"the image {what}: nothing tells when {load.name} is to be loaded",
-                    hint="has a pool of the variant the strategy external-loader?",
-                )
+                hint = "has a pool of the variant the strategy external-loader?"
+                raise NeuralArtError(f"the image {what}: nothing tells when {load.name} is to be loaded", hint=hint)
         if waits is not None and given.external:
             self._external = list(given.external)
             self._hook(waits, self._on_wait)

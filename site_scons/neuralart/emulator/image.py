@@ -161,16 +161,13 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
     """Address of the slot, and the bytes that are copied of it."""
     where = board.where or f"board {board.name}"
     if chain.slot not in board.slots:
-        raise NeuralArtError(
-            f"the boot chain starts slot '{chain.slot}'", where=where, hint=nearest(chain.slot, list(board.slots))
-        )
+        hint = nearest(chain.slot, list(board.slots))
+        raise NeuralArtError(f"the boot chain starts slot '{chain.slot}'", where=where, hint=hint)
     slot = board.slots[chain.slot]
     offset = slot - nor.chip.base
     if offset < 0 or offset + chain.copy_size > nor.chip.size:
-        raise NeuralArtError(
-            f"slot {chain.slot} [0x{slot:08x}, 0x{slot + chain.copy_size:08x}) is not within the flash of {nor.chip}",
-            where=where,
-        )
+        what = f"slot {chain.slot} [0x{slot:08x}, 0x{slot + chain.copy_size:08x}) is not within the flash of {nor.chip}"
+        raise NeuralArtError(what, where=where)
     image = nor.read(offset, chain.copy_size)
     vectors = image[chain.header : chain.header + 8]
     if vectors == b"\xff" * 8:

@@ -175,11 +175,8 @@ def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
     reader = _Reader(payload)
     version = reader.byte()
     if version != PROTOCOL_VERSION:
-        raise LinkFailure(
-            f"the firmware speaks host link version {version}, this program {PROTOCOL_VERSION}",
-            where="host link",
-            hint="build the firmware with this version of the package",
-        )
+        what = f"the firmware speaks host link version {version}, this program {PROTOCOL_VERSION}"
+        raise LinkFailure(what, where="host link", hint="build the firmware with this version of the package")
     return tuple(
         RemoteNetwork(reader.text(), reader.text(), reader.sizes(), reader.sizes()) for _ in range(reader.byte())
     )

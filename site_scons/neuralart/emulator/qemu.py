@@ -60,10 +60,8 @@ class QemuMachine:
         """
         program = shutil.which(PROGRAM)
         if program is None:
-            raise NeuralArtError(
-                f"machine qemu of board {board.name} needs {PROGRAM}",
-                hint="Debian: apt-get install --no-install-recommends qemu-system-arm; elsewhere: qemu.org",
-            )
+            hint = "Debian: apt-get install --no-install-recommends qemu-system-arm; elsewhere: qemu.org"
+            raise NeuralArtError(f"machine qemu of board {board.name} needs {PROGRAM}", hint=hint)
         if not machine.model:
             raise NeuralArtError("machine qemu has no 'model'", where=board.where or f"board {board.name}")
         for path in (elf, *(path for path, _ in loads)):

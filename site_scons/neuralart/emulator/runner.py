@@ -111,10 +111,8 @@ def refuse_vendor(image: Image, who: str) -> None:
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
     if network.runtime != NEURALART:
-        raise NeuralArtError(
-            f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
-            where=str(one.network),
-        )
+        what = f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only"
+        raise NeuralArtError(what, where=str(one.network))
     vectors = inputs_of(one.feed, network)
     if one.model is None:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
@@ -137,17 +135,12 @@ def _where_known(check: _Check) -> Network:
 def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     network = check.network
     if check.loaded and remote.abi_stamp != check.stamp:
-        raise LinkFailure(
-            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}",
-            where=check.name,
-            hint="was another model flashed, or is it damaged there?",
-        )
+        what = f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}"
+        raise LinkFailure(what, where=check.name, hint="was another model flashed, or is it damaged there?")
     if remote.abi_stamp != check.stamp:
-        raise LinkFailure(
-            f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}",
-            where=network.name,
-            hint="firmware and network do not belong together: build both again",
-        )
+        what = f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}"
+        hint = "firmware and network do not belong together: build both again"
+        raise LinkFailure(what, where=network.name, hint=hint)
     inputs = tuple(port.bytes for port in network.inputs)
     outputs = tuple(port.bytes for port in network.outputs)
     if (remote.inputs, remote.outputs) != (inputs, outputs):

@@ -130,11 +130,8 @@ class UnicornBoard:
         }
         model = machine.model or "cortex-m33"
         if model not in models:
-            raise NeuralArtError(
-                f"machine unicorn has no CPU model '{model}'",
-                where=f"board {self._board.name}",
-                hint=nearest(model, list(models)),
-            )
+            what = f"machine unicorn has no CPU model '{model}'"
+            raise NeuralArtError(what, where=f"board {self._board.name}", hint=nearest(model, list(models)))
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
@@ -150,10 +147,8 @@ class UnicornBoard:
         console = self._board.console
         if console is None or console.driver != "uart_stm32" or console.base % PAGE:
             has = f"{console.driver} at 0x{console.base:08x}" if console else "none"
-            raise NeuralArtError(
-                f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}",
-                where=f"board {self._board.name}",
-            )
+            what = f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}"
+            raise NeuralArtError(what, where=f"board {self._board.name}")
         return Usart(console.base, self._on_starved)
 
     # ---- peripherals ----
@@ -270,10 +265,8 @@ class UnicornBoard:
         stack, entry = struct.unpack("<II", self._banks.peek(vectors, 8).ljust(8, b"\0"))
         registers = self._unicorn.arm_const
         if self._board.region_at(stack - 4) is None or self._board.region_at(entry) is None or not entry & 1:
-            raise MachineStop(
-                f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}",
-                hint="is the image linked for this board?",
-            )
+            what = f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}"
+            raise MachineStop(what, hint="is the image linked for this board?")
         self._system.write(VTOR, vectors)
         self._uc.reg_write(registers.UC_ARM_REG_MSP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_SP, stack)

@@ -73,15 +73,12 @@ def unproved(network: Network, inputs: Sequence[bytes], where: str) -> Vectors:
 def _tensor(row: dict[str, Any], where: str) -> VectorTensor:
     tensor = VectorTensor(str(row["name"]), str(row["dtype"]), tuple(int(n) for n in row["shape"]), int(row["bytes"]))
     if tensor.dtype not in DTYPES:
-        raise NeuralArtError(
-            f"'{tensor.name}' has dtype '{tensor.dtype}'", where=where, hint=nearest(tensor.dtype, list(DTYPES))
-        )
+        hint = nearest(tensor.dtype, list(DTYPES))
+        raise NeuralArtError(f"'{tensor.name}' has dtype '{tensor.dtype}'", where=where, hint=hint)
     size = math.prod(tensor.shape) * struct.calcsize("<" + DTYPES[tensor.dtype])
     if size != tensor.bytes:
-        raise NeuralArtError(
-            f"'{tensor.name}' says {tensor.bytes} bytes, shape {list(tensor.shape)} of {tensor.dtype} has {size}",
-            where=where,
-        )
+        what = f"'{tensor.name}' says {tensor.bytes} bytes, shape {list(tensor.shape)} of {tensor.dtype} has {size}"
+        raise NeuralArtError(what, where=where)
     return tensor
 
 
@@ -89,11 +86,9 @@ def _slices(path: Path, tensors: Sequence[VectorTensor], count: int) -> tuple[by
     size = sum(tensor.bytes for tensor in tensors)
     data = read_bytes(path)
     if len(data) != size * count:
-        raise NeuralArtError(
-            f"{len(data)} bytes, but {count} vectors of {size} bytes are {size * count}",
-            where=str(path),
-            hint="vectors.json and the .bin files belong together: generate them again",
-        )
+        what = f"{len(data)} bytes, but {count} vectors of {size} bytes are {size * count}"
+        hint = "vectors.json and the .bin files belong together: generate them again"
+        raise NeuralArtError(what, where=str(path), hint=hint)
     return tuple(data[n * size : (n + 1) * size] for n in range(count))
 
 
@@ -112,9 +107,8 @@ def load(folder: Path) -> Vectors:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise NeuralArtError(f"not a vectors.json: {type(error).__name__}: {error}", where=where) from error
     if count < 1 or not inputs or not outputs:
-        raise NeuralArtError(
-            f"{count} vectors, {len(inputs)} inputs, {len(outputs)} outputs: nothing to compare", where=where
-        )
+        what = f"{count} vectors, {len(inputs)} inputs, {len(outputs)} outputs: nothing to compare"
+        raise NeuralArtError(what, where=where)
     return Vectors(
         str(folder),
         inputs,
@@ -136,9 +130,8 @@ def write(folder: Path, vectors: Vectors, oracle: str) -> None:
 def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
     hint = "were they made from this model, with these I/O types?"
     if len(tensors) != len(ports):
-        raise NeuralArtError(
-            f"{len(tensors)} {side}s, network {network} has {len(ports)}", where=where, hint=f"the vectors: {hint}"
-        )
+        hint = f"the vectors: {hint}"
+        raise NeuralArtError(f"{len(tensors)} {side}s, network {network} has {len(ports)}", where=where, hint=hint)
     for number, (tensor, port) in enumerate(zip(tensors, ports, strict=True)):
         ours = (tensor.name, tensor.dtype, tensor.bytes)
         theirs = (port.name, port.dtype, port.bytes)
@@ -298,11 +291,8 @@ def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: 
         at += tensor.bytes
         if wanted.max_lsb is not None:
             if not all(isinstance(value, int) for value in theirs):
-                raise NeuralArtError(
-                    f"output '{tensor.name}' is {tensor.dtype}: max_lsb counts steps of integers",
-                    where=network.name,
-                    hint="cos or rmse",
-                )
+                what = f"output '{tensor.name}' is {tensor.dtype}: max_lsb counts steps of integers"
+                raise NeuralArtError(what, where=network.name, hint="cos or rmse")
             worst = max((abs(a - b) for a, b in zip(ours, theirs, strict=True)), default=0)
             if worst > wanted.max_lsb:
                 raise Difference(f"{what}: differs by {worst}, allowed max_lsb {wanted.max_lsb}", where=network.name)

@@ -92,11 +92,8 @@ def _refuse_edited(
         if (data := now[name]) is not None and sha256(data) != digest and data != wanted.get(name)
     ]
     if edited:
-        raise NeuralArtError(
-            f"edited since the last export: {_shown(edited)}",
-            where=str(folder),
-            hint="what you change there is lost with each export: keep it elsewhere; --force overwrites it",
-        )
+        hint = "what you change there is lost with each export: keep it elsewhere; --force overwrites it"
+        raise NeuralArtError(f"edited since the last export: {_shown(edited)}", where=str(folder), hint=hint)
 
 
 def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
@@ -126,9 +123,8 @@ def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
             raise
         listed, finished = {}, True
     for name in _outside(folder, iter(sorted({*wanted, *listed}))):
-        raise NeuralArtError(
-            f"{name} is a symbolic link, or behind one", where=str(folder), hint="an export writes plain files only"
-        )
+        hint = "an export writes plain files only"
+        raise NeuralArtError(f"{name} is a symbolic link, or behind one", where=str(folder), hint=hint)
     now = {name: _present(folder / name) for name in sorted({*wanted, *listed})}
     if not force:
         body = {name: data for name, data in now.items() if name != MANIFEST}

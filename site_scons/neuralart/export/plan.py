@@ -95,17 +95,13 @@ class _Draft:
 
     def put(self, name: str, data: bytes, origin: str) -> str:
         if not is_name(name):
-            raise NeuralArtError(
-                f"'{name}' cannot be the name of an exported file",
-                where=origin,
-                hint="letters, digits, '_', '.', '+' and '-'",
-            )
+            hint = "letters, digits, '_', '.', '+' and '-'"
+            raise NeuralArtError(f"'{name}' cannot be the name of an exported file", where=origin, hint=hint)
         for known in self.files:
             # Some file systems do not tell A from a.
             if known.casefold() == name.casefold() and (known != name or self.files[known] != data):
-                raise NeuralArtError(
-                    f"two different files would become {name}: {self.origin[known]} is the other", where=origin
-                )
+                what = f"two different files would become {name}: {self.origin[known]} is the other"
+                raise NeuralArtError(what, where=origin)
         self.files[name], self.origin[name] = data, origin
         return name
 

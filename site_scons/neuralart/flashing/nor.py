@@ -56,9 +56,8 @@ def chip_of(board: Board) -> Chip:
     try:
         base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
     except KeyError as error:
-        raise NeuralArtError(
-            f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to", where=where
-        ) from error
+        what = f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to"
+        raise NeuralArtError(what, where=where) from error
     if not 0 < sector <= _LARGEST_SECTOR or size % sector:
         raise NeuralArtError(f"flash of {size} bytes is not made of sectors of {sector} bytes", where=where)
     return Chip(base, size, sector)
@@ -81,10 +80,8 @@ class Nor:
 
     def _check(self, verb: str, offset: int, count: int) -> None:
         if offset < 0 or count < 0 or offset + count > self.chip.size:
-            raise NeuralArtError(
-                f"{verb} of {count} bytes at offset 0x{offset:x}, the chip has {self.chip.size} bytes",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"{verb} of {count} bytes at offset 0x{offset:x}, the chip has {self.chip.size} bytes"
+            raise NeuralArtError(what, where=f"flash at 0x{self.chip.base:08x}")
 
     def _parts(self, offset: int, count: int) -> Iterator[tuple[int, int, int]]:
         """(sector, first byte in it, bytes) that a range is made of."""
@@ -106,10 +103,8 @@ class Nor:
         """Erase whole sectors. NeuralArtError: outside of the chip, or not whole sectors."""
         self._check("erase", offset, count)
         if offset % self.chip.sector or count % self.chip.sector:
-            raise NeuralArtError(
-                f"erase of {count} bytes at offset 0x{offset:x}, sectors have {self.chip.sector} bytes",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"erase of {count} bytes at offset 0x{offset:x}, sectors have {self.chip.sector} bytes"
+            raise NeuralArtError(what, where=f"flash at 0x{self.chip.base:08x}")
         for number, _, _ in self._parts(offset, count):
             self._sectors.pop(number, None)
 
@@ -168,9 +163,8 @@ def load(path: Path) -> Nor:
     base, size, sector, count = _GEOMETRY.unpack_from(data, len(MAGIC))
     expected = _HEADER + count * (4 + sector)
     if len(data) != expected:
-        raise NeuralArtError(
-            f"{len(data)} bytes, but {count} sectors of {sector} bytes make {expected}", where=where, hint=hint
-        )
+        what = f"{len(data)} bytes, but {count} sectors of {sector} bytes make {expected}"
+        raise NeuralArtError(what, where=where, hint=hint)
     (crc,) = _CRC.unpack_from(data, _HEADER - _CRC.size)
     body = memoryview(data)[_HEADER:]
     computed = zlib.crc32(body, zlib.crc32(memoryview(data)[len(MAGIC) : _HEADER - _CRC.size]))
@@ -192,18 +186,12 @@ def load_for(path: Path, board: Board) -> Nor:
     """Read the virtual flash of a board. NeuralArtError: there is none, it is damaged, or a chip of another board."""
     chip = chip_of(board)
     if not path.exists():
-        raise NeuralArtError(
-            "there is no virtual flash yet",
-            where=str(path),
-            hint="write it: scons flash-VARIANT, or neuralart flash --plan PLAN --nor FILE",
-        )
+        hint = "write it: scons flash-VARIANT, or neuralart flash --plan PLAN --nor FILE"
+        raise NeuralArtError("there is no virtual flash yet", where=str(path), hint=hint)
     nor = load(path)
     if nor.chip != chip:
-        raise NeuralArtError(
-            f"it is a chip of {nor.chip}, board {board.name} has {chip}",
-            where=str(path),
-            hint="each board needs a file of its own",
-        )
+        hint = "each board needs a file of its own"
+        raise NeuralArtError(f"it is a chip of {nor.chip}, board {board.name} has {chip}", where=str(path), hint=hint)
     return nor
 
 

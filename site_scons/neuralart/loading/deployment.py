@@ -72,9 +72,8 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
         if taken or write.address % chip.sector:
             what = f"would overwrite the slot '{taken[0]}'" if taken else f"no multiple of its sectors of {chip.sector}"
             what = f"'{write.name}' at 0x{write.address:08x}: {what}"
-            raise NeuralArtError(
-                what, where="--address", hint=f"the board's: 0x{places.model:08x},0x{places.params:08x}"
-            )
+            hint = f"the board's: 0x{places.model:08x},0x{places.params:08x}"
+            raise NeuralArtError(what, where="--address", hint=hint)
     write_bytes(table, load_table.make(sorted(mode), [(at, params if image.split else 0)]))
     writes.append(plans.write_of("load table", "model", table, places.table))
     plan = FlashPlan(board.name, tuple(writes), f"flash of {board.name}")

@@ -231,9 +231,8 @@ def read_manifest(path: Path) -> tuple[str, tuple[Listed, ...]]:
             if len(row.name.encode("utf-8", "replace")) > _LONGEST_NAME:
                 raise TypeError(f"'{row.name}' is no row of it")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(
-            f"not the manifest of a compile: {error}", where=str(path), hint="compile the network again"
-        ) from error
+        hint = "compile the network again"
+        raise NeuralArtError(f"not the manifest of a compile: {error}", where=str(path), hint=hint) from error
     return network, tuple(rows)
 
 
@@ -280,9 +279,8 @@ def check_files(folder: Path) -> tuple[Listed, ...]:
     rows = listed_files(folder)
     for row in rows:
         if not (folder / row.name).is_file():
-            raise NeuralArtError(
-                f"{row.name} is not there", where=str(folder / MANIFEST), hint="compile the network again"
-            )
+            hint = "compile the network again"
+            raise NeuralArtError(f"{row.name} is not there", where=str(folder / MANIFEST), hint=hint)
     refuse_changed(folder)
     return rows
 
@@ -291,11 +289,8 @@ def refuse_changed(folder: Path) -> None:
     """Refuse files that are not what the compile wrote (:func:`changed_files`). NeuralArtError: there is one."""
     wrong = changed_files(folder)
     if wrong:
-        raise NeuralArtError(
-            f"{', '.join(wrong)} changed since the network was compiled",
-            where=str(folder),
-            hint=f"{MANIFEST} holds the hashes; compile the network again",
-        )
+        hint = f"{MANIFEST} holds the hashes; compile the network again"
+        raise NeuralArtError(f"{', '.join(wrong)} changed since the network was compiled", where=str(folder), hint=hint)
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

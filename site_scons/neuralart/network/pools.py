@@ -112,11 +112,9 @@ def _place(pool: MemoryPool) -> None:
             hint="USEMODE_ABSOLUTE for memories inside the chip",
         )
     if pool.end > _ADDRESS_SPACE:
-        raise NeuralArtError(
-            f"pool {pool.fname} ends at 0x{pool.end:x}, behind the 32-bit address space",
-            where=pool.where,
-            hint="its offset is the place it has by default; are the magnitudes of offset and size right?",
-        )
+        what = f"pool {pool.fname} ends at 0x{pool.end:x}, behind the 32-bit address space"
+        hint = "its offset is the place it has by default; are the magnitudes of offset and size right?"
+        raise NeuralArtError(what, where=pool.where, hint=hint)
 
 
 def _kinds(pools: Iterable[MemoryPool]) -> None:
@@ -125,11 +123,8 @@ def _kinds(pools: Iterable[MemoryPool]) -> None:
         before = first.setdefault(pool.writable, pool)
         if before is not pool:
             kind = "read/write" if pool.writable else "read-only"
-            raise NeuralArtError(
-                f"{before.fname} and {pool.fname} are both relative {kind} pools: a loader moves one of each kind",
-                where=pool.where,
-                hint="disable one of them with size 0",
-            )
+            what = f"{before.fname} and {pool.fname} are both relative {kind} pools: a loader moves one of each kind"
+            raise NeuralArtError(what, where=pool.where, hint="disable one of them with size 0")
 
 
 def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
@@ -155,11 +150,8 @@ def check_relative(pools: PoolFile) -> None:
     mine = tuple(pool for pool in pools.enabled if not pool.epoch_controller)
     for pool in mine:
         if pool.in_c:
-            raise NeuralArtError(
-                f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only",
-                where=pool.where,
-                hint="set its fformat to FORMAT_RAW",
-            )
+            what = f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only"
+            raise NeuralArtError(what, where=pool.where, hint="set its fformat to FORMAT_RAW")
     movers = [pool for pool in mine if pool.relative]
     for pool in movers:
         _place(pool)

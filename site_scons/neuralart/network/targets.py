@@ -53,22 +53,17 @@ def usable(name: str, flow: str = NPU) -> Target:
     if target is None:
         raise NeuralArtError(f"unknown target '{name}'", where="--target", hint=nearest(name, possible))
     if target.why:
-        raise NeuralArtError(
-            f"'{name}' is refused: {target.why}", where="--target", hint=f"possible: {', '.join(possible)}"
-        )
+        hint = f"possible: {', '.join(possible)}"
+        raise NeuralArtError(f"'{name}' is refused: {target.why}", where="--target", hint=hint)
     if target.flow != flow:
         fitting = [key for key in possible if TARGETS[key].flow == flow]
-        raise NeuralArtError(
-            f"'{name}' is a target of the {target.flow} flow, this is the {flow} flow",
-            where="--target",
-            hint=f"possible: {', '.join(fitting)}",
-        )
+        what = f"'{name}' is a target of the {target.flow} flow, this is the {flow} flow"
+        raise NeuralArtError(what, where="--target", hint=f"possible: {', '.join(fitting)}")
     return target
 
 
 def check_name(name: str, where: str) -> None:
     """Refuse (NeuralArtError) what is no C identifier of at most 63 characters, or a keyword, as a network's name."""
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
-        raise NeuralArtError(
-            f"'{name}' is not a C identifier", where=where, hint="letters, digits and _, no digit first, 63 at most"
-        )
+        hint = "letters, digits and _, no digit first, 63 at most"
+        raise NeuralArtError(f"'{name}' is not a C identifier", where=where, hint=hint)

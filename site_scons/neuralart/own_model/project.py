@@ -65,9 +65,8 @@ def names_of(folder: Path) -> Names:
     try:
         check_name(names.network, str(folder))
     except NeuralArtError as error:
-        raise NeuralArtError(
-            f"the name of the folder gives no C name: {error.what}", where=str(folder), hint=error.hint
-        ) from error
+        what = f"the name of the folder gives no C name: {error.what}"
+        raise NeuralArtError(what, where=str(folder), hint=error.hint) from error
     return names
 
 
@@ -166,9 +165,8 @@ def check_empty(folder: Path) -> None:
 def relative_toolpath(toolpath: Path, folder: Path) -> str:
     """Where the SConstruct of a folder finds the package. NeuralArtError: it is not there."""
     if not (toolpath / "neuralart" / "__init__.py").is_file():
-        raise NeuralArtError(
-            "holds no package neuralart", where=str(toolpath), hint="it is the folder site_scons of scons-neuralart"
-        )
+        hint = "it is the folder site_scons of scons-neuralart"
+        raise NeuralArtError("holds no package neuralart", where=str(toolpath), hint=hint)
     if toolpath.is_absolute():
         return toolpath.as_posix()
     return "#" + Path(os.path.relpath(toolpath.resolve(), folder.resolve())).as_posix()

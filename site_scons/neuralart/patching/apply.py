@@ -148,11 +148,8 @@ def _check_block(source: CSource, old: str, earlier: PatchedPiece | None, force:
     if not why and earlier is not None and not is_ours(_lf(old)) and old != earlier.original:
         why = "the line that a patch wrote first is gone"
     if why and not force:
-        raise NeuralArtError(
-            f"the generated block was changed by hand: {why}",
-            where=source.name,
-            hint="move the changes out of the block, or say --force to overwrite them",
-        )
+        hint = "move the changes out of the block, or say --force to overwrite them"
+        raise NeuralArtError(f"the generated block was changed by hand: {why}", where=source.name, hint=hint)
 
 
 def undo(
@@ -175,10 +172,9 @@ def undo(
         if old == _lf(piece.original):
             continue
         if old != _lf(piece.patched) and not force:
+            hint = "say --force to put back what was there before the patch"
             raise NeuralArtError(
-                f"'{operation.key}' was changed by hand since the patch",
-                where=source.where(place[0]),
-                hint="say --force to put back what was there before the patch",
+                f"'{operation.key}' was changed by hand since the patch", where=source.where(place[0]), hint=hint
             )
         edits.append(Edit(*place, piece.original))
     return source.edited(edits)

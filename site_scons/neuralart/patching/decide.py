@@ -167,11 +167,8 @@ class Budget:
                 self.take(region, use)
                 return place
         left = ", ".join(f"{region} has {self.free(region)} ({self.regions[region].text()})" for _, region in places)
-        raise NeuralArtError(
-            f"{use.what} needs {use.bytes} bytes, no memory has room: {left}",
-            where=self.script.name,
-            hint="use a smaller network, or reserve less",
-        )
+        what = f"{use.what} needs {use.bytes} bytes, no memory has room: {left}"
+        raise NeuralArtError(what, where=self.script.name, hint="use a smaller network, or reserve less")
 
     def stack_note(self) -> str:
         """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty.
@@ -319,11 +316,9 @@ def _check_names(activations: tuple[Activation, ...], where: str) -> None:
     for each in activations:
         same = [other.pool for other in activations if other.symbol == each.symbol]
         if len(same) > 1:
-            raise NeuralArtError(
-                f"pools {' and '.join(repr(pool) for pool in same)} would both be the buffer {each.symbol}",
-                where=where,
-                hint="give the pools of the memory-pool file names that differ in letters, digits and _",
-            )
+            what = f"pools {' and '.join(repr(pool) for pool in same)} would both be the buffer {each.symbol}"
+            hint = "give the pools of the memory-pool file names that differ in letters, digits and _"
+            raise NeuralArtError(what, where=where, hint=hint)
 
 
 def _image(

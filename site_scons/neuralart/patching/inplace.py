@@ -47,11 +47,9 @@ def read_record(root: Path) -> Record | None:
         files = {str(name): pieces_from_json(pieces) for name, pieces in data["files"].items()}
         return Record(str(data["list"]), files)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(
-            f"the record of earlier patches cannot be read: {error}",
-            where=str(path),
-            hint=f"the files from before the first patch are in {BACKUP}",
-        ) from error
+        what = f"the record of earlier patches cannot be read: {error}"
+        hint = f"the files from before the first patch are in {BACKUP}"
+        raise NeuralArtError(what, where=str(path), hint=hint) from error
 
 
 def _record_bytes(name: str, files: Mapping[str, Mapping[str, PatchedPiece]]) -> bytes:
@@ -157,10 +155,9 @@ def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]
     changes = []
     for path, pieces in record.files.items():
         if path not in files:
+            hint = "name the list that was used then: --list"
             raise NeuralArtError(
-                f"patch list {what.name} knows no {path}, which was patched",
-                where=str(root),
-                hint="name the list that was used then: --list",
+                f"patch list {what.name} knows no {path}, which was patched", where=str(root), hint=hint
             )
         source = CSource(str(root / path), read_bytes(root / path))
         changes.append(Change(path, undo(source, files[path], what.markers, pieces, force=force)))

@@ -189,11 +189,9 @@ def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
     state = {entry.path: _digest(root / entry.path) for entry in entries}
     strange = [each.path for each in entries if state[each.path] not in (each.old, each.new)]
     if strange and not force:
-        raise NeuralArtError(
-            f"a patch was interrupted, and since then {', '.join(strange)} changed",
-            where=str(root),
-            hint=f"say --force to have the patch win; bytes from before it are in {STATE}/change/old",
-        )
+        what = f"a patch was interrupted, and since then {', '.join(strange)} changed"
+        hint = f"say --force to have the patch win; bytes from before it are in {STATE}/change/old"
+        raise NeuralArtError(what, where=str(root), hint=hint)
     left = [each for each in entries if state[each.path] != each.new and each.new]
     missing = any(_digest(each.place(root, "new")) != each.new for each in left)
     way = BACK if prefer == BACK or missing else FORWARD
@@ -255,11 +253,9 @@ def _entries(root: Path) -> list[_Entry]:
             entries.append(_Entry(number, row["path"], row["old"], row["new"]))
         return entries
     except (ValueError, KeyError, TypeError) as error:
-        raise NeuralArtError(
-            f"the journal of an interrupted patch cannot be read: {error}",
-            where=str(path),
-            hint=f"bytes from before it are in {STATE}/change/old; delete {STATE}/change when the files are right",
-        ) from error
+        what = f"the journal of an interrupted patch cannot be read: {error}"
+        hint = f"bytes from before it are in {STATE}/change/old; delete {STATE}/change when the files are right"
+        raise NeuralArtError(what, where=str(path), hint=hint) from error
 
 
 def _forward(root: Path, entry: _Entry) -> None:

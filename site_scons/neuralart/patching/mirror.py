@@ -97,11 +97,8 @@ def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
     root, place = Path(os.path.realpath(plan_root)), Path(os.path.realpath(output))
     for folder in patches.folders:
         if place == root or root / folder in (place, *place.parents):
-            raise NeuralArtError(
-                f"the copies of {folder} would be the originals, or lie among them",
-                where=str(output),
-                hint="name another folder, or say --in-place",
-            )
+            what = f"the copies of {folder} would be the originals, or lie among them"
+            raise NeuralArtError(what, where=str(output), hint="name another folder, or say --in-place")
 
 
 def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] = ()) -> dict[str, bytes]:
@@ -171,11 +168,9 @@ def changes(
             continue
         if old is not None and path != INDEX and not force:
             if path not in before:
-                raise NeuralArtError(
-                    "is in the way: it is not the copy of an earlier patch",
-                    where=str(target),
-                    hint="name an empty folder, or say --force to overwrite it",
-                )
+                what = "is in the way: it is not the copy of an earlier patch"
+                hint = "name an empty folder, or say --force to overwrite it"
+                raise NeuralArtError(what, where=str(target), hint=hint)
             _check_block(plan.patches, path, str(target), old)
         like = plan.root / path
         made.append(Change(path, data, like if like.is_file() else None))
@@ -192,11 +187,8 @@ def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
     except NeuralArtError:
         why = "its marker lines are gone"
     if why:
-        raise NeuralArtError(
-            f"the generated block of the copy was changed by hand: {why}",
-            where=name,
-            hint="move the changes to the application's own files, or say --force to overwrite them",
-        )
+        hint = "move the changes to the application's own files, or say --force to overwrite them"
+        raise NeuralArtError(f"the generated block of the copy was changed by hand: {why}", where=name, hint=hint)
 
 
 def _listed(output: Path) -> set[str]:

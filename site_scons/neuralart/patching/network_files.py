@@ -234,11 +234,9 @@ def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     for match in _ASSIGNED.finditer(network_c.code):
         pool, number = pool_of.get(match.group(1)), int(match.group(2)) + 1
         if pool is not None and told.setdefault(pool, number) != number:
-            raise NeuralArtError(
-                f"array {match.group(1)} lies in activation buffer {number}, others of its pool in {told[pool]}",
-                where=network_c.where(match.start()),
-                hint=f"of another compile than {info.file}?",
-            )
+            what = f"array {match.group(1)} lies in activation buffer {number}, others of its pool in {told[pool]}"
+            hint = f"of another compile than {info.file}?"
+            raise NeuralArtError(what, where=network_c.where(match.start()), hint=hint)
     return told
 
 
@@ -251,11 +249,8 @@ def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> 
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
     said = ", ".join(f"{number}: {size}" for number, size in sorted(headers.sizes.items())) or "none"
     if sorted(used for _, _, used in pools) != sorted(headers.sizes.values()):
-        raise NeuralArtError(
-            f"the activation buffers of the header ({said} bytes) are not the pools of {info.file} ({listed} bytes)",
-            where=headers.where,
-            hint="files of different compiles? take both from one",
-        )
+        what = f"the activation buffers of the header ({said} bytes) are not the pools of {info.file} ({listed} bytes)"
+        raise NeuralArtError(what, where=headers.where, hint="files of different compiles? take both from one")
     told = assigned(info, network_c)
     result: dict[int, int] = {}
     for pool, name, used in pools:
@@ -331,11 +326,8 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)
     if said.input and said.input != shape:
-        raise NeuralArtError(
-            f"the input is {_picture(shape)} by {info.file}, and {_picture(said.input)} by the generated header",
-            where=str(files.headers),
-            hint="files of different compiles? take all from one",
-        )
+        what = f"the input is {_picture(shape)} by {info.file}, and {_picture(said.input)} by the generated header"
+        raise NeuralArtError(what, where=str(files.headers), hint="files of different compiles? take all from one")
     return network
 
 

@@ -152,11 +152,8 @@ def choose_list(application: Path, name: str = "") -> PatchList:
         + f" in {each.root}"
         for each in candidates
     )
-    raise NeuralArtError(
-        f"no patch list fits this application: {missing}",
-        where=str(application),
-        hint="give the folder of the application, or a patch list of your own: --list FILE.yaml",
-    )
+    hint = "give the folder of the application, or a patch list of your own: --list FILE.yaml"
+    raise NeuralArtError(f"no patch list fits this application: {missing}", where=str(application), hint=hint)
 
 
 def refuse_n6(where: str, seen: str) -> NeuralArtError:

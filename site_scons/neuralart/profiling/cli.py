@@ -184,9 +184,8 @@ def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults
     pair = _compile(args, args.pair) if args.pair is not None else None
     sources = estimates if pair is None else [pair] * len(estimates)
     if pair is not None and not (estimates and (args.desc or pair.executions)):
-        raise NeuralArtError(
-            "a pair is of another compile, and was measured", where="--pair", hint="-c NETWORK, -d LOG"
-        )
+        hint = "-c NETWORK, -d LOG"
+        raise NeuralArtError("a pair is of another compile, and was measured", where="--pair", hint=hint)
     if not args.desc and not any(each.executions for each in sources):
         return [(each, None) for each in estimates]
     from neuralart.profiling.estimate import NetworkEstimate

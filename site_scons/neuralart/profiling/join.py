@@ -120,11 +120,8 @@ def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, cloc
     differences += _epochs(found, estimate)
     if differences:
         more = f" (and {len(differences) - 1} more differences)" if len(differences) > 1 else ""
-        raise NeuralArtError(
-            f"the measurement is of another build than {', '.join(estimate.source)}: {differences[0]}{more}",
-            where=measurement.source,
-            hint="-c names the compile that was measured",
-        )
+        what = f"the measurement is of another build than {', '.join(estimate.source)}: {differences[0]}{more}"
+        raise NeuralArtError(what, where=measurement.source, hint="-c names the compile that was measured")
     return ProfiledNetwork(measurement, clocks, found, estimate, tuple(notes))
 
 

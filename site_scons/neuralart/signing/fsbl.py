@@ -28,11 +28,8 @@ def _of_hex(data: bytes, slot: int, where: str) -> bytes:
     if not parts:
         raise NeuralArtError("it holds no bytes", where=where)
     if parts[0][0] != slot:
-        raise NeuralArtError(
-            f"it goes to 0x{parts[0][0]:08x}, the slot of the first-stage boot loader is at 0x{slot:08x}",
-            where=where,
-            hint="slots: {fsbl: ...} moves the slot",
-        )
+        what = f"it goes to 0x{parts[0][0]:08x}, the slot of the first-stage boot loader is at 0x{slot:08x}"
+        raise NeuralArtError(what, where=where, hint="slots: {fsbl: ...} moves the slot")
     made = bytearray()
     for at, part in parts:
         if at - slot < len(made) or at - slot - len(made) > 1 << 20:

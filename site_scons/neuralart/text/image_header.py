@@ -126,16 +126,12 @@ def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
     if layout is None:
         if data[at : at + 4] == MAGIC:
             seen = " or ".join(f"0x{_word(data, at + each.checksum + 4):08x}" for each in LAYOUTS.values())
-            raise NeuralArtError(
-                f"header of unknown version at 0x{at:x} ({seen})", where=where, hint="versions 2.1 and 2.3 are known"
-            )
+            hint = "versions 2.1 and 2.3 are known"
+            raise NeuralArtError(f"header of unknown version at 0x{at:x} ({seen})", where=where, hint=hint)
         raise NeuralArtError(f"no image header at 0x{at:x}: it does not begin with STM2", where=where)
     if len(data) < at + layout.size:
-        raise NeuralArtError(
-            f"the file ends inside the image header: {len(data) - at} of {layout.size} bytes",
-            where=where,
-            hint="the file is cut off",
-        )
+        what = f"the file ends inside the image header: {len(data) - at} of {layout.size} bytes"
+        raise NeuralArtError(what, where=where, hint="the file is cut off")
     base = at + layout.checksum
     checksum, _, length, entry, _, load, _, version = struct.unpack_from("<8I", data, base)
     return BootImage(
@@ -217,11 +213,9 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
     if program.startswith(MAGIC):
         raise NeuralArtError("it has an image header already", where=where, hint="sign the bare image, firmware.bin")
     if not _is_vector_table(program, 0):
-        raise NeuralArtError(
-            f"it does not begin with a vector table: words 0x{_word(program, 0):08x} 0x{_word(program, 4):08x}",
-            where=where,
-            hint="give the image from its vector table on, as objcopy -O binary writes it",
-        )
+        what = f"it does not begin with a vector table: words 0x{_word(program, 0):08x} 0x{_word(program, 4):08x}"
+        hint = "give the image from its vector table on, as objcopy -O binary writes it"
+        raise NeuralArtError(what, where=where, hint=hint)
     payload = bytes(VECTOR_TABLE - layout.size) + program
     payload += bytes(-len(payload) % _ALIGNMENT)
     header = bytearray(layout.size)

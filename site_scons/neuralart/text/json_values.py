@@ -219,9 +219,8 @@ def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NeuralArtError("UTF-16 text", where=f"{file}:1:1", hint="save it as UTF-8 without BOM")
     if data.startswith(_BOM):
-        raise NeuralArtError(
-            "the file starts with a byte-order mark (BOM)", where=f"{file}:1:1", hint="save it as UTF-8 without BOM"
-        )
+        hint = "save it as UTF-8 without BOM"
+        raise NeuralArtError("the file starts with a byte-order mark (BOM)", where=f"{file}:1:1", hint=hint)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

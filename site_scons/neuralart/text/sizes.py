@@ -45,10 +45,8 @@ def amount(value: JsonValue) -> int:
     elif type(value.value) is str:
         return parse(value.value, str(value.where), value.key)
     else:
-        raise value.fault(
-            f"{value.key} must be a number, a text or value and magnitude, not {value.described}",
-            'such as "128KB"',
-        )
+        hint = 'such as "128KB"'
+        raise value.fault(f"{value.key} must be a number, a text or value and magnitude, not {value.described}", hint)
     if not 0 <= size <= LARGEST:
         raise named.fault(f"{value.key} is {size} bytes, possible are 0 to {LARGEST}")
     return size

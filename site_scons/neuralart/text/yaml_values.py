@@ -61,10 +61,9 @@ def _text_of(data: bytes, display: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8"
         raise NeuralArtError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8",
-            where=f"{display}:{_line_of(data[: error.start].decode('latin-1'))}",
-            hint="save the file as UTF-8",
+            what, where=f"{display}:{_line_of(data[: error.start].decode('latin-1'))}", hint="save the file as UTF-8"
         ) from error
     found = _UNPRINTABLE.search(text)
     if found:
@@ -179,10 +178,8 @@ class YamlValue(Value):
             if key_node.id != "scalar" or not name or key_node.tag == _TAG + "null":
                 raise made(node, self.file, line, self.key).error("a key must be a plain word")
             if key_node.tag == _TAG + "merge":
-                raise made(node, self.file, line, self.key).error(
-                    "merge keys (<<) are not read",
-                    "write the keys out; anchors and aliases are read",
-                )
+                hint = "write the keys out; anchors and aliases are read"
+                raise made(node, self.file, line, self.key).error("merge keys (<<) are not read", hint)
             if name in entries:
                 raise here.error(f"is written twice, first in line {entries[name].line}")
             entries[name] = here

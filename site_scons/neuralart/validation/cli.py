@@ -95,10 +95,9 @@ def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vecto
         return reference.of_file(path, network.outputs, vectors.count)
     if path is None:
         if not subject.config.model:
+            what = f"network {subject.config.name} names no model"
             hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
-            raise NeuralArtError(
-                f"network {subject.config.name} names no model", where=subject.config.said(), hint=hint
-            )
+            raise NeuralArtError(what, where=subject.config.said(), hint=hint)
         path = args.file.parent / subject.config.model
         if args.labels is not None and subject.config.min_cos is None and not has_litert():
             return None
@@ -132,10 +131,9 @@ def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> Epo
 
     where = "--per-layer"
     if not has_litert():
+        what = "LiteRT computes the tensors to compare with, and is not installed"
         hint = "pip install 'scons-neuralart[oracle]'"
-        raise NeuralArtError(
-            "LiteRT computes the tensors to compare with, and is not installed", where=where, hint=hint
-        )
+        raise NeuralArtError(what, where=where, hint=hint)
     if kind != "unicorn":
         what = f"machine {kind} shows no tensors between its epochs"
         raise NeuralArtError(what, where=where, hint="a machine unicorn does: --on virtual, on a board that has one")

@@ -56,9 +56,8 @@ def outputs_of(
         data = [bytes(tensor["data"]["content"]) for tensor in tensors]
         if [len(each) for each in data] != expected:
             sizes = " and ".join(str(len(each)) for each in data)
-            raise NeuralArtError(
-                f"the board answers {sizes} bytes, {' and '.join(map(str, expected))} are expected", where="--on board"
-            )
+            what = f"the board answers {sizes} bytes, {' and '.join(map(str, expected))} are expected"
+            raise NeuralArtError(what, where="--on board")
         made.append(b"".join(data))
         done(number + 1)
     return made

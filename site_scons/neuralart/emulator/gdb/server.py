@@ -67,9 +67,8 @@ class GdbServer:
             self._listener.listen(1)
         except OSError as error:
             self._listener.close()
-            raise NeuralArtError(
-                f"cannot listen: {error.strerror or error}", where=f"{HOST}:{port}", hint="port 0 takes a free one"
-            ) from error
+            what = f"cannot listen: {error.strerror or error}"
+            raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
         self.port: int = self._listener.getsockname()[1]
         self.stepping = False
         self.before: DebuggedBoard | None = None

@@ -21,11 +21,8 @@ def _size(port: Port, where: str) -> tuple[int, int, int]:
         height, width, channels = shape[1:] if port.channel_position != "first" else (*shape[2:], shape[1])
         if shape[0] == 1 and channels in _MODES:
             return width, height, channels
-    raise NeuralArtError(
-        f"input '{port.name}' is {shape_text(shape)}, no picture with 1 or 3 channels",
-        where=where,
-        hint="an .npy file can have any shape",
-    )
+    what = f"input '{port.name}' is {shape_text(shape)}, no picture with 1 or 3 channels"
+    raise NeuralArtError(what, where=where, hint="an .npy file can have any shape")
 
 
 def _resized(picture: Any, size: tuple[int, int], how: str, where: str) -> Any:
@@ -39,11 +36,9 @@ def _resized(picture: Any, size: tuple[int, int], how: str, where: str) -> Any:
         return ops.fit(picture, size, bilinear)
     if how == "padding":
         return ops.pad(picture, size, bilinear)
-    raise NeuralArtError(
-        f"a picture of {picture.size[0]}x{picture.size[1]}, the network takes {size[0]}x{size[1]}",
-        where=where,
-        hint="--resize fit stretches it, crop cuts the middle out, padding adds black",
-    )
+    what = f"a picture of {picture.size[0]}x{picture.size[1]}, the network takes {size[0]}x{size[1]}"
+    hint = "--resize fit stretches it, crop cuts the middle out, padding adds black"
+    raise NeuralArtError(what, where=where, hint=hint)
 
 
 def picture(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
@@ -76,11 +71,8 @@ def sound(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     """
     where = str(path)
     if elements(port) != max(port.shape, default=0):
-        raise NeuralArtError(
-            f"input '{port.name}' is {shape_text(port.shape)}, no waveform",
-            where=where,
-            hint="compute what it takes (a spectrogram?) and give that as an .npy file",
-        )
+        hint = "compute what it takes (a spectrogram?) and give that as an .npy file"
+        raise NeuralArtError(f"input '{port.name}' is {shape_text(port.shape)}, no waveform", where=where, hint=hint)
     np, soundfile = library("numpy", "sound"), library("soundfile", "sound")
     try:
         samples, rate = soundfile.read(path, dtype="float64", always_2d=True)

@@ -28,11 +28,9 @@ def _raw(path: Path, ports: Sequence[Port]) -> list[bytes]:
     """Elements as the network takes them, vector after vector, all inputs in order."""
     data, size = read_bytes(path), sum(port.bytes for port in ports)
     if not data or len(data) % size:
-        raise NeuralArtError(
-            f"{len(data)} bytes are no whole number of vectors of {size} bytes",
-            where=str(path),
-            hint="raw elements of all inputs in order; .npy, .npz, .csv, .wav and .png are read as such",
-        )
+        what = f"{len(data)} bytes are no whole number of vectors of {size} bytes"
+        hint = "raw elements of all inputs in order; .npy, .npz, .csv, .wav and .png are read as such"
+        raise NeuralArtError(what, where=str(path), hint=hint)
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 

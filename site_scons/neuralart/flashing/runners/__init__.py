@@ -168,11 +168,8 @@ class Runner(ABC):
         if not self.capabilities.probes:
             raise NeuralArtError(f"runner {self.name} knows no probes, this is '{probe}'", where="NEURALART_PROBE")
         if not _SERIAL.fullmatch(probe):
-            raise NeuralArtError(
-                f"'{probe}' is no serial number of a probe",
-                where="NEURALART_PROBE",
-                hint="SERIAL=, --probe: letters, digits, . _ and -",
-            )
+            hint = "SERIAL=, --probe: letters, digits, . _ and -"
+            raise NeuralArtError(f"'{probe}' is no serial number of a probe", where="NEURALART_PROBE", hint=hint)
         return f"-{probe}"
 
 

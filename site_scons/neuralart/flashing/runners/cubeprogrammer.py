@@ -93,11 +93,8 @@ class CubeProgrammer(Programmer):
         answer = self.call(session, [*self._connection(session.job.board, session.serial, mode), *words], count)
         taken = number_in(answer.text, "ST-LINK SN")
         if session.serial and taken and taken != session.serial:
-            raise self.failed(
-                session,
-                f"it took probe {taken}, though it was told sn={session.serial}",
-                "unplug the other board, then flash again",
-            )
+            what = f"it took probe {taken}, though it was told sn={session.serial}"
+            raise self.failed(session, what, "unplug the other board, then flash again")
         return answer
 
     def identify(self, session: ProbeSession) -> Identity:
@@ -109,9 +106,8 @@ class CubeProgrammer(Programmer):
         mode, wanted = number_in(answer.text, "Connect mode"), session.job.board.debug
         assert wanted is not None
         if mode != _MODES[wanted.mode] and mode in _MODES.values():
-            raise self.failed(
-                session, f"it connected in mode {mode}, not {_MODES[wanted.mode]}", "power-cycle the board, then again"
-            )
+            what = f"it connected in mode {mode}, not {_MODES[wanted.mode]}"
+            raise self.failed(session, what, "power-cycle the board, then again")
         size = re.fullmatch(r"(\d+) ([KM])Bytes", number_in(answer.text, "Flash size"))
         inside = int(size[1]) * _UNITS[size[2]] if size is not None else None
         return Identity(int(said, 16), number_in(answer.text, "Voltage"), mode, inside)

@@ -72,18 +72,15 @@ class Gdb(Programmer):
         made = Attached(job, session.program, session.serial, session.folder, server=job.server)
         if job.server:
             if not _ADDRESS.fullmatch(job.server):
-                raise NeuralArtError(
-                    f"'{job.server}' is no HOST:PORT", where="SERVER", hint="for example localhost:3333"
-                )
+                hint = "for example localhost:3333"
+                raise NeuralArtError(f"'{job.server}' is no HOST:PORT", where="SERVER", hint=hint)
             yield made
             return
         server, cube = (process.find((name,), cube_places(name)) for name in (SERVER, "STM32_Programmer_CLI"))
         if server is None or cube is None:
-            raise NeuralArtError(
-                f"no {SERVER if server is None else 'STM32_Programmer_CLI, which it needs'}",
-                where=f"runner {self.name}",
-                hint="it comes with STM32CubeIDE and STM32CubeCLT; or SERVER=HOST:PORT names a server that runs",
-            )
+            what = f"no {SERVER if server is None else 'STM32_Programmer_CLI, which it needs'}"
+            hint = "it comes with STM32CubeIDE and STM32CubeCLT; or SERVER=HOST:PORT names a server that runs"
+            raise NeuralArtError(what, where=f"runner {self.name}", hint=hint)
         port = process.free_port()
         made.server = f"localhost:{port}"
         with self._serving(made, [str(server), *server_words(job.board, session.serial, port, cube)], port):

@@ -91,9 +91,8 @@ def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise NeuralArtError(
-            f"cannot be started: {getattr(error, 'strerror', None) or error}", where=str(words[0])
-        ) from error
+        what = f"cannot be started: {getattr(error, 'strerror', None) or error}"
+        raise NeuralArtError(what, where=str(words[0])) from error
 
 
 # Told what each program did: for who wants to see all of it.

@@ -105,11 +105,8 @@ class Programmer(Runner):
         """Its program. NeuralArtError: it is not here."""
         program = self.found()
         if program is None:
-            raise NeuralArtError(
-                f"no {self.programs[0]}: neither on PATH nor in the usual folders",
-                where=f"runner {self.name}",
-                hint=self.get,
-            )
+            what = f"no {self.programs[0]}: neither on PATH nor in the usual folders"
+            raise NeuralArtError(what, where=f"runner {self.name}", hint=self.get)
         return program
 
     @contextlib.contextmanager
@@ -140,9 +137,8 @@ class Programmer(Runner):
         if job.probe and known and job.probe not in known:
             raise NeuralArtError(f"no probe {job.probe} is connected", where=self.name, hint=f"connected: {listed}")
         if not job.probe and len(known) > 1:
-            raise NeuralArtError(
-                f"{len(known)} probes are connected: {listed}", where=self.name, hint="say which: SERIAL=... or --probe"
-            )
+            hint = "say which: SERIAL=... or --probe"
+            raise NeuralArtError(f"{len(known)} probes are connected: {listed}", where=self.name, hint=hint)
         return job.probe or (known[0] if known else "")
 
     def place(self, session: ProbeSession) -> str:
@@ -188,11 +184,8 @@ class Programmer(Runner):
         board, said = session.job.board, self.identify(session)
         debug = _in_debug(board)
         if said.device_id is not None and said.device_id != debug.device_id:
-            raise self.failed(
-                session,
-                f"device id 0x{said.device_id:03x}: this is no {board.device} (0x{debug.device_id:03x})",
-                f"is it the board {board.name}? SERIAL= chooses among several",
-            )
+            what = f"device id 0x{said.device_id:03x}: this is no {board.device} (0x{debug.device_id:03x})"
+            raise self.failed(session, what, f"is it the board {board.name}? SERIAL= chooses among several")
         inside = sum(region.size for region in board.memory if region.sector)
         if said.flash_size is not None and inside and said.flash_size != inside:
             what = f"the device has {said.flash_size >> 10} KiB of flash, board {board.name} has {inside >> 10}"
@@ -209,10 +202,9 @@ class Programmer(Runner):
             return
         (found,) = self.bytes_of(session, [(at, 4)])
         if found != _SIGNED:
+            what = f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start"
             raise self.failed(
-                session,
-                f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start",
-                "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand",
+                session, what, "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand"
             )
 
     # ---- writing and comparing

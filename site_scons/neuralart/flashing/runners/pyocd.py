@@ -42,9 +42,8 @@ class PyOcd(Programmer):
             found = [ConnectedProbe(row["unique_id"], row.get("board_name") or row.get("info", "")) for row in rows]
         except (ValueError, KeyError, TypeError) as error:
             what = "it does not come to an end" if answer.late else "it lists no probes in JSON"
-            raise NeuralArtError(
-                what, where=str(program), hint="pyOCD 0.34 or newer does: pipx upgrade pyocd"
-            ) from error
+            hint = "pyOCD 0.34 or newer does: pipx upgrade pyocd"
+            raise NeuralArtError(what, where=str(program), hint=hint) from error
         if not found:
             raise NeuralArtError("no probe answers", where=self.name, hint="plug in the board's probe")
         return found
