@@ -221,12 +221,6 @@ class Banks:
         return b"".join(parts)
 
 
-@dataclass(frozen=True)
-class _Place:
-    device: Device
-    missing: Callable[[], str]
-
-
 @dataclass
 class Bus:
     """Maps the devices that answer; an access to one that does not is an access to nothing."""
@@ -235,26 +229,23 @@ class Bus:
     _halt: Callable[[str], None]
     _near: Callable[[], str]  # Where the core is
     _changed: Callable[[], None]  # Called after every write to a register
-    _places: dict[int, _Place] = field(default_factory=dict)
+    _places: dict[int, tuple[Device, Callable[[], str]]] = field(default_factory=dict)  # And why one does not answer
     _mapped: set[int] = field(default_factory=set)
 
     def add(self, device: Device, missing: Callable[[], str] = lambda: "") -> None:
         """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
         for base in range(device.base, device.base + device.size, PAGE):
-            for other in self._places.values():
-                if other.device.base <= base < other.device.base + other.device.size:
-                    raise NeuralArtError(
-                        f"machine unicorn models one peripheral per 4 KiB: {other.device.name} and {device.name} "
-                        f"are both at 0x{base:08x}"
-                    )
-        self._places[device.base] = _Place(device, missing)
+            for other, _ in self._places.values():
+                if other.base <= base < other.base + other.size:
+                    both = f"{other.name} and {device.name} are both at 0x{base:08x}"
+                    raise NeuralArtError(f"machine unicorn models one peripheral per 4 KiB: {both}")
+        self._places[device.base] = device, missing
 
     def refresh(self) -> None:
         """Map what answers now, take away what does not."""
-        for base, place in self._places.items():
-            device = place.device
+        for base, (device, missing) in self._places.items():
             size = (device.size + PAGE - 1) // PAGE * PAGE
-            answers = not place.missing()
+            answers = not missing()
             if answers and base not in self._mapped:
                 self._uc.mmio_map(base, size, self._on_read, device, self._on_write, device)
                 self._mapped.add(base)
@@ -264,10 +255,8 @@ class Bus:
 
     def why_dead(self, address: int) -> str:
         """Why the device at an address does not answer; empty if none is there."""
-        for place in self._places.values():
-            if place.device.base <= address < place.device.base + place.device.size:
-                return place.missing()
-        return ""
+        places = self._places.values()
+        return next((why() for device, why in places if device.base <= address < device.base + device.size), "")
 
     def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
         if offset >= device.size:

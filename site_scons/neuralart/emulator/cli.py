@@ -190,7 +190,7 @@ def _labels(args: argparse.Namespace) -> list[tuple[str, ...]]:
 
 def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], machine: str) -> list[str]:
     """What is said of a network that was run."""
-    from neuralart.emulator.outputs import described
+    from neuralart.emulator.vectors import described
     from neuralart.network import facts
 
     if result.how:
@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
-    from neuralart.emulator import RunFailure, own_program, runner, starting
+    from neuralart.emulator import RunFailure, runner, starting
     from neuralart.emulator.coherency import Conditions
     from neuralart.emulator.image import read_raw
     from neuralart.emulator.serial_server import SerialServer
@@ -281,7 +281,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         timeout = args.timeout if server is None else math.inf
         start = partial(runner.run, runs=runs, on_vector=lambda _, done, count: work.show(done, count, "vectors"))
         if args.program:
-            start = partial(own_program.run_program, networks=args.network)
+            start = partial(runner.run_program, networks=args.network)
         place = (board, machine.kind, args.elf, flash.loads)
         return start(*place, surroundings=given, timeout=timeout, on_text=text, on_note=note)
 

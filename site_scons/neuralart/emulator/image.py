@@ -45,6 +45,13 @@ class Symbols:
         """Where a function begins; None if there is none of this name."""
         return next((start for start, _, other in self._functions if other == name), None)
 
+    def needed(self, name: str) -> int:
+        """Where a function of an epoch begins. NeuralArtError: there is none of this name."""
+        address = self.address_of(name)
+        if address is None:
+            raise NeuralArtError(f"the image has no function {name}", hint="are its epochs loaded at run time?")
+        return address
+
     def name_at(self, address: int) -> str:
         """``copy+0x12``; empty when no function is there."""
         at = bisect.bisect_right(self._starts, address) - 1
@@ -85,11 +92,10 @@ def read_elf(path: Path) -> Firmware:
             raise NeuralArtError(f"{name} ends behind 4 GiB", where=str(path))
     if not loads:
         raise NeuralArtError("nothing in it is to be loaded", where=str(path))
-    placed = [(section, elf.load_address(section)) for section in elf.sections if section.allocated and section.filled]
     sections = [
         Load(section.name, address, elf.bytes_of(section, section.name))
-        for section, address in placed
-        if address is not None
+        for section in elf.sections
+        if section.allocated and section.filled and (address := elf.load_address(section)) is not None
     ]
     functions = [
         (symbol.value & ~1, symbol.size, symbol.name)

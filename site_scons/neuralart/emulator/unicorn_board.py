@@ -18,8 +18,17 @@ from neuralart.boards.types import Board, Machine
 from neuralart.emulator import MachineStop
 from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
-from neuralart.emulator.cycle_counter import DWT, InstructionCounter
-from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
+from neuralart.emulator.devices import (
+    DWT,
+    PAGE,
+    SCS,
+    VTOR,
+    InstructionCounter,
+    NpuCache,
+    RegisterFile,
+    SystemControl,
+    Usart,
+)
 from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.instructions import BlockCounter
 from neuralart.emulator.power import Power
@@ -49,14 +58,7 @@ EXCEPTIONS = {
 
 
 class UnicornBoard:
-    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too.
-
-    Attributes:
-        symbols: Of what runs; none when the flash holds something else than the ELF.
-        notes: What a user should know of this run, so far.
-        asleep: The core sleeps, and nothing wakes it.
-        maintenance: The first cache-maintenance register writes of the firmware, in order.
-    """
+    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too."""
 
     def __init__(
         self,
@@ -77,16 +79,17 @@ class UnicornBoard:
         given = conditions or Conditions()
         self._board = board
         self._stop = ""
-        self.asleep = False
+        self.asleep = False  # The core sleeps, and nothing wakes it
         self._starved = self._counted = False
         self._spent = 0.0
         if given.nor is None:
             boot = BootState.direct(board, firmware, tuple(loads))
         else:
             boot = BootState.flash(board, firmware, given.nor)
+        # None when the flash holds something else than the ELF.
         self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
-        self.notes = list(boot.notes)
-        self.maintenance: list[str] = []
+        self.notes = list(boot.notes)  # What a user should know of this run, so far
+        self.maintenance: list[str] = []  # The firmware's first writes to cache-maintenance registers, in order
         self._power = Power(board, unmapped=given.xspi_unmapped, mapped=given.mapped)
         self._seen = self._power.generation
         v8 = "Armv8-M mainline with FPU: no MVE, no Armv8.1-M" if "m33" in machine.model else machine.isa
@@ -103,8 +106,7 @@ class UnicornBoard:
         self._bus.refresh()
         for load in boot.loads:
             self._banks.load(load)
-            for lines in (self._coherency, self._npu_lines):
-                lines.settle(load.address, len(load.data))
+            self._settled(load.address, len(load.data))
         self._checkpoints = Checkpoints(
             self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
         )
@@ -116,6 +118,11 @@ class UnicornBoard:
     def _on_lost(self, start: int, end: int) -> None:
         self._coherency.forget(start, end)
         self._npu_lines.forget(start, end)
+
+    def _settled(self, address: int, size: int) -> None:
+        """Memory was written, not by the core."""
+        self._coherency.settle(address, size)
+        self._npu_lines.settle(address, size)
 
     def finish(self) -> None:
         """The run is over: note what never came about."""
@@ -166,9 +173,11 @@ class UnicornBoard:
             bus.add(window, partial(power.window_clock_missing, base))
         if registers.npu_cache is not None:
             power.npu_cache = NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
-            bus.add(power.npu_cache, power.npu_cache_missing)
+            missing = partial(power.unclocked, "CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
+            bus.add(power.npu_cache, missing)
         if registers.rimc_npu is not None:
-            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), power.rif_missing)
+            missing = partial(power.unclocked, "RIFSC", registers.rimc_clock, registers.rimc_clock_bit)
+            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), missing)
 
     def _on_register(self) -> None:
         if self._seen != self._power.generation:

@@ -17,6 +17,7 @@ from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.emulator.gdb.server import GdbServer
+    from neuralart.flashing.nor import Nor
 
 # Seconds that the core runs before the debugger is polled.
 SLICE = 0.05
@@ -62,8 +63,8 @@ class DebuggedBoard(UnicornBoard):
         self._undo: tuple[Any, int, bytes] | None = None
         self._passing = False
         super().__init__(board, machine, firmware, loads, conditions)
-        if control.before is not None:
-            self._banks.keep_flash(control.before._banks)
+        if control.board is not None:
+            self._banks.keep_flash(control.board._banks)
             self._reset(self._system.get(VTOR))
         prefix = "UC_ARM_REG_"
         self._ids = [getattr(self._unicorn.arm_const, prefix + register.name.upper()) for register in REGISTERS]
@@ -230,16 +231,18 @@ class DebuggedBoard(UnicornBoard):
             raise NeuralArtError(f"no flash from 0x{address:08x} to 0x{address + size:08x}")
         return region
 
-    def _in_nor(self, address: int) -> bool:
-        return self._nor is not None and 0 <= address - self._nor.chip.base < self._nor.chip.size
+    def _nor_at(self, address: int) -> Nor | None:
+        """The flash of a file, if this address is in it."""
+        nor = self._nor
+        return nor if nor is not None and 0 <= address - nor.chip.base < nor.chip.size else None
 
     def erase(self, address: int, size: int) -> None:
         """Erase whole sectors of a flash. NeuralArtError: no flash is there, or not whole sectors."""
         sector = sector_of(self._board, self._flash_at(address, size))
         if address % sector or size % sector:
             raise NeuralArtError(f"erase of {size} bytes at 0x{address:08x}, sectors have {sector} bytes")
-        if self._nor is not None and self._in_nor(address):
-            self._nor.erase(address - self._nor.chip.base, size)
+        if (nor := self._nor_at(address)) is not None:
+            nor.erase(address - nor.chip.base, size)
         self._banks.erase(address, size)
         self._settle(address, size)
 
@@ -249,15 +252,14 @@ class DebuggedBoard(UnicornBoard):
         held = self._banks.peek(address, len(data))
         if any(new & ~old for new, old in zip(data, held, strict=True)):
             raise NeuralArtError(f"flash at 0x{address:08x} is not erased")
-        if self._nor is not None and self._in_nor(address):
-            self._nor.program(address - self._nor.chip.base, data)
+        if (nor := self._nor_at(address)) is not None:
+            nor.program(address - nor.chip.base, data)
         self._banks.load(Load("the debugger's", address, data))
         self._settle(address, len(data))
 
     def _settle(self, address: int, size: int) -> None:
         # A debugger writes memory, not the core's cache. What was written may be code.
-        for lines in (self._coherency, self._npu_lines):
-            lines.settle(address, size)
+        self._settled(address, size)
         self._uc.ctl_flush_tb()
 
     # ---- what GDB does not know ----
@@ -279,9 +281,8 @@ class DebuggedBoard(UnicornBoard):
             if region.kind != "flash":
                 continue
             sector = sector_of(self._board, region)
-            rows.append(
-                f"{region.name} 0x{region.base:08x}: {region.size >> 10} KiB in sectors of {sector >> 10} KiB\n"
-            )
+            size = f"{region.size >> 10} KiB in sectors of {sector >> 10} KiB"
+            rows.append(f"{region.name} 0x{region.base:08x}: {size}\n")
             written = self._banks.written(region, sector)
             rows += [f"  0x{start:08x}..0x{end:08x} is written\n" for start, end in written]
         return "".join(rows)

@@ -47,14 +47,7 @@ def port_of(text: str) -> int:
 
 
 class GdbServer:
-    """Waits for a debugger and lets it control a board, power-up after power-up.
-
-    Attributes:
-        port: Where it listens.
-        attached: A debugger is connected.
-        stepping: It wants one instruction only.
-        before: The power-up before the one that is starting.
-    """
+    """Waits for a debugger and lets it control a board, power-up after power-up."""
 
     def __init__(self, port: int, flashed: Callable[[], None] = lambda: None) -> None:
         """Listen; ``flashed`` is called when the debugger has written a flash. NeuralArtError: the port is taken."""
@@ -70,10 +63,9 @@ class GdbServer:
             what = f"cannot listen: {error.strerror or error}"
             raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
         self.port: int = self._listener.getsockname()[1]
-        self.stepping = False
-        self.before: DebuggedBoard | None = None
+        self.stepping = False  # The debugger wants one instruction only
+        self.board: DebuggedBoard | None = None  # The last power-up: while one starts, that before it
         self._flashed = flashed
-        self._board: DebuggedBoard | None = None
         self._commands: GdbCommands | None = None
         self._connection: socket.socket | None = None
         self._reader = PacketReader()
@@ -96,14 +88,13 @@ class GdbServer:
         self, board: Board, machine: Machine, firmware: Firmware, loads: Sequence[Load], conditions: Conditions
     ) -> DebuggedBoard:
         """A board that this server controls. As :class:`DebuggedBoard`."""
-        self._board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
-        self.before = self._board
-        self._commands = GdbCommands(self._board, board, self._flashed)
+        self.board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
+        self._commands = GdbCommands(self.board, board, self._flashed)
         self._halted = True
         if self._resetting:
             self._resetting = False
             self._send(OK)
-        return self._board
+        return self.board
 
     # ---- what the board asks ----
 
@@ -136,7 +127,7 @@ class GdbServer:
         if self._resetting:
             self._send(f"{text}\n".encode().hex().encode())
             self._send(REFUSED)
-        elif self._board is not None and self.attached:
+        elif self.board is not None and self.attached:
             # What it asks before it lets the program go on is answered.
             with contextlib.suppress(PowerCycle, Killed):
                 while self._halted and self.attached:
@@ -248,8 +239,8 @@ class GdbServer:
         """The program runs on without a debugger; another one may come."""
         self._drop()
         self._halted = self.stepping = False
-        if self._board is not None:
-            self._board.let_go()
+        if self.board is not None:
+            self.board.let_go()
 
     def _drop(self) -> None:
         if self._connection is not None:
