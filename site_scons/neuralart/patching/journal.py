@@ -135,13 +135,8 @@ def pending(root: Path) -> bool:
 
 
 def commit(root: Path, changes: Sequence[Change]) -> list[str]:
-    """Make changes as one; those that have their bytes already are left alone.
-
-    Returns:
-        Paths that were changed.
-
-    Raises:
-        NeuralArtError: Something failed; all files are as they were.
+    """Make changes as one; those that have their bytes already are left alone. Returns the paths that were changed.
+    NeuralArtError: something failed; all files are as they were.
     """
     wanted = [change for change in changes if _now(root / change.path) != change.new]
     if not wanted:
@@ -168,19 +163,11 @@ def commit(root: Path, changes: Sequence[Change]) -> list[str]:
 
 
 def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
-    """Finish or undo what was interrupted, and clear away what it left.
+    """Finish or undo what was interrupted, and clear away what it left: ``forward``, ``back``, or empty (nothing was).
 
-    Args:
-        root: Folder that paths start from.
-        prefer: ``forward`` or ``back``, where both can be done.
-        force: Treat a file that was changed since as if the patch had written it.
-
-    Returns:
-        ``forward``, ``back``, or empty if nothing was interrupted.
-
-    Raises:
-        NeuralArtError: One of the files was changed since, or the journal cannot be read.
-        OSError: The disk does not let us.
+    ``prefer`` is one of both, where both can be done; ``force`` treats a file that was changed since as if the patch
+    had written it. NeuralArtError: one of the files was changed since, or the journal cannot be read. OSError: the disk
+    does not let us.
     """
     if not pending(root):
         _tidy(root)

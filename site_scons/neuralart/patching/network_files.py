@@ -48,10 +48,7 @@ class NetworkForPatching:
 
 
 def read_c_info(data: bytes, file: str) -> CInfo:
-    """Read the bytes of the ``c_info.json`` of a compile.
-
-    NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
-    """
+    """Read a compile's ``c_info.json``. NeuralArtError: it is none, or has no graph and pools (as after a validation)."""
     info = parse_c_info(data, file)
     for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
         if not found:
@@ -121,15 +118,8 @@ def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
 
 
 def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
-    """Put together what is known.
-
-    Args:
-        info: What the compile tells.
-        name: C name of the network.
-        numbers: Id of a pool -> number of its macro, of every pool with activations.
-
-    Raises:
-        NeuralArtError: The network does not take one picture.
+    """Put together what is known; ``numbers``: id of a pool -> number of its macro, of every pool with activations.
+    NeuralArtError: the network does not take one picture.
     """
     inputs = info.graph.inputs if info.graph is not None else ()
     if len(inputs) != 1:
@@ -141,9 +131,7 @@ def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> 
     pools = [ActivationPool(number, pool, used, numbers[number]) for number, pool, used in activation_pools(info)]
     pools.sort(key=lambda pool: pool.number)
     height, width, channels = image_shape(buffer, info.file)
-    return NetworkForPatching(
-        info.file, name, tuple(pools), numbers.get(buffer.pool, 0), width=width, height=height, channels=channels
-    )
+    return NetworkForPatching(info.file, name, tuple(pools), numbers.get(buffer.pool, 0), width, height, channels)
 
 
 # Which activation buffer has which number: as the generator's headers say -------------------------------------
@@ -159,14 +147,8 @@ class Headers:
 
 
 def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
-    """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API.
-
-    Args:
-        headers: The files.
-        name: C name of the network; macros begin with ``AI_<NAME>_``.
-
-    Raises:
-        NeuralArtError: They contradict themselves or each other.
+    """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API. Macros begin with
+    ``AI_<NAME>_``. NeuralArtError: they contradict themselves or each other.
     """
     prefix = f"AI_{name.upper()}_"
     numbered = re.compile(rf"{re.escape(prefix)}DATA_ACTIVATION_([1-9][0-9]{{0,3}})_SIZE")
@@ -224,8 +206,7 @@ def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str)
 
 def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
-
-    NeuralArtError: It assigns arrays of one pool to several buffers.
+    NeuralArtError: it assigns arrays of one pool to several buffers.
     """
     if network_c is None:
         return {}
@@ -241,9 +222,8 @@ def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
 
 
 def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
-    """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
-
-    NeuralArtError: Pools and header do not belong together, or it is unknown which is which.
+    """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not. NeuralArtError: pools and
+    header do not belong together, or it is unknown which is which.
     """
     pools = activation_pools(info)
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
@@ -307,9 +287,8 @@ def _any_header(folder: Path, name: str) -> bool:
 
 
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
-    """Read a network with the C name that the application expects.
-
-    NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
+    """Read a network with the C name that the application expects. NeuralArtError: something is missing or wrong, or it
+    is a network that no application is patched for.
     """
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():

@@ -109,10 +109,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> PatchList:
-    """A patch list by name, or from a file (a name with a slash or ending in ``.yaml``).
-
-    NeuralArtError: There is none, or it is wrong.
-    """
+    """A patch list by name, or of a file (a name with a slash or ending in ``.yaml``). NeuralArtError: none, or wrong."""
     if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name:
         return read(Path(name))
     if name not in names():
@@ -129,10 +126,7 @@ def find_root(application: Path, patches: PatchList) -> Path | None:
 
 
 def choose_list(application: Path, name: str = "") -> PatchList:
-    """The list that is named, else the one whose files the application has.
-
-    NeuralArtError: There is none, or it is an STM32N6 application.
-    """
+    """The list that is named, else the one whose files the application has. NeuralArtError: none, or it is for STM32N6."""
     if not application.is_dir():
         raise NeuralArtError("no such folder", where=str(application))
     candidates = [load(name)] if name else [load(each) for each in names()]
@@ -265,13 +259,9 @@ def _markers(start: Value, stop: Value) -> Markers:
 
 def _resolution(item: Value) -> Resolution:
     fields = _fields(item, ("constant", "width", "height", "width_symbol", "height_symbol"))
-    made = Resolution(
-        fields["constant"].matching(_NAME, _A_NAME),
-        fields["width"].integer(1, 1 << 14),
-        fields["height"].integer(1, 1 << 14),
-        fields["width_symbol"].matching(_NAME, _A_NAME),
-        fields["height_symbol"].matching(_NAME, _A_NAME),
-    )
+    width, height = (fields[key].integer(1, 1 << 14) for key in ("width", "height"))
+    names = [fields[key].matching(_NAME, _A_NAME) for key in ("constant", "width_symbol", "height_symbol")]
+    made = Resolution(names[0], width, height, names[1], names[2])
     if made.height > made.width:
         raise item.error(f"{made.width}x{made.height}: higher than wide")
     return made
@@ -288,15 +278,14 @@ def _image(item: Value) -> ImageBuffer:
 
 def _file(item: Value) -> FilePatch:
     fields = _fields(item, ("path", "operations"))
-    operations = tuple(_operation(each) for each in fields["operations"].items())
-    seen: set[str] = set()
-    for operation in operations:
-        if operation.key in seen:
+    operations: dict[str, Operation] = {}
+    for operation in map(_operation, fields["operations"].items()):
+        if operation.key in operations:
             raise NeuralArtError(f"'{operation.key}' a second time for {fields['path'].text()}", where=operation.where)
-        seen.add(operation.key)
+        operations[operation.key] = operation
     if not operations:
         raise fields["operations"].error("nothing to do for this file")
-    return FilePatch(_path(fields["path"]), operations)
+    return FilePatch(_path(fields["path"]), tuple(operations.values()))
 
 
 def _operation(item: Value) -> Operation:
