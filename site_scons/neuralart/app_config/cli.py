@@ -28,9 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the header and what belongs to it; files that would stay the same are left alone.
-
-    NeuralArtError: A file is wrong, or the network does not fit.
+    """Write the header and what belongs to it; files that would stay the same are left alone. NeuralArtError: a file is
+    wrong, or the network does not fit.
     """
     from neuralart import boards
     from neuralart.app_config import application as applications

@@ -35,9 +35,8 @@ class Header:
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
-    """Names of the classes, from either key; ``class_names_file`` is relative to the base.
-
-    NeuralArtError: The file cannot be read or holds no names.
+    """Names of the classes, from either key; ``class_names_file`` is relative to the base. NeuralArtError: the file
+    cannot be read or holds no names.
     """
     if not config.class_names_file:
         return config.class_names
@@ -63,8 +62,7 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
 
 def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
     """Which kind of header is wanted: what overrides wins, then the settings, then the application, if one is named.
-
-    NeuralArtError: Nothing says it, or the application's sources contradict each other.
+    NeuralArtError: nothing says it, or the application's sources contradict each other.
     """
     name = override or config.generation
     if not name:
@@ -189,9 +187,8 @@ def _welcome(request: Request, model_name: str, narrow: bool) -> dict[str, objec
 
 
 def _interfaces(request: Request) -> dict[str, str] | None:
-    """Display and camera of the H743; None on other boards.
-
-    NeuralArtError: Only one of them is named, or both want the only USB port, or the generation has neither.
+    """Display and camera of the H743; None on other boards. NeuralArtError: only one of them is named, or both want the
+    only USB port, or the generation has neither.
     """
     display, camera = request.config.display, request.config.camera
     if not display and not camera:

@@ -62,9 +62,8 @@ _HINT = "say it: generation: n6-v2, for example"
 
 
 def expected(application: Application, where: str = "") -> str:
-    """Which generation of header an application expects.
-
-    NeuralArtError: Its sources do not show it, or contradict each other.
+    """Which generation of header an application expects. NeuralArtError: its sources do not show it, or contradict each
+    other.
     """
     wrapper = application.wrapper
     if wrapper is not None and (wrapper.symbols or wrapper.tested):

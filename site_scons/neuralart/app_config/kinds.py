@@ -157,8 +157,7 @@ def _taken(request: Request, symbol: str) -> str:
 
 def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
     """The symbol for this use case and this type of output; empty where the use case has no post-processing.
-
-    NeuralArtError: The wrapper has no such symbol, or no source that implements it.
+    NeuralArtError: the wrapper has no such symbol, or no source that implements it.
     """
     known, who = _known(request)
     if request.generation.name == "h7":
@@ -199,9 +198,8 @@ def choose_prefix(request: Request, kind: UseCase, symbol: str) -> str:
 
 
 def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None:
-    """Everything that the wrapper reads under the symbol must be in the text of the header.
-
-    NeuralArtError: The wrapper reads a macro that neither the header nor the application defines.
+    """Everything that the wrapper reads under the symbol must be in the text of the header. NeuralArtError: the wrapper
+    reads a macro that neither the header nor the application defines.
     """
     application, wrapper = request.application, _wrapper(request)
     if application is None or wrapper is None or not symbol:

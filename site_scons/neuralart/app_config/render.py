@@ -60,9 +60,8 @@ def _single(value: float) -> float:
 
 
 def cfloat(value: float) -> str:
-    """A float32 as a C constant: the fewest digits that give the same float32.
-
-    NeuralArtError: Not a number, or outside of what a float32 holds.
+    """A float32 as a C constant: the fewest digits that give the same float32. NeuralArtError: not a number, or outside
+    of what a float32 holds.
     """
     number = float(value)
     if not math.isfinite(number):

@@ -85,9 +85,8 @@ def read(path: Path, display: str = "") -> Tensors:
 
 
 def from_c_info(info: CInfo) -> Tensors:
-    """Tensors of a network by its ``c_info.json``: the same as by its ``network.json``.
-
-    NeuralArtError: It has no graph, or an input or output is not listed, not fixed or of a strange type.
+    """Tensors of a network by its ``c_info.json``: the same as by its ``network.json``. NeuralArtError: it has no
+    graph, or an input or output is not listed, not fixed or of a strange type.
     """
     if info.graph is None:
         hint = "take the one that generate wrote, not validate's"

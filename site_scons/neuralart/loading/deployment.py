@@ -107,9 +107,8 @@ def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes
 
 
 def of_folder(folder: Path, board: Board) -> Deployment:
-    """An ordinary network with its firmware: the folder of a variant that was built.
-
-    NeuralArtError: it is none, is for another board, or a file has changed since the build.
+    """An ordinary network with its firmware: the folder of a variant that was built. NeuralArtError: it is none, is for
+    another board, or a file has changed since the build.
     """
     index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
     if (built_for := read_index(index)["board"]) != board.name:

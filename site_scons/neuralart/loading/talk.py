@@ -41,7 +41,6 @@ def discard(port: BoardPort) -> None:
 
 def introduced(session: Session, wanted: Sequence[Wanted], url: str) -> Iterator[tuple[int, RemoteNetwork]]:
     """Number and description of each network that is wanted, if the board says that it runs them, bit by bit.
-
     LinkFailure: it runs something else, or reports an error. MachineStop: it says nothing.
     """
     found = {each.name: (number, each) for number, each in enumerate(session.hello())}

@@ -67,9 +67,8 @@ class Imported:
 
 
 def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
-    """Convert a configuration; ``boards``: names of those that there are.
-
-    NeuralArtError: It names no model, or a value is not what the zoo takes.
+    """Convert a configuration; ``boards``: names of those that there are. NeuralArtError: it names no model, or a value
+    is not what the zoo takes.
     """
     source = ZooConfig(top)
     model = wishes.model or _model(source)

@@ -66,7 +66,6 @@ def litert_runs(
     model: Path, given: Sequence[Port], inputs: Sequence[bytes], *, every_tensor: bool = False
 ) -> Iterator[Any]:
     """LiteRT's interpreter after each inference; ``every_tensor``: inner tensors keep their values until then.
-
     NeuralArtError: it cannot run the model.
     """
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
@@ -98,9 +97,8 @@ def default_board() -> str:
 
 
 def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedOutputs:
-    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC.
-
-    NeuralArtError: the model cannot be built or run there.
+    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC. NeuralArtError: the model
+    cannot be built or run there.
     """
     from neuralart import boards
     from neuralart.emulator import RunFailure

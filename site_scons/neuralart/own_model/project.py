@@ -56,9 +56,8 @@ class Names:
 
 
 def names_of(folder: Path) -> Names:
-    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``.
-
-    NeuralArtError: it gives no C name.
+    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``. NeuralArtError: it
+    gives no C name.
     """
     text = folder.resolve().name
     names = Names(re.sub(r"\s+", "-", text), re.sub(r"[\s.-]", "_", text))
@@ -190,10 +189,8 @@ def write(folder: Path, made: dict[str, bytes]) -> None:
 
 
 def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) -> tuple[Names, Network | None]:
-    """Make a project. Returns its names, and the facts of the network if there is a model.
-
-    NeuralArtError: the folder is not empty, its name cannot be used, or the model cannot be compiled. Nothing is
-    written then.
+    """Make a project. Returns its names, and the facts of the network if there is a model. NeuralArtError: the folder
+    is not empty, its name cannot be used, or the model cannot be compiled. Nothing is written then.
     """
     check_empty(folder)
     names = replace(names_of(folder), suffix=model.suffix if model is not None else ".tflite")

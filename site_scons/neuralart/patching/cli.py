@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Patch, show, check or restore; 1 if ``--check`` found something out of date. NeuralArtError: nothing was changed."""
+    """Patch, show, check or restore; 1 if ``--check`` found something out of date. NeuralArtError: it cannot be."""
     if args.restore:
         return _restore(args)
     request = _request(args)

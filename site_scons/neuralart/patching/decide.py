@@ -149,7 +149,7 @@ class Budget:
         self.uses[region].append(use)
 
     def choose(self, use: BufferUse, places: Sequence[tuple[str, str]]) -> str:
-        """Put a buffer into the first memory with room, of (name of a place, memory); its place. NeuralArtError: none."""
+        """Put a buffer into the first memory with room, of (name of place, memory); its place. NeuralArtError: none."""
         for place, region in places:
             if use.bytes <= self.free(region):
                 self.take(region, use)
@@ -251,7 +251,7 @@ def decide(
     reserve: Mapping[str, int],
     pools: Mapping[str, int],
 ) -> Decision:
-    """Decide everything; ``reserve``: memory -> bytes, in place of the list's; ``pools``: sizes in the memory-pool file.
+    """Decide everything. ``reserve``: memory -> bytes, in place of the list's; ``pools``: of the memory-pool file.
     NeuralArtError: it cannot be done; with all numbers.
     """
     shape = (network.width, network.height, network.channels)

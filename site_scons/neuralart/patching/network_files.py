@@ -48,7 +48,7 @@ class NetworkForPatching:
 
 
 def read_c_info(data: bytes, file: str) -> CInfo:
-    """Read a compile's ``c_info.json``. NeuralArtError: it is none, or has no graph and pools (as after a validation)."""
+    """Read a compile's ``c_info.json``. NeuralArtError: it is none, or lacks graph and pools (after a validation)."""
     info = parse_c_info(data, file)
     for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
         if not found:
@@ -68,8 +68,7 @@ def _check_network(info: CInfo) -> None:
 
 def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
-
-    NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    NeuralArtError: it is no picture, its size is not fixed, or its layout is not known.
     """
     shape, axes = list(buffer.shape), list(buffer.axes)
     shown = f"input '{buffer.name}' has shape {_listed(shape)}"

@@ -109,7 +109,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> PatchList:
-    """A patch list by name, or of a file (a name with a slash or ending in ``.yaml``). NeuralArtError: none, or wrong."""
+    """A patch list by name, or a file (its name has a slash or ends in ``.yaml``). NeuralArtError: none, or wrong."""
     if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name:
         return read(Path(name))
     if name not in names():
@@ -126,7 +126,7 @@ def find_root(application: Path, patches: PatchList) -> Path | None:
 
 
 def choose_list(application: Path, name: str = "") -> PatchList:
-    """The list that is named, else the one whose files the application has. NeuralArtError: none, or it is for STM32N6."""
+    """The list that is named, else that whose files the application has. NeuralArtError: none, or it is for STM32N6."""
     if not application.is_dir():
         raise NeuralArtError("no such folder", where=str(application))
     candidates = [load(name)] if name else [load(each) for each in names()]

@@ -277,9 +277,8 @@ def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the profile. Returns 2 if a limit is to be checked and not kept.
-
-    NeuralArtError: there is no such network, or one of its files is wrong.
+    """Print the profile. Returns 2 if a limit is to be checked and not kept. NeuralArtError: there is no such network,
+    or one of its files is wrong.
     """
     from neuralart.files import write_bytes, write_text
     from neuralart.profiling import measured_report as report

@@ -150,7 +150,6 @@ def beside(network: ProfiledNetwork, main: NetworkEstimate) -> ProfiledNetwork:
 
 def of_executions(estimate: NetworkEstimate) -> NetworkMeasurement:
     """The times that a validation on a board wrote into a ``c_info.json``; they have no names, only their order.
-
     NeuralArtError: there are none, or not as many as epochs and blobs.
     """
     where = estimate.source[0]

@@ -245,7 +245,6 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures. Returns 2 if one is below the bound of the network, or the run did not end well.
-
     NeuralArtError: the variant is not built, or inputs, reference and labels do not fit it.
     """
     from neuralart.emulator import RunFailure

@@ -64,9 +64,8 @@ def _rows(path: Path) -> list[tuple[str, list[Any]]]:
 
 
 def read_labels(path: Path, classes: int, samples: int) -> tuple[int, ...]:
-    """The class of each sample, from a CSV file or an .npy file with class numbers or one-hot rows.
-
-    NeuralArtError: it cannot be read, has another number of labels than there are samples, or holds no such class.
+    """The class of each sample, from a CSV file or an .npy file with class numbers or one-hot rows. NeuralArtError: it
+    cannot be read, has another number of labels than there are samples, or holds no such class.
     """
     found = tuple(_class(row, classes, where) for where, row in _rows(path))
     if len(found) != samples:

@@ -95,9 +95,8 @@ def _differences(np: Any, port: Port, ours: bytes, theirs: Any, scale: float, ze
 def compare_layers(
     tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes]
 ) -> tuple[LayerFigures, ...]:
-    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample.
-
-    NeuralArtError: LiteRT is missing, or cannot run the model.
+    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample. NeuralArtError:
+    LiteRT is missing, or cannot run the model.
     """
     np = library("numpy", "--per-layer")
     known: set[str] = set()

@@ -21,9 +21,8 @@ ReferenceOutputs: TypeAlias = tuple[str, Sequence[Samples]]
 
 
 def split(ports: Sequence[Port], data: Sequence[bytes], where: str) -> tuple[Samples, ...]:
-    """Each output as real values; ``data``: for each sample all outputs, concatenated.
-
-    Difference: a value is no number.
+    """Each output as real values; ``data``: for each sample all outputs, concatenated. Difference: a value is no
+    number.
     """
     found: tuple[Samples, ...] = tuple([] for _ in ports)
     for sample in data:
@@ -71,9 +70,8 @@ def inputs_for(path: Path, inputs: Sequence[Port], data: Sequence[bytes]) -> tup
 
 
 def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes]) -> ReferenceOutputs:
-    """What LiteRT computes of the network's inputs with a model, perhaps one of floats.
-
-    NeuralArtError: the model is no reference of this network, or LiteRT is missing or cannot run it.
+    """What LiteRT computes of the network's inputs with a model, perhaps one of floats. NeuralArtError: the model is no
+    reference of this network, or LiteRT is missing or cannot run it.
     """
     from neuralart.model import reader
     from neuralart.own_model import expected
@@ -91,7 +89,6 @@ def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: 
 
 def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutputs:
     """Stored outputs: an array for each output. Its elements are real values, unless they have the output's type.
-
     NeuralArtError: an array is missing, or its shape is another one.
     """
     arrays, where = readers.arrays(path), path.as_posix()

@@ -64,7 +64,6 @@ def _resized(picture: Any, size: tuple[int, int], how: str, where: str) -> Any:
 
 def picture(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     """One picture. Without a scale and an offset its pixels stay what they are: 0 to 255, 128 less for int8.
-
     NeuralArtError: it cannot be read, has another size, or the input is no picture.
     """
     np, image = library("numpy", "a picture"), library("PIL.Image", "a picture")
@@ -87,7 +86,6 @@ def picture(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
 
 def sound(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     """Sound as values from -1 to 1, channels mixed, cut into pieces as long as the input; zeros fill up the last one.
-
     NeuralArtError: it cannot be read, has another sample rate, or the input is no waveform.
     """
     where = str(path)
@@ -177,7 +175,6 @@ def _number(text: str) -> bool:
 
 def csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Number and cells of each line that is not empty; a first line without any number is a heading, and left out.
-
     NeuralArtError: it is no CSV file.
     """
     try:

@@ -109,9 +109,8 @@ class Runner(ABC):
         return first_refusal((*self.refusals, *_BY_CAPABILITIES), runner=self, verb=verb, board=board, machine=machine)
 
     def record_name(self, probe: str) -> str:
-        """Name of the file that says what a device holds, within the folder of its build.
-
-        NeuralArtError: the serial number is not one, or this runner's devices have none.
+        """Name of the file that says what a device holds, within the folder of its build. NeuralArtError: the serial
+        number is not one, or this runner's devices have none.
         """
         return f"flash-{self.name}{self._serial(probe)}.json"
 
@@ -138,9 +137,8 @@ class Runner(ABC):
 
     @abstractmethod
     def write(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write what the device does not hold yet.
-
-        NeuralArtError: a file has changed or is missing, or the device cannot be written.
+        """Write what the device does not hold yet. NeuralArtError: a file has changed or is missing, or the device
+        cannot be written.
         """
 
     def reset(self, job: FlashJob) -> None:

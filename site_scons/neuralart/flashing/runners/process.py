@@ -122,10 +122,8 @@ def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
 
 @contextlib.contextmanager
 def served(words: Sequence[str], folder: Path, port: int, seconds: float) -> Iterator[None]:
-    """Start a server and wait until its port listens; end it behind the block.
-
-    NeuralArtError: it cannot be started, ends before it listens, or does not listen in time; it says the text that
-    the server printed.
+    """Start a server and wait until its port listens; end it behind the block. NeuralArtError: it cannot be started,
+    ends before it listens, or does not listen in time; it says the text that the server printed.
     """
     said = folder / ".served"
     with said.open("w+b") as stream:

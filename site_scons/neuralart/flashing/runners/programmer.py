@@ -311,9 +311,8 @@ class Programmer(Runner):
                 raise self.complaint(session, "not reset", answer)
 
     def load(self, job: FlashJob, elf: Path) -> int:
-        """Put an image where it is linked, compare all of it, and let it run. Returns its entry.
-
-        NeuralArtError: it is no image, goes to memory that the board has not, or does not arrive.
+        """Put an image where it is linked, compare all of it, and let it run. Returns its entry. NeuralArtError: it is
+        no image, goes to memory that the board has not, or does not arrive.
         """
         parts, stack, entry = image_parts(elf, job.board)
         with self.session(job) as session:
