@@ -65,12 +65,9 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
             if left < bin_ < right
         ]
         if not row:
-            raise NeuralArtError(
-                f"mel filter {number} of {count} ({left:.1f} to {right:.1f} Hz) lies between two bins of "
-                f"{audio.target_rate / audio.n_fft:.1f} Hz",
-                where=where,
-                hint="fewer n_mels, or a larger n_fft",
-            )
+            place = f"({left:.1f} to {right:.1f} Hz) lies between two bins of {audio.target_rate / audio.n_fft:.1f} Hz"
+            hint = "fewer n_mels, or a larger n_fft"
+            raise NeuralArtError(f"mel filter {number} of {count} {place}", where=where, hint=hint)
         first.append(row[0][0])
         last.append(row[-1][0])
         weights += [value for _, value in row]
@@ -78,9 +75,8 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
 
 
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``; errors as :func:`filters`.
-
-    The C type of a real number is ``float32_t`` or ``PREPROC_FLOAT_T``.
+    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``, with the C type of a real number (``float32_t`` or
+    ``PREPROC_FLOAT_T``). Errors as :func:`filters`.
     """
     made = filters(audio, where)
     arrays = (
@@ -143,9 +139,6 @@ def log_mel(request: Request) -> Values:
     silence = audio.silence_threshold
     if silence is None:
         silence = 0.0 if audio.to_db else _SILENCE
-    return Values(
-        request.dtype((output,)),
-        {"audio": audio, "silence": silence},
-        tuple(names),
-        companions=tables(audio, "PREPROC_FLOAT_T" if flexible else "float32_t", request.config.said("audio.n_mels")),
-    )
+    dtype, real = request.dtype((output,)), "PREPROC_FLOAT_T" if flexible else "float32_t"
+    made = tables(audio, real, request.config.said("audio.n_mels"))
+    return Values(dtype, {"audio": audio, "silence": silence}, tuple(names), companions=made)

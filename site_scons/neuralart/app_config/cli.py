@@ -9,22 +9,17 @@ from pathlib import Path
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "--network", type=Path, required=True, metavar="FILE", help="network.json, or c_info.json of the vendor's tool"
-    )
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="YAML file with app_config:")
-    parser.add_argument(
-        "--application", type=Path, metavar="DIR", help="the application's sources (default: application: of the file)"
-    )
-    parser.add_argument("--generation", metavar="NAME", help="kind of header (default: what the application expects)")
-    parser.add_argument("--template", type=Path, metavar="FILE", help="your own template (default: template:)")
-    parser.add_argument(
-        "--board", default="", metavar="NAME", help="name of the board, for the greeting on its display"
-    )
-    parser.add_argument("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it"
-    )
+    add = parser.add_argument
+    text = "network.json, or c_info.json of the vendor's tool"
+    add("--network", type=Path, required=True, metavar="FILE", help=text)
+    add("--config", type=Path, required=True, metavar="FILE", help="YAML file with app_config:")
+    text = "the application's sources (default: application: of the file)"
+    add("--application", type=Path, metavar="DIR", help=text)
+    add("--generation", metavar="NAME", help="kind of header (default: what the application expects)")
+    add("--template", type=Path, metavar="FILE", help="your own template (default: template:)")
+    add("--board", default="", metavar="NAME", help="name of the board, for the greeting on its display")
+    add("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -86,23 +86,13 @@ def header(
     template: Path | None = None,
     template_display: str = "",
 ) -> Header:
-    """Make a header.
+    """Make a header from the settings and a network's inputs and outputs.
 
-    Args:
-        config: The settings.
-        tensors: The network's inputs and outputs.
-        classes: Names of the classes; those of ``config`` unless given.
-        application: The application it is for; its wrapper is asked for symbols and names.
-        generation: Wins over the settings and the application.
-        model_name: File name of the model, for the display; the network's name unless given.
-        board: Name of the board.
-        narrow_display: Its display takes the second line of the greeting in two parts.
-        template: The user's own template instead of the use case's.
-        template_display: Its name in messages.
-
-    Raises:
-        NeuralArtError: The network does not fit the use case, the application does not fit either, a setting is
-            missing or means nothing here, or a template is wrong.
+    Without ``classes`` those of ``config`` are named. The wrapper of the ``application`` is asked for symbols and
+    names; ``generation`` wins over it and the settings. ``model_name`` (the network's name unless given) and ``board``
+    are for the display; a narrow one takes the second line of the greeting in two parts. ``template``: the user's own,
+    with its name in messages. NeuralArtError: network, use case and application do not fit each other, a setting is
+    missing or means nothing here, or a template is wrong.
     """
     kind_of_header = generation_of(config, application, generation)
     kind = kind_of(config.use_case, config.model_type)
@@ -121,14 +111,8 @@ def header(
         template, template_display = template or kind.template, template_display or kind.template.name
     text = render(str(kind.template), context, template, template_display)
     check_reads(request, kind, symbol, text)
-    return Header(
-        name=kind_of_header.header,
-        text=text,
-        generation=kind_of_header.name,
-        symbol=symbol,
-        companions=dict(sorted(values.companions.items())),
-        notes=(*values.notes, *_notes(request, kind)),
-    )
+    companions, notes = dict(sorted(values.companions.items())), (*values.notes, *_notes(request, kind))
+    return Header(kind_of_header.header, text, kind_of_header.name, symbol, companions, notes)
 
 
 def _symbol(request: Request, key: str, table: Mapping[str, str] | None) -> str:
@@ -210,10 +194,8 @@ def _notes(request: Request, kind: UseCase) -> list[str]:
     if request.generation.name.startswith("n6"):
         width = image(request).width
         if width % _CAMERA_WIDTH:
-            notes.append(
-                f"the input is {width} pixels wide, no multiple of {_CAMERA_WIDTH}: the camera pipe needs a "
-                "buffer from which the application cuts each line"
-            )
+            needs = "the camera pipe needs a buffer from which the application cuts each line"
+            notes.append(f"the input is {width} pixels wide, no multiple of {_CAMERA_WIDTH}: {needs}")
     application = request.application
     if application is not None and application.wrapper is None and (kind.stems or kind.h7_symbol):
         notes.append(f"no post-processing wrapper below {application.root}: symbols are those of the generation")

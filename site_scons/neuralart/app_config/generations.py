@@ -84,12 +84,9 @@ def expected(application: Application, where: str = "") -> str:
         what = "sources of two generations: " + "; ".join(f"{name}, {reason}" for name, reason in said)
         raise NeuralArtError(what, where=where or application.root, hint=_HINT)
     if not said:
-        raise NeuralArtError(
-            f"there is no app_postprocess.h below {application.root}, and no source reads a macro of a generated "
-            "header",
-            where=where,
-            hint=_HINT,
-        )
+        what = f"there is no app_postprocess.h below {application.root}"
+        what += ", and no source reads a macro of a generated header"
+        raise NeuralArtError(what, where=where, hint=_HINT)
     return said[0][0]
 
 

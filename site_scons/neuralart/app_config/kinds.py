@@ -24,27 +24,17 @@ _DEFINED = re.compile(r"^[ \t]*(?:#[ \t]*define[ \t]+|static const \w+ )([A-Za-z
 
 @dataclass(frozen=True)
 class UseCase:
-    """A use case with its model type.
+    """A use case with its model type."""
 
-    Attributes:
-        template: File of the template: the name of a built-in one, or the path of a plugin's.
-        derive: Makes the values.
-        generations: Those that have such an application.
-        stems: What a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed.
-        h7_symbol: The symbol of the STM32H747.
-        prefixes: Generation -> beginning of the macros; an application that reads one of the others gets that one.
-        families: Further beginnings of macros that the post-processing reads.
-        companions: Names of the files beside the header, the same for every network.
-    """
-
-    template: str | Path
-    derive: Callable[[Request], Values]
-    generations: tuple[str, ...] = N6
-    stems: tuple[str, ...] = ()
-    h7_symbol: str = ""
+    template: str | Path  # The name of a built-in template, or the path of a plugin's
+    derive: Callable[[Request], Values]  # Makes the values
+    generations: tuple[str, ...] = N6  # Those that have such an application
+    stems: tuple[str, ...] = ()  # Of a symbol ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed
+    h7_symbol: str = ""  # The symbol of the STM32H747
+    # Generation -> beginning of the macros; an application that reads one of the others gets that one.
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    families: tuple[str, ...] = ()
-    companions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()  # Further beginnings of macros that the post-processing reads
+    companions: tuple[str, ...] = ()  # Names of the files beside the header, the same for every network
 
     def all_prefixes(self) -> tuple[str, ...]:
         """Every beginning that one of the generations uses, each once."""
@@ -177,11 +167,8 @@ def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
         raise request.refuse(f"{what} (the outputs are {dtype})", hint, "model_type")
     symbol, wrapper = fitting[0], _wrapper(request)
     if wrapper is not None and wrapper.sources and symbol not in wrapper.tested:
-        raise NeuralArtError(
-            f"{symbol} is defined, but no source implements it",
-            where=wrapper.symbols.get(symbol, wrapper.header),
-            hint=f"sources: {', '.join(sorted(wrapper.tested)) or 'none'}",
-        )
+        where, hint = wrapper.symbols.get(symbol, wrapper.header), ", ".join(sorted(wrapper.tested)) or "none"
+        raise NeuralArtError(f"{symbol} is defined, but no source implements it", where=where, hint=f"sources: {hint}")
     return symbol
 
 
@@ -207,9 +194,8 @@ def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None
     beginnings = (*kind.all_prefixes(), *kind.families)
     defined = {*_DEFINED.findall(text), *wrapper.defines}
     for read in wrapper.reads_under(symbol):
-        if read.optional or read.name in defined or not read.name.startswith(beginnings):
-            continue
-        if not application.provides(read.name):
+        asked = not read.optional and read.name not in defined and read.name.startswith(beginnings)
+        if asked and not application.provides(read.name):
             what = f"reads {read.name}, which {request.generation.header} does not define"
             hint = f"defines: [{read.name}=...] in app_config, or a template of your own"
             raise NeuralArtError(what, where=read.where, hint=hint)

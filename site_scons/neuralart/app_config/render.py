@@ -122,16 +122,10 @@ def _environment(user: str, source: str) -> Environment:
 
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
-    """Text of a header, with LF line ends.
+    """Text of a header, with LF line ends. NeuralArtError: a template is wrong; ``where`` is its file and line.
 
-    Args:
-        template: One of ours.
-        context: What templates can name.
-        user: The user's own template; it finds the name of ours as ``default_template``.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: A template is wrong; ``where`` is its file and line.
+    ``template`` is one of ours, ``user`` the user's own, which finds the name of ours as ``default_template``;
+    ``display``: its name in messages, the path unless given.
     """
     import jinja2
 

@@ -69,11 +69,8 @@ class Request:
 
     def thresholds(self) -> dict[str, object]:
         """What every detector is told; NeuralArtError: one of them is missing."""
-        return {
-            "confidence": self.need("confidence_thresh"),
-            "iou": self.need("nms_thresh"),
-            "max_boxes": int(self.need("max_detection_boxes")),
-        }
+        confidence, iou, most = map(self.need, ("confidence_thresh", "nms_thresh", "max_detection_boxes"))
+        return {"confidence": confidence, "iou": iou, "max_boxes": int(most)}
 
     def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
         """Two numbers that must be the same; NeuralArtError: they are not; both are in the message."""
@@ -107,10 +104,8 @@ def image(request: Request) -> ImageSize:
     height, width, channels = (tensor.axis(letter) for letter in "HWC")
     if len(tensor.shape) != 4 or height is None or width is None or channels is None:
         layout = f", layout {tensor.layout}" if tensor.layout else ""
-        raise request.refuse(
-            f"input {tensor}{layout} is no image: batch, height, width and channels are needed",
-            "compile with inputs_ch_position: chlast if the model does not say",
-        )
+        what = f"input {tensor}{layout} is no image: batch, height, width and channels are needed"
+        raise request.refuse(what, "compile with inputs_ch_position: chlast if the model does not say")
     batch = tensor.axis("N")
     if batch != 1:
         raise request.refuse(f"input {tensor} has a batch of {batch}, the application gives 1 image")
@@ -145,8 +140,6 @@ def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
         hint = f"{what} has {found - extra}: class_names: [a, b, ...]"
         raise request.refuse("app_config: 'class_names' is missing", hint, "use_case")
     key = "class_names_file" if request.config.class_names_file else "class_names"
-    named = len(request.classes) + extra
-    request.equal(
-        found, named, what, f"{'are' if named != 1 else 'is'} named" + (" (with the background)" if extra else ""), key
-    )
+    named, background = len(request.classes) + extra, " (with the background)" if extra else ""
+    request.equal(found, named, what, f"{'are' if named != 1 else 'is'} named{background}", key)
     return found

@@ -165,11 +165,9 @@ def blazeface(request: Request) -> Values:
         raise request.refuse(f"size of the input is {size.width}, no multiple of 16", _RIGHT)
     wanted = sorted((len(grid) for grid in grids), reverse=True)
     if sorted(shape[1] for shape in shapes) != sorted(wanted * 2):
-        raise request.refuse(
-            f"the outputs have {', '.join(str(shape[1]) for shape in shapes)} boxes, but "
-            f"{' and '.join(map(str, wanted))} follow from an input of {size.width}x{size.height}",
-            _RIGHT,
-        )
+        follow = f"{' and '.join(map(str, wanted))} follow from an input of {size.width}x{size.height}"
+        have = ", ".join(str(shape[1]) for shape in shapes)
+        raise request.refuse(f"the outputs have {have} boxes, but {follow}", _RIGHT)
     wide = {shape[2] for shape in shapes} - {1}
     if len(wide) != 1 or sum(shape[2] == 1 for shape in shapes) != 2:
         listed = ", ".join(map(str, outputs))
@@ -268,15 +266,7 @@ def yolo_v8_seg(request: Request) -> Values:
     request.equal(height, width, f"height of output {masks}", "is its width, and the post-processing takes squares")
     _, rows, count = _rank(request, boxes, "[1, 4 + classes + masks, boxes]")
     what = f"classes of output {boxes} (values for each box less 4 and {mask_count} masks)"
-    values = {
-        **request.thresholds(),
-        "classes": class_count(request, rows - 4 - mask_count, what),
-        "boxes": count,
-        "masks": mask_count,
-        "mask_size": width,
-        "scale": boxes.scale,
-        "zero_point": boxes.zero_point,
-        "mask_scale": masks.scale,
-        "mask_zero_point": masks.zero_point,
-    }
+    values = {**request.thresholds(), "classes": class_count(request, rows - 4 - mask_count, what), "boxes": count}
+    values |= {"masks": mask_count, "mask_size": width, "scale": boxes.scale, "zero_point": boxes.zero_point}
+    values |= {"mask_scale": masks.scale, "mask_zero_point": masks.zero_point}
     return Values(request.dtype((boxes, masks)), values, request.classes)
