@@ -31,7 +31,7 @@ COMMANDS = {
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
     "load": ("neuralart.loading.load_cli", "write a model to a board, start it there, and show what its epochs take"),
-    "device": ("neuralart.flashing.device_cli", "reset a real board, load an image, debug it, show its serial port"),
+    "device": ("neuralart.flashing.cli", "reset a real board, load an image, debug it, show its serial port"),
     "talk": ("neuralart.validation_link.cli", "ask a board with firmware for validation what it is and computes"),
     "boards": ("neuralart.doctor.connected", "list the boards, show one, or list what is connected"),
     "plan": (

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,11 +117,9 @@ class Nor:
         # Long equal or erased stretches are the rule: one number is compared before bytes are looked at.
         if int.from_bytes(data, "little") & ~int.from_bytes(held, "little"):
             at = next(n for n, (new, old) in enumerate(zip(data, held, strict=True)) if new & ~old)
-            raise NeuralArtError(
-                f"programming 0x{data[at]:02x} over 0x{held[at]:02x} at offset 0x{offset + at:x}: "
-                "bits turn from 0 to 1 by erasing only",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"programming 0x{data[at]:02x} over 0x{held[at]:02x} at offset 0x{offset + at:x}"
+            where = f"flash at 0x{self.chip.base:08x}"
+            raise NeuralArtError(f"{what}: bits turn from 0 to 1 by erasing only", where=where)
         at = 0
         for number, inside, part in self._parts(offset, len(data)):
             sector = self._sectors.setdefault(number, bytearray(self._blank))
@@ -251,26 +249,25 @@ def changes(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> list
     return [(address, bytes(stretch)) for address, stretch in found]
 
 
+def _ranged(write: Write) -> str:
+    return f"'{write.name}' [0x{write.address:08x}, 0x{write.end:08x})"
+
+
 def check_plan(plan: FlashPlan, nor: Nor) -> None:
     """Do all writes of a plan fit into this chip? NeuralArtError: one does not, or two need the same erase sector."""
     chip = nor.chip
     owner: dict[int, Write] = {}
     for write in plan.writes:
         if write.address < chip.base or write.end > chip.base + chip.size:
-            raise NeuralArtError(
-                f"'{write.name}' [0x{write.address:08x}, 0x{write.end:08x}) is not within the flash "
-                f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})",
-                where=plan.where,
-            )
+            inside = f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})"
+            raise NeuralArtError(f"{_ranged(write)} is not within the flash {inside}", where=plan.where)
         for number in sectors_of(write, chip):
             if number in owner:
-                other, start = owner[number], chip.base + number * chip.sector
+                start = chip.base + number * chip.sector
+                what = f"{_ranged(owner[number])} and {_ranged(write)} share the erase sector"
+                hint = f"give each its own sectors of {chip.sector} bytes: writing one would erase the other"
                 raise NeuralArtError(
-                    f"'{other.name}' [0x{other.address:08x}, 0x{other.end:08x}) and '{write.name}' "
-                    f"[0x{write.address:08x}, 0x{write.end:08x}) share the erase sector "
-                    f"[0x{start:08x}, 0x{start + chip.sector:08x})",
-                    where=plan.where,
-                    hint=f"give each its own sectors of {chip.sector} bytes: writing one would erase the other",
+                    f"{what} [0x{start:08x}, 0x{start + chip.sector:08x})", where=plan.where, hint=hint
                 )
             owner[number] = write
 
@@ -318,18 +315,19 @@ def program_plan(
     return tuple(apply(write, data, nor, force=force) for write, data in zip(writes, files, strict=True))
 
 
-def first_difference(one: bytes, other: bytes) -> int:
-    """Index; the bytes are known to differ somewhere."""
-    return next(n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+def mismatch_of(write: Write, data: bytes, held: bytes) -> Mismatch | None:
+    """The first byte in which what a device holds is not what the write says; None: there is none."""
+    if data == held:
+        return None
+    at = next(n for n, (one, other) in enumerate(zip(data, held, strict=True)) if one != other)
+    return Mismatch(write, at, data[at], held[at])
 
 
 def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
     """The first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
     check_plan(plan, nor)
-    writes: Sequence[Write] = plan.chosen(only)
+    writes = plan.chosen(only)
     for write, data in zip(writes, contents(plan, writes, top), strict=True):
-        held = nor.read(write.address - nor.chip.base, len(data))
-        if held != data:
-            at = first_difference(data, held)
-            return Mismatch(write, at, data[at], held[at])
+        if found := mismatch_of(write, data, nor.read(write.address - nor.chip.base, len(data))):
+            return found
     return None

@@ -120,9 +120,8 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     from neuralart.emulator.link import Session
     from neuralart.emulator.vectors import load
     from neuralart.flashing.runners import FlashJob, process
-    from neuralart.flashing.runners.connected import serial_port
     from neuralart.flashing.runners.gdb import Gdb
-    from neuralart.flashing.runners.session import image_parts
+    from neuralart.flashing.runners.session import image_parts, serial_port
     from neuralart.loading import deployment, talk
 
     say(f"neuralart load (version {__version__})\nCreating date  : {time.asctime()}")

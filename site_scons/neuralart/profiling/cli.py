@@ -109,7 +109,7 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
 def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasurement]:
     """What the board at a port measures now."""
     from neuralart.files import write_text
-    from neuralart.flashing.runners.connected import serial_port
+    from neuralart.flashing.runners.session import serial_port
     from neuralart.memory.plan.last_build import network_folders
     from neuralart.network import facts
     from neuralart.profiling.board import measured_log

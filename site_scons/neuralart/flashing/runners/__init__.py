@@ -34,14 +34,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "virtual"
 # What a runner can do with a device.
-EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL = (
-    "flash external",
-    "flash internal",
-    "reset",
-    "load RAM",
-    "gdb server",
-    "serial",
-)
+EXTERNAL, INTERNAL, RESET, RAM = "flash external", "flash internal", "reset", "load RAM"
+GDB, SERIAL = "gdb server", "serial"
 # What is left beside the record of a real device: the journal (its suffix), and what ``DRY=1`` writes.
 JOURNAL, SCRIPTS = ".journal", "flash_plan"
 SCRIPT_NAMES = tuple(
@@ -92,16 +86,11 @@ class FlashJob:
 
 
 class Runner(ABC):
-    """Writes the flash of one kind of device. See the module for how to define one.
+    """Writes the flash of one kind of device. See the module for how to define one."""
 
-    Attributes:
-        name: What users call it.
-        capabilities: What it can do.
-        refusals: What it refuses, of a ``board`` and a ``machine``; :attr:`capabilities` are looked at after them.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # What users call it
     capabilities: ClassVar[Capabilities]
+    # What it refuses, of a ``board`` and a ``machine``; the capabilities are looked at after them.
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def refusal(self, verb: str, board: Board, machine: Machine) -> tuple[str, str]:
@@ -154,10 +143,7 @@ class Runner(ABC):
         raise NeuralArtError(f"runner {self.name} starts no program: there is nothing to show", where=str(job.record))
 
     def verify(self, job: FlashJob) -> Mismatch | None:
-        """Compare the device with a plan.
-
-        Returns the first difference, or None. NeuralArtError: a file has changed, or the device cannot be read.
-        """
+        """The first difference of the device from a plan. NeuralArtError: a file has changed, or it cannot be read."""
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 
     def _serial(self, probe: str) -> str:

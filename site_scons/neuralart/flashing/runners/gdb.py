@@ -15,10 +15,9 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, process
-from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, served
 from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
+from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts, usb_probes
 from neuralart.flashing.runners.symptoms import reason
 from neuralart.flashing.script import CommandScript, Word
 from neuralart.text.ihex import ihex
@@ -48,12 +47,8 @@ class Gdb(Programmer):
     """Writes what a gdb server reaches, by gdb."""
 
     name = "gdb"
-    capabilities = Capabilities(
-        frozenset({"silicon", "unicorn", "qemu"}),
-        verify=True,
-        probes=True,
-        does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}),
-    )
+    machines = frozenset({"silicon", "unicorn", "qemu"})
+    capabilities = Capabilities(machines, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}))
     programs = ("gdb-multiarch", "arm-none-eabi-gdb")
     get = "install gdb (Debian, Ubuntu: gdb-multiarch), or the one that comes with the Arm compiler"
 
@@ -98,9 +93,8 @@ class Gdb(Programmer):
     def _gdb(self, session: ProbeSession, *commands: str, count: int = 0, end: str = "disconnect") -> Answer:
         assert isinstance(session, Attached)
         script = (*_QUIETLY, f"target remote {session.server}", *commands, end)
-        return self.call(
-            session, [*("-nx", "-q", "-batch"), *(each for line in script for each in ("-ex", line))], count
-        )
+        words = [word for line in script for word in ("-ex", line)]
+        return self.call(session, ["-nx", "-q", "-batch", *words], count)
 
     def identify(self, session: ProbeSession) -> Identity:
         """As others; a server that another program started may have another machine behind it than silicon."""
@@ -186,15 +180,8 @@ class Gdb(Programmer):
         server = job.server or "localhost:61234"
         for number, write in enumerate(self.in_order(job)):
             hex_file = f"flash_part{number}.hex"
-            address = f"0x{write.address:08x}"
-            rows.append(
-                (
-                    "arm-none-eabi-objcopy",
-                    *("-I", "binary", "-O", "ihex", "--change-addresses", address),
-                    Path(write.file),
-                    hex_file,
-                )
-            )
+            words = ("-I", "binary", "-O", "ihex", "--change-addresses", f"0x{write.address:08x}")
+            rows.append(("arm-none-eabi-objcopy", *words, Path(write.file), hex_file))
             said = (f"target remote {server}", f"load {hex_file}", f"file {hex_file}", "compare-sections", "disconnect")
             rows.append(("gdb-multiarch", "-nx", "-q", "-batch", *(word for line in said for word in ("-ex", line))))
         return CommandScript(rows)

@@ -56,10 +56,8 @@ def use_ide(folder: Path | None) -> None:
     """Take the programs of a STM32CubeIDE (None: of that which the variable names). NeuralArtError: none is there."""
     named = folder.expanduser() if folder is not None else Path(os.environ.get(CUBE_IDE) or "")
     if named != Path() and not (named / "plugins").is_dir():
-        hint = (
-            f"--cube-ide-dir or {CUBE_IDE}: the folder with 'plugins' in it, as ~/ST/STM32CubeIDE_1.18.0/STM32CubeIDE"
-        )
-        raise NeuralArtError("no STM32CubeIDE is there", where=str(named), hint=hint)
+        hint = "the folder with 'plugins' in it, as ~/ST/STM32CubeIDE_1.18.0/STM32CubeIDE"
+        raise NeuralArtError("no STM32CubeIDE is there", where=str(named), hint=f"--cube-ide-dir or {CUBE_IDE}: {hint}")
     os.environ[CUBE_IDE] = str(named) if named != Path() else ""
 
 

@@ -8,38 +8,61 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import os
 import re
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from neuralart.boards.types import Board, DebugAccess
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
-from neuralart.flashing.journal import journal
-from neuralart.flashing.nor import (
-    Mismatch,
-    Nor,
-    Written,
-    apply,
-    changes,
-    check_plan,
-    chips_of,
-    first_difference,
-    sectors_of,
-)
+from neuralart.flashing.nor import Mismatch, Nor, Written, apply, changes, check_plan, chips_of, mismatch_of, sectors_of
 from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read_record, remove_record, save_record
-from neuralart.flashing.runners import EXTERNAL, INTERNAL, FlashJob, Refusal, Runner, process, symptoms
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner, process, symptoms
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
+
+
+@contextlib.contextmanager
+def journal(record: Path, device: str, steps: int) -> Iterator[Callable[[str, int, bytes], None]]:
+    """What was written before a cable fell out, in ``flash-<runner>-<serial>.json.journal`` beside the record.
+
+    JSON, a line for each step, on the disk before the next one begins. The first line says how many steps there are;
+    the last one of a write that came to its end is ``{"ended": true}``. Nothing is skipped because of it: the device
+    itself is compared. Yields what notes a step (name, address, bytes). NeuralArtError: it cannot be written.
+    """
+    path = record.with_name(record.name + JOURNAL)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as stream:
+
+            def line(row: dict[str, Any]) -> None:
+                stream.write(json.dumps(row) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+
+            def wrote(name: str, address: int, data: bytes) -> None:
+                digest = hashlib.sha256(data).hexdigest()
+                line({"write": name, "address": address, "bytes": len(data), "sha256": digest})
+
+            line({"device": device, "steps": steps})
+            yield wrote
+            line({"ended": True})
+    except OSError as error:
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(path)) from error
+
 
 # Weights, then what says that they are there, then who uses them: a cable that falls out leaves no new application on
 # old weights.
 _ORDER = {"fsbl": -1, "model": 0, "descriptor": 1, "application": 2}
 _FSBL = "fsbl"
 _SIGNED = b"STM2"
+SILICON = frozenset({"silicon"})
 
 
 def _in_debug(board: Board) -> DebugAccess:
@@ -49,17 +72,11 @@ def _in_debug(board: Board) -> DebugAccess:
 
 
 class Programmer(Runner):
-    """A runner that starts programs of others.
+    """A runner that starts programs of others."""
 
-    Attributes:
-        programs: File names of the program that it starts, by preference.
-        places: Where installers put it: globs, by system.
-        get: How to get it.
-    """
-
-    programs: ClassVar[tuple[str, ...]]
-    places: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    get: ClassVar[str]
+    programs: ClassVar[tuple[str, ...]]  # File names of the program that it starts, by preference
+    places: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # Where installers put it: globs, by system
+    get: ClassVar[str]  # How to get it
 
     # ---- what each of them does its own way
 
@@ -120,10 +137,9 @@ class Programmer(Runner):
             self._serial(job.probe)
             serial = self._chosen(job, self.probes(program, folder, job.board))
             self._serial(serial)  # it becomes a part of commands
-            lock = Path(tempfile.gettempdir()) / re.sub(
-                r"[^\w.]", "-", f"neuralart-probe-{job.server or serial or self.name}"
-            )
-            with alone_with(lock, patience=2.0), self.opened(ProbeSession(job, program, serial, folder)) as session:
+            lock = re.sub(r"[^\w.]", "-", f"neuralart-probe-{job.server or serial or self.name}")
+            alone = alone_with(Path(tempfile.gettempdir()) / lock, patience=2.0)
+            with alone, self.opened(ProbeSession(job, program, serial, folder)) as session:
                 yield session
 
     @contextlib.contextmanager
@@ -203,9 +219,8 @@ class Programmer(Runner):
         (found,) = self.bytes_of(session, [(at, 4)])
         if found != _SIGNED:
             what = f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start"
-            raise self.failed(
-                session, what, "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand"
-            )
+            hint = "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand"
+            raise self.failed(session, what, hint)
 
     # ---- writing and comparing
 
@@ -337,9 +352,8 @@ class Programmer(Runner):
             self.check_device(session)
             found = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
             for write, data, held in zip(writes, files, found, strict=True):
-                if held != data:
-                    at = first_difference(data, held)
-                    return Mismatch(write, at, data[at], held[at])
+                if mismatch := mismatch_of(write, data, held):
+                    return mismatch
         return None
 
 
