@@ -41,9 +41,7 @@ class Asked:
 
 
 def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
-    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. Raises NeuralArtError: one is
-    neither.
-    """
+    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. NeuralArtError: one is neither."""
     found = []
     for target in targets or variants:
         verb = next((verb for verb in VERBS if target.startswith(verb)), "")
@@ -77,9 +75,7 @@ def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def needs(
-    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
-) -> dict[str, Need]:
+def needs(variants: _Variants, others: Mapping[str, Board] | None = None) -> dict[str, Need]:
     """Who needs which tool, by the names of the rows. ``others``: further boards that variants name."""
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
@@ -101,9 +97,7 @@ def needs(
     }
 
 
-def compilers_of(
-    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
-) -> list[Wanted]:
+def compilers_of(variants: _Variants, others: Mapping[str, Board] | None = None) -> list[Wanted]:
     """The different cross compilers that variants ask for, and the cores they have to link for."""
     configs = []
     for variant, board in variants:
@@ -112,13 +106,13 @@ def compilers_of(
     return wanted(configs)
 
 
-def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> tuple[str, ...]:
+def models_of(variants: _Variants, others: Mapping[str, Board]) -> tuple[str, ...]:
     """QEMU's names of the machines that variants run on."""
     machines = [machine for pair in variants for machine in _machines(*pair, others)]
     return tuple(dict.fromkeys(each.model for each in machines if each.kind == "qemu" and each.model))
 
 
-def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:
+def pins_of(variants: _Variants) -> list[str]:
     """The different versions of ST Edge AI Core that networks ask for; without any, one that fits all."""
     networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
     return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
@@ -212,18 +206,11 @@ def examine(
     folder: Path | None = None,
     others: Mapping[str, Board] | None = None,
 ) -> Examination:
-    """Look at a machine with the eyes of a project.
+    """Look at a machine with the eyes of a project (its file as named, its folder: the current one unless given).
 
-    Args:
-        host: The machine.
-        variants: Of the project, with their boards.
-        targets: What is meant to be done: variants, ``run-<variant>`` and the like; none: build all variants.
-        project: The project file as named.
-        folder: The project's folder; the current one unless given.
-        others: Further boards that variants name.
-
-    Raises:
-        NeuralArtError: A target is none, or the list of known combinations is damaged.
+    ``targets``: what is meant to be done, variants, ``run-<variant>`` and the like; none: build all variants.
+    ``others``: further boards that variants name. NeuralArtError: a target is none, or the list of known combinations
+    is damaged.
     """
     asked = understand(targets, [variant.name for variant, _ in variants])
     chosen = [pair for pair in variants if pair[0].name in {each.variant for each in asked}]

@@ -70,16 +70,11 @@ def of_releases() -> tuple[Combination, ...]:
         series, runtime = dotted(release.series), dotted(release.runtime)
         # One runtime for all of a series that has one release.
         alone = sum(each.series == release.series for each in releases.RELEASES) == 1
-        found.append(
-            Combination(
-                id=f"runtime-{series if alone else release.core}",
-                when=(("stedgeai", f"{series}.*" if alone else release.core), ("ll_aton", f"!={runtime}")),
-                level=WARNING,
-                says=f"ST Edge AI Core {{stedgeai}} makes networks for runtime {runtime}, "
-                "the project has the headers of {ll_aton}",
-                remedy="take Middlewares/ST/AI from the installation that compiles the networks",
-            )
-        )
+        when = (("stedgeai", f"{series}.*" if alone else release.core), ("ll_aton", f"!={runtime}"))
+        says = f"ST Edge AI Core {{stedgeai}} makes networks for runtime {runtime}, "
+        says += "the project has the headers of {ll_aton}"
+        remedy = "take Middlewares/ST/AI from the installation that compiles the networks"
+        found.append(Combination(f"runtime-{series if alone else release.core}", when, WARNING, says, remedy))
     return tuple(found)
 
 
@@ -99,13 +94,8 @@ def _combination(item: Value) -> Combination:
         conditions.append((name, text))
     if not conditions:
         raise fields["when"].error("is empty")
-    return Combination(
-        id=fields["id"].text(),
-        when=tuple(conditions),
-        level=fields["level"].choice((ERROR, WARNING, NOTE)),
-        says=fields["says"].text(),
-        remedy=fields["remedy"].text(),
-    )
+    name, level = fields["id"].text(), fields["level"].choice((ERROR, WARNING, NOTE))
+    return Combination(name, tuple(conditions), level, fields["says"].text(), fields["remedy"].text())
 
 
 def _holds(name: str, wanted: str, facts: Circumstances) -> bool:

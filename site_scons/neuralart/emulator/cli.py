@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.console import green
 from neuralart.text.progress import Work, at_work
+from neuralart.text.sizes import number_that
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -51,16 +52,6 @@ def _count(text: str) -> tuple[str, str]:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 20):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of vectors")
     return "random", text
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds")
-    return value
 
 
 def _gdb(text: str) -> int:
@@ -115,7 +106,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1"
     several("--check", metavar="BOUNDS", help=text)
     text = "seconds of processor time that the firmware may compute without a word (default: 60)"
-    add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
+    seconds = number_that(lambda value: 0 < value < 1e6, "is not a time in seconds")
+    add("--timeout", type=seconds, default=60.0, metavar="S", help=text)
     text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
     add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     text = "no run: the board's serial port is this TCP port of 127.0.0.1 (default: a free one), until Ctrl-C"

@@ -72,15 +72,12 @@ def _shown(names: list[str]) -> str:
 def _refuse_strangers(
     folder: Path, now: Mapping[str, bytes | None], wanted: Mapping[str, bytes], listed: set[str]
 ) -> None:
-    strange = [
-        name for name, data in now.items() if data is not None and name not in listed and data != wanted.get(name, data)
-    ]
+    there = {name: data for name, data in now.items() if data is not None and name not in listed}
+    strange = [name for name, data in there.items() if data != wanted.get(name, data)]
     if strange:
-        raise NeuralArtError(
-            f"no export wrote {_shown(strange)}, and this one would overwrite {'it' if len(strange) == 1 else 'them'}",
-            where=str(folder),
-            hint="export into a folder of its own, or --force",
-        )
+        them = "it" if len(strange) == 1 else "them"
+        what = f"no export wrote {_shown(strange)}, and this one would overwrite {them}"
+        raise NeuralArtError(what, where=str(folder), hint="export into a folder of its own, or --force")
 
 
 def _refuse_edited(
@@ -97,21 +94,11 @@ def _refuse_edited(
 
 
 def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
-    """Write an export, or bring an earlier one up to date.
+    """Write an export to a folder, which is made if it is not there, or bring an earlier one up to date.
 
     Files that no export wrote stay; so do the times of files that are right already. The manifest is written last.
-
-    Args:
-        folder: Where; it is made if it is not there.
-        inputs: What.
-        force: Overwrite what was edited since, and what no export wrote.
-
-    Returns:
-        What changed.
-
-    Raises:
-        NeuralArtError: Something cannot be read or written, was edited, or is not from an export. What can be
-            checked is checked before anything is written.
+    ``force`` overwrites what was edited since, and what no export wrote. NeuralArtError: something cannot be read or
+    written, was edited, or is not from an export; what can be checked is checked before anything is written.
     """
     wanted = files(inputs)
     if folder.exists() and not folder.is_dir():

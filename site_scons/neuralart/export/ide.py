@@ -28,12 +28,7 @@ def _text(version: str, **contents: Any) -> str:
 
 
 def launch_json(variants: Sequence[str], build: str = "build") -> str:
-    """``.vscode/launch.json`` for variants.
-
-    Args:
-        variants: Their names.
-        build: The build folder, relative to the folder that Visual Studio Code opens, with slashes.
-    """
+    """``.vscode/launch.json``; ``build``: relative to the folder that Visual Studio Code opens, with slashes."""
     configurations = [
         {
             "name": f"debug {name}",
@@ -55,12 +50,7 @@ def launch_json(variants: Sequence[str], build: str = "build") -> str:
 
 
 def debug_tasks(variants: Sequence[str], scons: str = "scons") -> list[dict[str, Any]]:
-    """The tasks that the configurations of :func:`launch_json` start: each builds a variant and waits for gdb.
-
-    Args:
-        variants: Their names.
-        scons: The command that builds.
-    """
+    """The tasks that the configurations of :func:`launch_json` start: each builds a variant and waits for gdb."""
     # A background task is ready when it prints the line with which `neuralart run --gdb` begins to listen.
     matcher = {
         "pattern": {"regexp": "^scons: \\*\\*\\* (.*)$", "message": 1, "kind": "file", "file": 1},
@@ -92,11 +82,8 @@ def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -
     data = jsontext.loads(text)
     if not isinstance(data, dict) or not isinstance(data.get("tasks"), list):
         raise ValueError("no list of tasks")
-    kept = [
-        task
-        for task in data["tasks"]
-        if not (isinstance(task, dict) and str(task.get("label", "")).startswith("debug-"))
-    ]
+    labels = [str(task.get("label", "")) if isinstance(task, dict) else "" for task in data["tasks"]]
+    kept = [task for task, label in zip(data["tasks"], labels, strict=True) if not label.startswith("debug-")]
     return json.dumps({**data, "tasks": [*kept, *debug_tasks(variants, scons)]}, indent=2) + "\n"
 
 

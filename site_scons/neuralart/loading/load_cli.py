@@ -49,13 +49,11 @@ def _addresses(text: str) -> tuple[int, ...]:
     return tuple(map(sizes.word, text.split(",")))
 
 
+_above_0 = sizes.number_that(lambda value: 0 < value < 1e9, "is no number above 0")
+
+
 def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    number = _above_0(text)
     return int(number) if number.is_integer() else number
 
 

@@ -204,15 +204,10 @@ class Listed:
 
 def manifest(network: str, files: Mapping[str, bytes]) -> str:
     """The JSON text; ``files`` are name -> content of everything that is listed."""
-    rows = [
-        {
-            "name": name,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "crc32": f"{zlib.crc32(data):08x}",
-        }
-        for name, data in sorted(files.items())
-    ]
+    rows = []
+    for name, data in sorted(files.items()):
+        hashes = {"sha256": hashlib.sha256(data).hexdigest(), "crc32": f"{zlib.crc32(data):08x}"}
+        rows.append({"name": name, "bytes": len(data), **hashes})
     return json.dumps({"schema": MANIFEST_SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
 
 

@@ -105,12 +105,9 @@ def _range(pool: MemoryPool) -> str:
 
 def _place(pool: MemoryPool) -> None:
     if pool.address < EXTERNAL:
-        raise NeuralArtError(
-            f"pool {pool.fname} is USEMODE_RELATIVE and lies at 0x{pool.address:08x}: only external memory, from "
-            f"0x{EXTERNAL:08x}, can move",
-            where=pool.where,
-            hint="USEMODE_ABSOLUTE for memories inside the chip",
-        )
+        what = f"pool {pool.fname} is USEMODE_RELATIVE and lies at 0x{pool.address:08x}"
+        what += f": only external memory, from 0x{EXTERNAL:08x}, can move"
+        raise NeuralArtError(what, where=pool.where, hint="USEMODE_ABSOLUTE for memories inside the chip")
     if pool.end > _ADDRESS_SPACE:
         what = f"pool {pool.fname} ends at 0x{pool.end:x}, behind the 32-bit address space"
         hint = "its offset is the place it has by default; are the magnitudes of offset and size right?"
@@ -135,12 +132,10 @@ def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
             if after.address < before.end and (before.relative or after.relative):
                 mover = after if after.relative else before
                 common = min(before.end, after.end) - after.address
-                raise NeuralArtError(
-                    f"pools {_range(before)} and {_range(after)} overlap by {common} bytes; {mover.fname} is "
-                    "USEMODE_RELATIVE, its offset is the place it has by default",
-                    where=mover.where,
-                    hint="give it another offset, or disable it with size 0",
-                )
+                what = f"pools {_range(before)} and {_range(after)} overlap by {common} bytes; "
+                what += f"{mover.fname} is USEMODE_RELATIVE, its offset is the place it has by default"
+                hint = "give it another offset, or disable it with size 0"
+                raise NeuralArtError(what, where=mover.where, hint=hint)
 
 
 def check_relative(pools: PoolFile) -> None:

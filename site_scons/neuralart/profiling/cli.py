@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.sizes import number_that
 
 if TYPE_CHECKING:
     from neuralart.profiling.estimate import NetworkEstimate
@@ -26,14 +27,11 @@ _LOG = "neuralart_profile.log"
 _DEFAULT_NPU_HZ = 10**9
 
 
+_clock = number_that(lambda value: 1.0 <= value <= 100_000.0, "is not a clock in MHz, for example 800")
+
+
 def _megahertz(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 100_000.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a clock in MHz, for example 800")
-    return value * 1e6
+    return _clock(text) * 1e6
 
 
 def _batch(text: str) -> int:

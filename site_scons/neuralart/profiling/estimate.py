@@ -172,9 +172,7 @@ def from_csv(
     epochs = []
     for row in table.epochs:
         pools = {
-            pool.name: PoolAccess(
-                round(pool.read), round(pool.written), round(pool.read_cycles), round(pool.write_cycles)
-            )
+            pool.name: PoolAccess(*map(round, (pool.read, pool.written, pool.read_cycles, pool.write_cycles)))
             for pool in row.pools
             if pool.read or pool.written
         }
@@ -228,6 +226,12 @@ def _port(port: NetworkPort) -> Port:
     scale = quant.scales[0] if quant is not None and quant.scales else 0.0
     zero_point = quant.zero_points[0] if quant is not None and quant.zero_points else 0
     return Port(port.row.name, port.pool, port.address, size, port.mem_shape, port.dtype, scale, zero_point)
+
+
+def known_sum(epochs: Iterable[EpochEstimate], key: str) -> int | None:
+    """Sum of a figure over epochs; None where none of them tells it."""
+    known = [value for epoch in epochs if (value := getattr(epoch, key)) is not None]
+    return sum(known) if known else None
 
 
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:

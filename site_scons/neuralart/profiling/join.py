@@ -9,7 +9,7 @@ from functools import cached_property
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.profiling.estimate import UNKNOWN, EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
+from neuralart.profiling.estimate import UNKNOWN, EpochEstimate, NetworkEstimate, PoolAccess, known_sum, traffic_of
 from neuralart.profiling.measured import Clocks, MeasuredEpoch, MeasuredTensor, NetworkMeasurement, Phases, milliseconds
 
 # Logs print nine decimals of a scale.
@@ -27,8 +27,7 @@ class ProfiledEpoch:
 
     def sum_of(self, key: str) -> int | None:
         """``operations``, ``compute_cycles`` or ``max_cycles`` of its epochs; None where none of them tells."""
-        known = [value for epoch in self.expected if (value := getattr(epoch, key)) is not None]
-        return sum(known) if known else None
+        return known_sum(self.expected, key)
 
     @property
     def pools(self) -> dict[str, PoolAccess]:

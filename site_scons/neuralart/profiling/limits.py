@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.config.types import Budgets
-from neuralart.profiling.estimate import NetworkEstimate, traffic_of
+from neuralart.profiling.estimate import NetworkEstimate, known_sum, traffic_of
 from neuralart.profiling.join import ProfiledNetwork
 from neuralart.profiling.measured_report import measured_record
 from neuralart.profiling.sides import NetworkSide, read_profile
-from neuralart.profiling.totals import known_sum, ratio, totals_of
+from neuralart.profiling.totals import ratio, totals_of
 
 if TYPE_CHECKING:
     from neuralart.profiling.instructions import InstructionProfile

@@ -42,6 +42,10 @@ def _fields(record: Phases | None) -> dict[str, Any] | None:
     return None if record is None else asdict(record)
 
 
+def _speed(count: float, cycles: int | None, clock: int | None) -> float | None:
+    return bandwidth(count, cycles or 0, clock or 0)
+
+
 def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
     return {
         str(port): {
@@ -49,7 +53,7 @@ def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -
             "written": bursts.bytes[1],
             "read_bursts": list(bursts.read),
             "write_bursts": list(bursts.written),
-            "bytes_per_second": bandwidth(sum(bursts.bytes), core or 0, npu_hz or 0),
+            "bytes_per_second": _speed(sum(bursts.bytes), core, npu_hz),
         }
         for port, bursts in ports.items()
     }
@@ -77,8 +81,8 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "difference_to_estimate": ratio(apart, most),
         "compute_ratio": ratio(compute, core),
         "compute_ratio_total": ratio(compute, total),
-        "gops": None if operations is None else gops(operations, total or 0, npu_hz or 0),
-        "core_gops": None if operations is None else gops(operations, core or 0, npu_hz or 0),
+        "gops": gops(operations, total, npu_hz or 0),
+        "core_gops": gops(operations, core, npu_hz or 0),
         "bus": _bus(one.ports, core, npu_hz),
         "streams": [
             {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
@@ -86,12 +90,8 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         ],
         "npu_cache": None if one.cache is None else {key: list(row) for key, row in asdict(one.cache).items()},
         "pools": {
-            name: {
-                "read": access.read,
-                "written": access.written,
-                "bytes_per_second": bandwidth(access.bytes, core or 0, npu_hz or 0),
-            }
-            for name, access in epoch.pools.items()
+            name: {"read": each.read, "written": each.written, "bytes_per_second": _speed(each.bytes, core, npu_hz)}
+            for name, each in epoch.pools.items()
         },
     }
 
@@ -123,8 +123,8 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
         "mcu_cycles": _fields(mcu),
         "npu_cycles": _fields(npu),
         "inferences_per_second": per_second(cycles or 0, clocks.mcu or 0),
-        "gops": None if operations is None else gops(operations, npu_total or 0, clocks.npu or 0),
-        "core_gops": None if operations is None else gops(operations, _core(npu) or 0, clocks.npu or 0),
+        "gops": gops(operations, npu_total, clocks.npu or 0),
+        "core_gops": gops(operations, _core(npu), clocks.npu or 0),
         "compute_ratio": ratio(compute, npu_total),
         "core_compute_ratio": ratio(compute, _core(npu)),
         "jitter": jitter(epochs),
@@ -245,13 +245,11 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     apart = ""
     if record["difference"] is not None:
         shares = (_percent(record[f"difference_to_{what}"]) for what in ("measured", "estimate"))
-        apart = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)".format(
-            record["difference"], *shares
-        )
+        words = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)"
+        apart = words.format(record["difference"], *shares)
     add("core npu cycles", f"{_number(core, 'd')} -> {_number(milliseconds(core, clocks.npu), '.3f')} ms{apart}")
-    add(
-        "compute cycles ratio", f"{_percent(record['compute_ratio'])} (total {_percent(record['compute_ratio_total'])})"
-    )
+    both = f"{_percent(record['compute_ratio'])} (total {_percent(record['compute_ratio_total'])})"
+    add("compute cycles ratio", both)
     add("GOPS", f"{_number(record['gops'], '.1f')} (core {_number(record['core_gops'], '.1f')})")
     name = "[" + ",".join(map(str, BURSTS)) + "]x8="
     for port, bus in record["bus"].items():

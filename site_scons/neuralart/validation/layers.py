@@ -27,9 +27,8 @@ class LayerFigures:
     name: str  # As in the model
     dtype: str  # ``int8``, ``float32``...
     shape: tuple[int, ...]  # With the batch
-    steps: (
-        float | None
-    )  # Largest difference, in steps of the tensor's quantization; None: it has none, or no finite one
+    # Largest difference, in steps of the tensor's quantization; None: it has none, or no finite one
+    steps: float | None
     difference: float | None  # Largest difference of real values; None: one of them is no number, or nothing compared
     samples: tuple[int, ...] = ()  # The samples in which it differs, from 0
     note: str = ""  # Why it was not compared; empty: it was

@@ -21,28 +21,19 @@ def _check(client: ValidationClient, network: Network) -> Any:
     check_stamp(found, network.abi_stamp, "--on board")
     inputs, outputs = len(found["inputs"]), len(found["outputs"])
     if (inputs, outputs) != (len(network.inputs), len(network.outputs)):
-        raise NeuralArtError(
-            f"network '{network.symbol}' of the board has {inputs} inputs and {outputs} outputs, that of the build "
-            f"{len(network.inputs)} and {len(network.outputs)}",
-            where="--on board",
-            hint="flash- writes this one",
-        )
+        what = f"network '{network.symbol}' of the board has {inputs} inputs and {outputs} outputs"
+        what += f", that of the build {len(network.inputs)} and {len(network.outputs)}"
+        raise NeuralArtError(what, where="--on board", hint="flash- writes this one")
     return found
 
 
 def outputs_of(
     client: ValidationClient, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
 ) -> list[bytes]:
-    """Outputs of each sample, concatenated in the order of the network's.
+    """Outputs of each sample, concatenated in the order of the network's; so are the inputs of each in ``samples``.
 
-    Args:
-        client: Talks with the board.
-        network: The network of the build.
-        samples: For each sample the bytes of all inputs, concatenated.
-        done: Called with the number of samples that are computed.
-
-    Raises:
-        NeuralArtError: The board runs another build, refuses, or does not answer.
+    ``done``: called with the number of samples that are computed. NeuralArtError: the board runs another build,
+    refuses, or does not answer.
     """
     found = _check(client, network)
     expected = [port.bytes for port in network.outputs]
