@@ -10,7 +10,7 @@ from neuralart import __version__
 from neuralart.boards.types import Board, Machine
 from neuralart.config.read import VERBS
 from neuralart.config.types import VariantConfig
-from neuralart.doctor import compilers, known_bad, own_builds, programs, surroundings
+from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.known_bad import Circumstances
 from neuralart.doctor.programs import PROBE_TOOLS, QEMU, TOOLS
@@ -188,7 +188,7 @@ def _remarks(host: Host, rows: Sequence[ToolRow], folder: Path, variants: _Varia
         found += programs.shadowed(tool, host)
     found += compilers.gcc_shadowed(host, compilers_of(variants))
     found += [*compilers.stedgeai_shadowed(host), *surroundings.path_remarks(folder, host)]
-    found += own_builds.remarks(host, variants, folder)
+    found += known_bad.own_build_remarks(host, variants, folder)
     combinations = known_bad.read()
     names = [network.compiler for variant, _ in variants for network in variant.networks]
     for runtime in _runtimes(folder) or [""]:

@@ -68,11 +68,9 @@ class RegisterFile:
         return self._values.get(offset, 0)
 
     def read(self, offset: int) -> int:
-        """Value of a register."""
         return self.get(offset)
 
     def write(self, offset: int, value: int) -> None:
-        """Replace a register."""
         before = self.get(offset)
         self._values[offset] = value & 0xFFFFFFFF
         if before != self._values[offset]:

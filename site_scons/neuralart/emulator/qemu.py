@@ -148,7 +148,6 @@ class QemuMachine:
         return f"{PROGRAM} ended early ({code}): {last}"
 
     def waiting_for(self) -> str:
-        """What is known of the machine."""
         return f"{PROGRAM} still runs"
 
     def spent(self) -> float | None:
@@ -162,8 +161,7 @@ class QemuMachine:
             return None
 
     def idle(self) -> bool:
-        """It is unknown."""
-        return False
+        return False  # It is unknown
 
     def close(self) -> None:
         """End the process, if it has not ended."""

@@ -120,7 +120,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     from neuralart.flashing.runners import FlashJob, process
     from neuralart.flashing.runners.gdb import Gdb
     from neuralart.flashing.runners.session import image_parts, serial_port
-    from neuralart.loading import deployment, talk
+    from neuralart.loading import deployment
 
     say(f"neuralart load (version {__version__})\nCreating date  : {time.asctime()}")
     process.use_ide(args.cube_ide_dir)
@@ -142,26 +142,26 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     image_parts(elf, board)
     vectors = load(args.vectors) if args.vectors is not None else None
     url, gdb = args.port or serial_port(args.probe, "neuralart load"), Gdb()
-    with closing(talk.SerialTransport(url, args.baud)) as port:
+    with closing(deployment.SerialTransport(url, args.baud)) as port:
         _flash(args, job, say)
         say(f"Loading & start the application '{elf.name}'..")
         with gdb.session(job) as probe:
             virtual = gdb.check_device(probe).device_id is None
-            talk.discard(port)
+            deployment.discard(port)
             gdb.start(probe, elf, made.later)
         session = Session(port, timeout=args.timeout, on_text=lambda line: say(f"  | {line}"))
-        found = list(talk.introduced(session, made.wanted, url))
+        found = list(deployment.introduced(session, made.wanted, url))
         say(f"Executing the deployed model (desc={url})..")
         for (name, stamp, where), (number, remote) in zip(made.wanted, found, strict=True):
             say(f"The board runs '{name}', stamp {stamp}: that of {where}.")
-            last = talk.inferences(session, number, remote, vectors)
+            last = deployment.inferences(session, number, remote, vectors)
             say(
                 f"{name}: {f'{vectors.count} vectors bit-exact' if vectors else 'computed, not compared: no --vectors'}"
             )
             if read_elf(elf).symbols.address_of("validation_link_take") is None:
                 say("  no table: 'defines: [NEURALART_VALIDATION_LINK]' in the variant lets it tell its epochs")
                 continue
-            for line in talk.table(talk.epochs(port, remote, *last), virtual, 1e6 * args.cpu_mhz):
+            for line in deployment.table(deployment.epochs(port, remote, *last), virtual, 1e6 * args.cpu_mhz):
                 say(line)
 
 

@@ -17,19 +17,8 @@ from neuralart.profiling.join import ProfiledEpoch, ProfiledNetwork
 from neuralart.profiling.measured import BURSTS, BusBursts, Phases, jitter, milliseconds, total_phases
 from neuralart.profiling.totals import bandwidth, gops, in_words, per_second, ratio
 
-HEADS = (
-    "epoch",
-    "type",
-    "ms",
-    "%",
-    "cumul %",
-    "CPU cycles",
-    "NPU core",
-    "- max_cycles",
-    "compute",
-    "GOPS",
-    "operators",
-)
+_TIMES, _CYCLES = ("ms", "%", "cumul %"), ("CPU cycles", "NPU core", "- max_cycles")
+HEADS = ("epoch", "type", *_TIMES, *_CYCLES, "compute", "GOPS", "operators")
 _NONE = Phases(None, 0, None)
 _BAR = 60
 

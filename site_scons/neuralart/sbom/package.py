@@ -1,7 +1,8 @@
-"""What this package consists of on this machine: its own files, and the packages that it runs with."""
+"""``neuralart sbom``: what this package consists of on this machine: its own files, and the packages it runs with."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,3 +78,20 @@ def text() -> str:
     digest = bill.of_files({part.name: part.sha256 for part in own})
     subject = BillPart(bill.LIBRARY, NAME, "package", digest, __version__, purl=NAME, license=LICENSE, parts=own)
     return bill.text(subject, requirements())
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to a file (default: print it)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write the bill. NeuralArtError: The library is not installed, or the file cannot be written."""
+    from neuralart.files import write_text
+    from neuralart.sbom.package import text
+
+    if args.output is not None:
+        write_text(args.output, text())
+    else:
+        print(text(), end="")
+    return 0

@@ -134,18 +134,9 @@ def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
         raise NeuralArtError(what, where=where, hint="the file is cut off")
     base = at + layout.checksum
     checksum, _, length, entry, _, load, _, version = struct.unpack_from("<8I", data, base)
-    return BootImage(
-        layout=layout,
-        at=at,
-        checksum=checksum,
-        image_length=length,
-        entry_point=entry,
-        load_address=load,
-        image_version=version,
-        binary_type=_word(data, at + layout.binary_type),
-        signed=any(data[at + 4 : at + 4 + layout.signature]),
-        data=data[at : at + layout.size + length],
-    )
+    kind, signed = _word(data, at + layout.binary_type), any(data[at + 4 : at + 4 + layout.signature])
+    body = data[at : at + layout.size + length]
+    return BootImage(layout, at, checksum, length, entry, load, version, kind, signed, body)
 
 
 def find(data: bytes) -> Iterator[int]:
@@ -247,13 +238,12 @@ def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
 
 def record(image: BootImage, at: int) -> dict[str, object]:
     """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
-    table = image.vector_table
     return {
         "at": at,
         "header_version": image.layout.version,
         "image_length": image.image_length,
         "entry_point": image.entry_point,
-        "vector_table_offset": table,
+        "vector_table_offset": image.vector_table,
         "stack_pointer": image.vector(0),
         "reset_handler": image.vector(1),
         "binary_type": image.binary_type,

@@ -115,7 +115,7 @@ def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, 
 
 def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     from neuralart.emulator.inputs.preprocessing import elements
-    from neuralart.validation.labels import read_labels
+    from neuralart.validation.figures import read_labels
 
     if len(network.outputs) != 1 or elements(network.outputs[0]) < 2:
         what = f"network {network.name} has {len(network.outputs)} outputs, the first of "
@@ -196,8 +196,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     from neuralart.emulator.inputs.preprocessing import elements
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.profiling.totals import compare_outputs
-    from neuralart.validation.figures import ValidationFigures
-    from neuralart.validation.labels import classify
+    from neuralart.validation.figures import ValidationFigures, classify
     from neuralart.validation.reference import split
 
     variant, config, network = subject.variant, subject.config, subject.network
@@ -214,7 +213,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
         machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
     layers = _layers(args, subject, machine.kind if machine is not None else args.on) if args.per_layer else None
     if args.on == _BOARD:
-        from neuralart.validation.on_board import on_board
+        from neuralart.validation.reference import on_board
 
         with at_work(f"validate {variant.name}") as work:
             data, count = vectors.input_data, vectors.count

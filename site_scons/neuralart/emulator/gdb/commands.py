@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neuralart.boards.types import Board
-from neuralart.emulator.gdb.debugged import BREAKS, TRAP, WATCHES, DebuggedBoard, Halt
-from neuralart.emulator.gdb.descriptions import REGISTERS, memory_map_xml, target_xml
+from neuralart.emulator.gdb.debugged import (
+    BREAKS,
+    REGISTERS,
+    TRAP,
+    WATCHES,
+    DebuggedBoard,
+    Halt,
+    memory_map_xml,
+    target_xml,
+)
 from neuralart.emulator.gdb.packets import LONGEST
 from neuralart.errors import NeuralArtError
 

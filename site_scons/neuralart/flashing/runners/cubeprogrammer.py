@@ -10,10 +10,9 @@ from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import EXTERNAL, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal, process
-from neuralart.flashing.runners.process import Answer
+from neuralart.flashing.runners.process import Answer, reason, switches_of
 from neuralart.flashing.runners.programmer import SILICON, Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, number_in
-from neuralart.flashing.runners.symptoms import reason, switches_of
 from neuralart.flashing.script import CommandScript, Loader, Word
 from neuralart.vendor.asking import fits
 

@@ -15,10 +15,9 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, process
-from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, served
+from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, reason, served
 from neuralart.flashing.runners.programmer import Programmer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts, usb_probes
-from neuralart.flashing.runners.symptoms import reason
 from neuralart.flashing.script import CommandScript, Word
 from neuralart.text.ihex import ihex
 

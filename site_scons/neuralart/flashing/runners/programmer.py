@@ -22,7 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
 from neuralart.flashing.nor import Mismatch, Nor, Written, apply, changes, check_plan, chips_of, mismatch_of, sectors_of
 from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read_record, remove_record, save_record
-from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner, process, symptoms
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner, process
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
 
@@ -166,7 +166,7 @@ class Programmer(Runner):
         answer = process.call([str(session.program), *words], session.folder, process.patience(count))
         session.answers.append(answer)
         if answer.late:
-            what, hint = symptoms.reason(answer.text, session.job.board)
+            what, hint = process.reason(answer.text, session.job.board)
             asks = what if "question" in what else "it does not come to an end"
             raise self.failed(session, asks, hint or "unplug the board and plug it in, then again")
         return answer
@@ -177,7 +177,7 @@ class Programmer(Runner):
 
     def complaint(self, session: ProbeSession, doing: str, answer: Answer) -> NeuralArtError:
         """An error in the words of a program."""
-        what, hint = symptoms.reason(answer.text, session.job.board)
+        what, hint = process.reason(answer.text, session.job.board)
         return self.failed(session, f"{doing}: {what}", hint or "DRY=1 shows the command, to type it by hand")
 
     def bytes_of(self, session: ProbeSession, ranges: Sequence[tuple[int, int]], doing: str = "") -> list[bytes]:
@@ -291,7 +291,7 @@ class Programmer(Runner):
             for number, (write, address, data) in enumerate(steps):
                 answer = self.program(session, address, data)
                 # A bad end of a good write is none; one that wrote nothing must not be followed by others.
-                if (answer.status or symptoms.complains(answer.text)) and not self._holds(session, address, data):
+                if (answer.status or process.complains(answer.text)) and not self._holds(session, address, data):
                     doing = f"'{write.name}' is not written ({number} of {len(steps)} steps are): flash again"
                     raise self.complaint(session, doing, answer)
                 wrote(write.name, address, data)
@@ -306,7 +306,7 @@ class Programmer(Runner):
         held = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
         for write, data in zip(writes, held, strict=True):
             if hashlib.sha256(data).hexdigest() != write.sha256:
-                said = [symptoms.reason(answer.text, session.job.board) for answer in session.answers]
+                said = [process.reason(answer.text, session.job.board) for answer in session.answers]
                 what, hint = next((each for each in reversed(said) if each[1]), ("whatever the programmer says", ""))
                 hint = hint or "flash again; if that does not help: FORCE=1, another cable, the board file's 'flash:'"
                 raise self.failed(session, f"'{write.name}' reads back differently: {what}", hint)
@@ -314,7 +314,7 @@ class Programmer(Runner):
     def _start(self, session: ProbeSession) -> None:
         answer = self.restart(session)
         if answer.status:
-            what, hint = symptoms.reason(answer.text, session.job.board)
+            what, hint = process.reason(answer.text, session.job.board)
             print(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
 
     def reset(self, job: FlashJob) -> None:
@@ -322,7 +322,7 @@ class Programmer(Runner):
         with self.session(job) as session:
             self.check_device(session)
             answer = self.restart(session)
-            if answer.status or symptoms.complains(answer.text):
+            if answer.status or process.complains(answer.text):
                 raise self.complaint(session, "not reset", answer)
 
     def load(self, job: FlashJob, elf: Path) -> int:
