@@ -112,13 +112,8 @@ def log_mel(request: Request) -> Values:
         raise request.refuse("app_config: 'audio' is missing", "the settings of feature extraction", "use_case")
     tensor = request.input
     sides = [size for size in tensor.shape[1:] if size != 1]
-    request.equal(
-        tensor.elements,
-        audio.n_mels * audio.patch_length,
-        f"elements of input {tensor}",
-        f"follow from n_mels {audio.n_mels} x patch_length {audio.patch_length}",
-        "audio.n_mels",
-    )
+    wanted, why = audio.n_mels * audio.patch_length, f"n_mels {audio.n_mels} x patch_length {audio.patch_length}"
+    request.equal(tensor.elements, wanted, f"elements of input {tensor}", f"follow from {why}", "audio.n_mels")
     if sides[:1] != [audio.n_mels] and audio.n_mels != 1:
         what = f"first side of input {tensor} is {sides[0]}, n_mels is {audio.n_mels}"
         raise request.refuse(what, key="audio.n_mels")
@@ -127,13 +122,9 @@ def log_mel(request: Request) -> Values:
         raise request.refuse("app_config: 'class_names' is missing", "class_names: [a, b, ...]", "use_case")
     # Networks of the zoo are trained with the names in this order.
     names = sorted([*request.classes, *([_OTHER] if audio.use_garbage_class else [])])
-    request.equal(
-        output.elements,
-        len(names),
-        f"classes of output {output}",
-        f"are named{f' (with {_OTHER})' if audio.use_garbage_class else ''}",
-        "class_names_file" if request.config.class_names_file else "class_names",
-    )
+    named = f"are named{f' (with {_OTHER})' if audio.use_garbage_class else ''}"
+    key = "class_names_file" if request.config.class_names_file else "class_names"
+    request.equal(output.elements, len(names), f"classes of output {output}", named, key)
     # The N6 application chooses its own type of real numbers.
     flexible = bool(request.application and request.application.reads_any("PREPROC_FLOAT_T"))
     silence = audio.silence_threshold

@@ -115,7 +115,6 @@ def _environment(user: str, source: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
     )
     environment.filters.update(cstring=cstring, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment

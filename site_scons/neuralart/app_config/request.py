@@ -118,14 +118,9 @@ def image(request: Request) -> ImageSize:
             if wrong:
                 raise request.refuse(f"input {tensor} {what}", f"compile with {hint}" if hint else "")
     else:
-        request.equal(
-            channels,
-            1 if request.config.color_mode == "grayscale" else 3,
-            f"channels of input {tensor}",
-            f"with color_mode: {request.config.color_mode}",
-            "color_mode",
-            "grayscale has 1 channel, rgb and bgr have 3",
-        )
+        mode, hint = request.config.color_mode, "grayscale has 1 channel, rgb and bgr have 3"
+        wanted, what = 1 if mode == "grayscale" else 3, f"channels of input {tensor}"
+        request.equal(channels, wanted, what, f"with color_mode: {mode}", "color_mode", hint)
         if tensor.dtype not in LETTERS:
             raise request.refuse(f"input {tensor}: the application takes {', '.join(LETTERS)}")
     return ImageSize(width, height, channels)

@@ -76,13 +76,9 @@ def _yolo(request: Request, form: str, *, boxes_at: int, more: int, each: int) -
     size = image(request)
     boxes = shape[boxes_at]
     cells = (_cells(request, stride) for stride in _YOLO_STRIDES)
-    request.equal(
-        boxes,
-        sum(columns * rows for columns, rows in cells) * each,
-        f"boxes of output {output}",
-        f"follow from an input of {size.width}x{size.height}",
-        hint="are the axes in another order, or is model_type wrong?",
-    )
+    wanted, why = sum(columns * rows for columns, rows in cells) * each, f"an input of {size.width}x{size.height}"
+    hint = "are the axes in another order, or is model_type wrong?"
+    request.equal(boxes, wanted, f"boxes of output {output}", f"follow from {why}", hint=hint)
     count = class_count(request, shape[3 - boxes_at] - more, f"classes of output {output}")
     values = {**request.thresholds(), "classes": count, "boxes": boxes, "quantized": output.dtype != "float32"}
     values |= {"scale": output.scale, "zero_point": output.zero_point}
@@ -93,13 +89,9 @@ def _check_grid(request: Request, tensor: TensorInfo, stride: int, pairs: int, k
     """Columns and rows of ``[1, rows, columns, anchors x (5 + classes)]``."""
     columns, rows = _cells(request, stride)
     count = len(request.classes)
-    request.equal(
-        tensor.elements,
-        rows * columns * pairs * (5 + count),
-        f"elements of output {tensor}",
-        f"follow from {rows} x {columns} cells x {pairs} anchors x (5 + {count} classes)",
-        hint=f"compare {keys} and class_names with the model",
-    )
+    wanted, what = rows * columns * pairs * (5 + count), f"elements of output {tensor}"
+    why = f"follow from {rows} x {columns} cells x {pairs} anchors x (5 + {count} classes)"
+    request.equal(tensor.elements, wanted, what, why, hint=f"compare {keys} and class_names with the model")
     return columns, rows
 
 

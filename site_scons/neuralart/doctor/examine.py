@@ -126,13 +126,11 @@ def blocked(need: Need, asked: Sequence[Asked]) -> bool:
 def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, Need]:
     """The same for the variants that were asked for alone."""
     names = {each.variant for each in asked}
-    return {
-        tool: Need(
-            tuple(name for name in need.build if name in names),
-            tuple(target for target in need.use if target.split("-", 1)[1] in names),
-        )
-        for tool, need in found.items()
-    }
+    made = {}
+    for tool, need in found.items():
+        use = tuple(target for target in need.use if target.split("-", 1)[1] in names)
+        made[tool] = Need(tuple(name for name in need.build if name in names), use)
+    return made
 
 
 def system_of(platform: str) -> str:

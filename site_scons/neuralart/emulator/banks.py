@@ -117,9 +117,7 @@ class Banks:
             return None
         region = found[0]
         for base in self._bases(region):
-            self._uc.mmio_map(
-                base, region.size, lambda uc, at, size, data: 0, None, lambda uc, at, size, value, data: None, None
-            )
+            self._uc.mmio_map(base, region.size, lambda *_: 0, None, lambda *_: None, None)
         self._dead.add(region.name)
         return region
 
@@ -138,7 +136,7 @@ class Banks:
                 for key in [key for key in self._mapped if key[0] == region.name]:
                     for place in self._mapped.pop(key):
                         self._uc.mem_unmap(place, self._pieces[key].size)
-            if not self._power.keeps_contents(region):
+            if self._power.shut_down(region):
                 gone = [key for key in self._pieces if key[0] == region.name]
                 for key in gone:
                     del self._pieces[key]
@@ -151,11 +149,9 @@ class Banks:
         while address < load.end:
             found = self._locate(address)
             if found is None:
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, "
-                    f"but no memory is at 0x{address:08x}",
-                    where=f"board {self._board.name}",
-                )
+                what = f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}"
+                where = f"board {self._board.name}"
+                raise NeuralArtError(f"{what}, but no memory is at 0x{address:08x}", where=where)
             region, offset = found
             # A flash has its contents whether or not its controller shows them.
             if region.kind not in READ_ONLY and self._power.missing(region):
@@ -268,9 +264,8 @@ class Bus:
 
     def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
         if offset >= device.size or (size != 4 and not device.narrow) or offset & (size - 1):
-            self._halt(
-                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modeled"
-            )
+            at = f"0x{device.base + offset:08x}{self._near()}"
+            self._halt(f"write of {size} bytes at {at}: no such register is modeled")
             return
         if size < 4:
             shift = 8 * (offset & 3)

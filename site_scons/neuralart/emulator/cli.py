@@ -71,9 +71,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
     add("--elf", required=True, type=Path, metavar="FILE", help="the image")
     flash = parser.add_mutually_exclusive_group()
-    flash.add_argument(
-        "--plan", type=Path, metavar="FILE", help="boot from a fresh virtual flash written by this flash_plan.json"
-    )
+    text = "boot from a fresh virtual flash written by this flash_plan.json"
+    flash.add_argument("--plan", type=Path, metavar="FILE", help=text)
     flash.add_argument("--nor", type=Path, metavar="FILE", help="boot from this virtual flash, as it is")
     text = "no flash: the image is loaded in place, and this raw file beside it"
     flash.add_argument("--load", action="append", default=[], type=_load, metavar="FILE@ADDR", help=text)
@@ -218,8 +217,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
     from neuralart.emulator import RunFailure, runner, starting
     from neuralart.emulator.coherency import Conditions
+    from neuralart.emulator.gdb.server import SerialServer
     from neuralart.emulator.image import read_raw
-    from neuralart.emulator.serial_server import SerialServer
     from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
 

@@ -248,10 +248,8 @@ class Checkpoints:
             load = self._external[0]
             missing = self._banks.missing_for(load)
             if missing:
-                self._halt(
-                    f"the external loader cannot write {load.name} to 0x{load.address:08x} "
-                    f"while the core waits in {self._symbols.describe(address)}: {missing}"
-                )
+                what = f"the external loader cannot write {load.name} to 0x{load.address:08x}"
+                self._halt(f"{what} while the core waits in {self._symbols.describe(address)}: {missing}")
                 return
             self._banks.load(load)
             # A debugger writes memory, not the core's cache.

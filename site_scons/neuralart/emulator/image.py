@@ -118,11 +118,8 @@ def check_disjoint(loads: Sequence[Load]) -> None:
     ordered = sorted((load for load in loads if load.data), key=lambda load: load.address)
     for first, second in itertools.pairwise(ordered):
         if second.address < first.end:
-            raise NeuralArtError(
-                f"{first.name} (0x{first.address:08x}..0x{first.end:08x}) and {second.name} "
-                f"(0x{second.address:08x}..0x{second.end:08x}) overlap",
-                hint="each must have a place of its own",
-            )
+            both = [f"{each.name} (0x{each.address:08x}..0x{each.end:08x})" for each in (first, second)]
+            raise NeuralArtError(f"{both[0]} and {both[1]} overlap", hint="each must have a place of its own")
 
 
 @dataclass(frozen=True)
@@ -152,11 +149,8 @@ class BootState:
         """
         contents = tuple(Load("the flash", nor.chip.base + offset, data) for offset, data in nor.runs())
         if board.boot is None:
-            return replace(
-                cls.direct(board, firmware),
-                loads=(*contents, *firmware.loads),
-                notes=(f"board {board.name} has no boot chain: {firmware.path} is loaded in place",),
-            )
+            said = f"board {board.name} has no boot chain: {firmware.path} is loaded in place"
+            return replace(cls.direct(board, firmware), loads=(*contents, *firmware.loads), notes=(said,))
         slot, image = _slot(board, board.boot, nor)
         copied = Load(f"slot {board.boot.slot} (0x{slot:08x})", board.boot.copy_to, image)
         notes, fit = _compare(board, firmware, copied)
@@ -177,11 +171,9 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
     image = nor.read(offset, chain.copy_size)
     vectors = image[chain.header : chain.header + 8]
     if vectors == b"\xff" * 8:
-        raise MachineStop(
-            f"{chain.slot} slot is empty: nothing was flashed "
-            f"(0x{slot + chain.header:08x}, where the vector table should be, is erased)",
-            hint="neuralart flash --plan flash_plan.json --nor FILE",
-        )
+        what = f"{chain.slot} slot is empty: nothing was flashed"
+        what += f" (0x{slot + chain.header:08x}, where the vector table should be, is erased)"
+        raise MachineStop(what, hint="neuralart flash --plan flash_plan.json --nor FILE")
     if chain.header_version:
         _check_boot_loader(board, nor)
         _check_header(nor, offset, f"{chain.slot} slot (0x{slot:08x})")
@@ -230,14 +222,10 @@ def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str,
         theirs = copied.data[first - copied.address : last - copied.address] if first < last else b""
         if ours != theirs:
             at = next(n for n, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
-            return (
-                f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}, "
-                f"the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names and "
-                "its cache maintenance is not checked",
-            ), False
+            note = f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}"
+            note += f", the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names"
+            return (f"{note} and its cache maintenance is not checked",), False
     if not beyond:
         return (), True
-    return (
-        f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}: "
-        f"missing, in part or all, are {', '.join(beyond)} of {firmware.path}",
-    ), True
+    note = f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}"
+    return (f"{note}: missing, in part or all, are {', '.join(beyond)} of {firmware.path}",), True

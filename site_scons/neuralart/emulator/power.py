@@ -75,7 +75,7 @@ class Power:
         self.note(offset)
         for region in self._board.memory:
             if region.enable is not None and region.enable.ramcfg_offset == offset:
-                early = not self._shut_down(region) and self._unclocked_bank(region)
+                early = not self.shut_down(region) and self._unclocked_bank(region)
                 (self._early.add if early else self._early.discard)(region.name)
 
     def _controller(self, address: int) -> RegisterFile:
@@ -97,7 +97,8 @@ class Power:
         register, enable = self._board.registers.memory_clock, region.enable
         return enable is not None and register is not None and not self._clocked(register, enable.clock_bit)
 
-    def _shut_down(self, region: MemoryRegion) -> bool:
+    def shut_down(self, region: MemoryRegion) -> bool:
+        """Does a memory lose its bytes? (Without a clock it keeps them.)"""
         bit = self._board.registers.shutdown_bit
         if self.ramcfg is None or bit is None or region.enable is None or region.enable.ramcfg_offset is None:
             return False
@@ -140,10 +141,8 @@ class Power:
         control = self.windows[base].get(window.control - base)
         if control & window.mask == window.value:
             return ""
-        return (
-            f"{region.name} is not memory mapped: the control register of its controller (0x{window.control:08x}) "
-            f"is 0x{control:08x}, its bits 0x{window.mask:08x} must be 0x{window.value:08x}"
-        )
+        what = f"{region.name} is not memory mapped: the control register of its controller (0x{window.control:08x})"
+        return f"{what} is 0x{control:08x}, its bits 0x{window.mask:08x} must be 0x{window.value:08x}"
 
     def bank_off(self, region: MemoryRegion) -> bool:
         """Is it a bank with gates of its own, and off? (Not: a memory behind a controller that is not mapped.)"""
@@ -166,7 +165,7 @@ class Power:
             name = "RCC_MEMENR" if registers.ramcfg is not None else "RCC_AHB2ENR"
             place = f"{name} (0x{registers.memory_clock:08x})"
             reasons.append(f"has no clock: set bit {region.enable.clock_bit} of {place}")
-        if self._shut_down(region):
+        if self.shut_down(region):
             reasons.append(f"is shut down: clear SRAMSD in {gate}")
             if self.ramcfg_missing():
                 reasons.append(f"and {self.ramcfg_missing()}")
@@ -174,7 +173,3 @@ class Power:
             first = "left shutdown before it had a clock: set its bit of RCC_MEMENR first"
             reasons.append(f"{first}, then clear SRAMSD in {gate}")
         return f"{region.name} {', '.join(reasons)}" if reasons else ""
-
-    def keeps_contents(self, region: MemoryRegion) -> bool:
-        """Does a memory hold its bytes now? (Without a clock it does, shut down it does not.)"""
-        return not self._shut_down(region)

@@ -145,11 +145,8 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     inputs = tuple(port.bytes for port in network.inputs)
     outputs = tuple(port.bytes for port in network.outputs)
     if (remote.inputs, remote.outputs) != (inputs, outputs):
-        raise LinkFailure(
-            f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes, "
-            f"network.json says {list(inputs)} and {list(outputs)}",
-            where=network.name,
-        )
+        what = f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes"
+        raise LinkFailure(f"{what}, network.json says {list(inputs)} and {list(outputs)}", where=network.name)
 
 
 class _Heard:

@@ -107,9 +107,8 @@ class UnicornBoard:
         for load in boot.loads:
             self._banks.load(load)
             self._settled(load.address, len(load.data))
-        self._checkpoints = Checkpoints(
-            self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
-        )
+        of_caches = (self._coherency, self._npu_dirty)
+        self._checkpoints = Checkpoints(self._uc, board, self._banks, *of_caches, self.symbols, self._halt)
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
         counts, peek = given.counts, self._banks.peek
         self._blocks = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
@@ -241,10 +240,8 @@ class UnicornBoard:
         verb = {unicorn.UC_MEM_READ_UNMAPPED: "read", unicorn.UC_MEM_WRITE_UNMAPPED: "write"}.get(access, "fetch")
         bank = self._banks.pretend(address) if verb != "fetch" else None
         if bank is not None:
-            self.notes.append(
-                f"first {verb} of {bank.name} while it is off, at 0x{address:08x} by "
-                f"{self.symbols.describe(self._pc())}: reads give zeros, writes vanish"
-            )
+            what = f"first {verb} of {bank.name} while it is off, at 0x{address:08x}"
+            self.notes.append(f"{what} by {self.symbols.describe(self._pc())}: reads give zeros, writes vanish")
             return True
         by = f" by {self.symbols.describe(self._pc())}" if verb != "fetch" else f" (lr {self._caller()})"
         self._halt(f"{verb} at 0x{address:08x}{by}: {self._why_dead(address)}")

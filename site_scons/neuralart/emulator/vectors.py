@@ -23,7 +23,7 @@ from neuralart import jsontext
 from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
-from neuralart.network.facts import Network, Port
+from neuralart.network.facts import Network, Port, pieces
 
 SCHEMA = 1
 DESCRIPTION = "vectors.json"
@@ -63,11 +63,6 @@ class Vectors:
 def tensors_of(ports: Sequence[Port]) -> tuple[VectorTensor, ...]:
     """Inputs or outputs of a network as vectors name them."""
     return tuple(VectorTensor(port.name, port.dtype, port.shape, port.bytes) for port in ports)
-
-
-def unproved(network: Network, inputs: Sequence[bytes], where: str) -> Vectors:
-    """Inputs of a network (for each inference all of them, concatenated) whose outputs are unknown."""
-    return Vectors(where, tensors_of(network.inputs), tensors_of(network.outputs), tuple(inputs), ())
 
 
 def _tensor(row: dict[str, Any], where: str) -> VectorTensor:
@@ -131,12 +126,9 @@ def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port
         ours = (tensor.name, tensor.dtype, tensor.bytes)
         theirs = (port.name, port.dtype, port.bytes)
         if ours != theirs:
-            raise NeuralArtError(
-                f"{side} {number} is '{ours[0]}' {ours[1]} of {ours[2]} bytes, "
-                f"in network {network} it is '{theirs[0]}' {theirs[1]} of {theirs[2]} bytes",
-                where=where,
-                hint=f"the vectors: {hint}",
-            )
+            both = [f"'{name}' {dtype} of {size} bytes" for name, dtype, size in (ours, theirs)]
+            what = f"{side} {number} is {both[0]}, in network {network} it is {both[1]}"
+            raise NeuralArtError(what, where=where, hint=f"the vectors: {hint}")
 
 
 def check(vectors: Vectors, network: Network) -> None:
@@ -335,11 +327,8 @@ def described(network: Network, data: bytes, labels: Sequence[str] = ()) -> list
 
     An output with as many elements as there are names of classes shows the best of them.
     """
-    lines, at = [], 0
-    for port in network.outputs:
-        values = real_values(stored(port.dtype, data[at : at + port.bytes]), port)
-        lines.append(_line(port, values, labels))
-        at += port.bytes
+    parts = zip(network.outputs, pieces(data, (port.bytes for port in network.outputs)), strict=True)
+    lines = [_line(port, real_values(stored(port.dtype, part), port), labels) for port, part in parts]
     # Names may be meant for others than the outputs of a network: a detector's boxes have classes, too.
     port = network.outputs[0]
     scores = math.prod(port.shape)

@@ -115,10 +115,8 @@ def collect(
     if layout.descriptor is not None and images:
         at = program / "descriptor"
         images.append(ImagePart("", "", layout.descriptor, at.with_suffix(".bin"), at.with_suffix(".hex")))
-    sources = [program / "npu_memory_init.c"]
-    sources += [
-        program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
-    ]
+    links = (item for item in layout.initializers if item.strategy == LINK)
+    sources = [program / "npu_memory_init.c", *(program / f"npu_link_{each.network}_{each.pool}.c" for each in links)]
     parts = tuple(network_part(built, built.facts.name in linked) for built in networks)
     defines, kernels = variant.defines, variant.kernels
     if layout.loaded is not None and variant.relocatable is not None:

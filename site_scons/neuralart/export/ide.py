@@ -70,11 +70,6 @@ def debug_tasks(variants: Sequence[str], scons: str = "scons") -> list[dict[str,
     ]
 
 
-def tasks_json(variants: Sequence[str], scons: str = "scons") -> str:
-    """``.vscode/tasks.json`` with :func:`debug_tasks` and nothing else."""
-    return _text("2.0.0", tasks=debug_tasks(variants, scons))
-
-
 def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -> str:
     """A ``tasks.json`` of the user's (or of ``neuralart new``) whose tasks ``debug-...`` are those of the variants; all
     others stay. ValueError: it is no JSON, as a file with comments, or has no list of tasks.
@@ -110,7 +105,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = list(dict.fromkeys(args.variant)) or list(known)
     top = args.file.parent
     scons = "./sconsw" if (top / "sconsw").is_file() else "scons"
-    files = {"launch.json": launch_json(chosen, args.build), "tasks.json": tasks_json(chosen, scons)}
+    tasks = _text("2.0.0", tasks=debug_tasks(chosen, scons))
+    files = {"launch.json": launch_json(chosen, args.build), "tasks.json": tasks}
     for name in files:
         path = top / ".vscode" / name
         if path.exists() and not args.force and not (old := read_bytes(path)).startswith(MARK.encode()):

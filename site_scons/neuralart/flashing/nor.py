@@ -214,10 +214,8 @@ class Mismatch:
 
     def __str__(self) -> str:
         erased = " (erased)" if self.found == ERASED else ""
-        return (
-            f"'{self.write.name}' differs at 0x{self.write.address + self.offset:08x}: {self.write.file} "
-            f"offset 0x{self.offset:x} is 0x{self.expected:02x}, the flash has 0x{self.found:02x}{erased}"
-        )
+        what = f"'{self.write.name}' differs at 0x{self.write.address + self.offset:08x}: {self.write.file} offset"
+        return f"{what} 0x{self.offset:x} is 0x{self.expected:02x}, the flash has 0x{self.found:02x}{erased}"
 
 
 def _parts_of(write: Write, data: bytes, chip: Chip) -> Iterator[tuple[int, int, bytes]]:
@@ -265,10 +263,9 @@ def check_plan(plan: FlashPlan, nor: Nor) -> None:
             if number in owner:
                 start = chip.base + number * chip.sector
                 what = f"{_ranged(owner[number])} and {_ranged(write)} share the erase sector"
+                what += f" [0x{start:08x}, 0x{start + chip.sector:08x})"
                 hint = f"give each its own sectors of {chip.sector} bytes: writing one would erase the other"
-                raise NeuralArtError(
-                    f"{what} [0x{start:08x}, 0x{start + chip.sector:08x})", where=plan.where, hint=hint
-                )
+                raise NeuralArtError(what, where=plan.where, hint=hint)
             owner[number] = write
 
 

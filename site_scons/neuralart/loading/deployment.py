@@ -184,11 +184,8 @@ def inferences(session: Session, number: int, remote: RemoteNetwork, vectors: Ve
 
 def epochs(port: BoardPort, remote: RemoteNetwork, data: bytes, expected: bytes) -> list[int]:
     """What each epoch of an inference takes, then all of it. Difference: other outputs than by the host link."""
-    client, parts = ValidationClient(port), []
-    for size in remote.inputs:
-        parts.append(data[:size])
-        data = data[size:]
-    records = client.run(client.network(remote.name), parts, PER_LAYER)
+    client = ValidationClient(port)
+    records = client.run(client.network(remote.name), facts.pieces(data, remote.inputs), PER_LAYER)
     client.close()
     if b"".join(bytes(tensor["data"]["content"]) for tensor in records[-1].tensors) != expected:
         raise Difference("observed epoch by epoch, its outputs differ", where=remote.name)

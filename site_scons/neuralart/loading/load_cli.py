@@ -155,9 +155,8 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
         for (name, stamp, where), (number, remote) in zip(made.wanted, found, strict=True):
             say(f"The board runs '{name}', stamp {stamp}: that of {where}.")
             last = deployment.inferences(session, number, remote, vectors)
-            say(
-                f"{name}: {f'{vectors.count} vectors bit-exact' if vectors else 'computed, not compared: no --vectors'}"
-            )
+            how = f"{vectors.count} vectors bit-exact" if vectors else "computed, not compared: no --vectors"
+            say(f"{name}: {how}")
             if read_elf(elf).symbols.address_of("validation_link_take") is None:
                 say("  no table: 'defines: [NEURALART_VALIDATION_LINK]' in the variant lets it tell its epochs")
                 continue

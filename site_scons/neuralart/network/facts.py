@@ -14,9 +14,10 @@ To hash all files of all networks before each step would cost more than the step
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import UnionType
@@ -122,6 +123,12 @@ class Network:
     def initializers(self) -> tuple[PoolUse, ...]:
         """Pools that hold constants and are not linked: each has a raw file that must reach its memory."""
         return tuple(pool for pool in self.pools if pool.weights and not pool.of_application)
+
+
+def pieces(data: bytes, sizes: Iterable[int]) -> list[bytes]:
+    """Data cut into pieces of so many bytes each, such as the tensors of a vector."""
+    ends = itertools.accumulate(sizes, initial=0)
+    return [data[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def to_json(network: Network) -> str:

@@ -17,7 +17,7 @@ from neuralart.emulator.inputs.preprocessing import library, little_endian
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.model.graph import DTYPE_BYTES, Model
-from neuralart.network.facts import Port
+from neuralart.network.facts import Port, pieces
 from neuralart.resources import package_parent
 
 LITERT, BOARD = "litert", "board"
@@ -80,11 +80,10 @@ def litert_runs(
         interpreter.allocate_tensors()
         details = interpreter.get_input_details()
         for data in inputs:
-            at = 0
-            for port, detail in zip(given, details, strict=True):
-                value = np.frombuffer(data[at : at + port.bytes], np.dtype(port.dtype).newbyteorder("<"))
+            parts = pieces(data, (port.bytes for port in given))
+            for port, part, detail in zip(given, parts, details, strict=True):
+                value = np.frombuffer(part, np.dtype(port.dtype).newbyteorder("<"))
                 interpreter.set_tensor(detail["index"], value.astype(port.dtype).reshape(detail["shape"]))
-                at += port.bytes
             interpreter.invoke()
             yield interpreter
     except (RuntimeError, ValueError) as error:
@@ -124,6 +123,5 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedO
             result = run_built(board, machine, built, NetworkRun(network / "network.json", GivenInputs(tuple(inputs))))
         except RunFailure as failure:
             raise NeuralArtError(f"cannot be run on board {board.name}: {failure}", where=str(model)) from failure
-        return ExpectedOutputs(
-            f"scons-neuralart {__version__} on {machine.kind} {board.name}", result.networks[0].outputs
-        )
+        oracle = f"scons-neuralart {__version__} on {machine.kind} {board.name}"
+        return ExpectedOutputs(oracle, result.networks[0].outputs)

@@ -102,7 +102,6 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
     )
     cpu = flow_of(board.target) == CPU
     said = {
@@ -119,9 +118,8 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
-        values = (
-            {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said
-        )
+        title = json.dumps(f"{names.variant} on {board.title}")
+        values = {**quoted, "title": title} if file.endswith(".yaml") else said
         made[file] = environment.get_template(template).render(values).encode("utf-8")
     tasks = jsontext.loads(made[".vscode/tasks.json"])
     tasks["tasks"] += ide.debug_tasks([names.variant])

@@ -67,12 +67,9 @@ def choose_camera(
             symbol = each.height_symbol if crop else each.width_symbol
             return Camera(mode, each.constant, symbol, each.height_symbol, *room, begins, text)
     largest = ladder[-1]
-    raise NeuralArtError(
-        f"the network's input of {width}x{height} pixels exceeds what the camera gives: at most {room[0]}x{room[1]} "
-        f"with {mode} (from {largest.width}x{largest.height})",
-        where=where,
-        hint="use a network with a smaller input, or another aspect ratio",
-    )
+    what = f"the network's input of {width}x{height} pixels exceeds what the camera gives"
+    what += f": at most {room[0]}x{room[1]} with {mode} (from {largest.width}x{largest.height})"
+    raise NeuralArtError(what, where=where, hint="use a network with a smaller input, or another aspect ratio")
 
 
 @dataclass(frozen=True)
@@ -140,12 +137,10 @@ class Budget:
         if use.bytes > self.free(region):
             before = "".join(f", {each.what} takes {each.bytes}" for each in self.uses[region])
             capacity = self.regions[region].capacity
-            raise NeuralArtError(
-                f"{use.what} needs {use.bytes} bytes in {region}, {self.free(region)} of {capacity} are left "
-                f"({self.regions[region].text()}{before})",
-                where=self.script.name,
-                hint=f"make the network use less of {region} (its memory-pool file), or reserve less ({region}=SIZE)",
-            )
+            what = f"{use.what} needs {use.bytes} bytes in {region}, {self.free(region)} of {capacity} are left "
+            what += f"({self.regions[region].text()}{before})"
+            hint = f"make the network use less of {region} (its memory-pool file), or reserve less ({region}=SIZE)"
+            raise NeuralArtError(what, where=self.script.name, hint=hint)
         self.uses[region].append(use)
 
     def choose(self, use: BufferUse, places: Sequence[tuple[str, str]]) -> str:
@@ -170,10 +165,8 @@ class Budget:
         region = self.regions[memory.name]
         if not self.uses[memory.name] or region.length - region.capacity >= needed:
             return ""
-        return (
-            f"the stack grows down from the end of {memory.name} and wants {needed} bytes, "
-            f"{region.length - region.capacity} are reserved there: it would run into buffers unnoticed"
-        )
+        what = f"the stack grows down from the end of {memory.name} and wants {needed} bytes"
+        return f"{what}, {region.length - region.capacity} are reserved there: it would run into buffers unnoticed"
 
 
 @dataclass(frozen=True)
@@ -262,11 +255,8 @@ def decide(
     for each in activations:
         budget.take(each.region, BufferUse(f"activation buffer {each.number} (pool {each.pool})", each.bytes))
     images = {image.name: _image(what, image, camera, network, budget) for image in what.images}
-    notes = [
-        f"pool '{each.pool}' is called {each.name} in C and in sections"
-        for each in activations
-        if _NO_NAME.search(each.pool)
-    ]
+    renamed = [each for each in activations if _NO_NAME.search(each.pool)]
+    notes = [f"pool '{each.pool}' is called {each.name} in C and in sections" for each in renamed]
     if not network.input_pool:
         left = "macros that say in which it does are left out, and the application must give it a buffer of its own"
         notes.append(f"the network's input lies in no activation buffer: {left}")

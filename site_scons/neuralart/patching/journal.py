@@ -282,8 +282,5 @@ def _digest(path: Path) -> str:
 
 
 def _failed(error: OSError, root: Path, state: str) -> NeuralArtError:
-    return NeuralArtError(
-        f"cannot write: {error.strerror or error}; {state}",
-        where=str(error.filename or root),
-        hint="is the folder writable, is the disk full?",
-    )
+    what, where = f"cannot write: {error.strerror or error}; {state}", str(error.filename or root)
+    return NeuralArtError(what, where=where, hint="is the folder writable, is the disk full?")

@@ -173,12 +173,9 @@ def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
     if not sizes and not legacy:
         return None
     if sorted(sizes) != list(range(1, len(sizes) + 1)) or (count is not None and count != len(sizes)):
-        raise NeuralArtError(
-            f"{prefix}DATA_ACTIVATION_n_SIZE is there for n = {sorted(sizes)}, "
-            f"{prefix}DATA_ACTIVATIONS_COUNT is {'missing' if count is None else count}",
-            where=where,
-            hint="headers of different compiles?",
-        )
+        what = f"{prefix}DATA_ACTIVATION_n_SIZE is there for n = {sorted(sizes)}, "
+        what += f"{prefix}DATA_ACTIVATIONS_COUNT is {'missing' if count is None else count}"
+        raise NeuralArtError(what, where=where, hint="headers of different compiles?")
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if len(dims) == 3 else ())
 
 
@@ -189,18 +186,15 @@ def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str)
     st_ai = [source.name for source in headers if f"STAI_{name.upper()}_" in source.code]
     options = " ".join(LEGACY_OPTIONS)
     if st_ai or f"{name}_details.h" in generated or "--c-api st-ai" in arguments:
-        return NeuralArtError(
-            f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy API "
-            f"(ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)",
-            where=folder,
-            hint=f"generate with {options}: from ST Edge AI Core 3.0 on st-ai is the default",
-        )
-    return NeuralArtError(
-        f"no header with AI_{name.upper()}_DATA_ACTIVATION_n_SIZE: "
-        + (f"read {', '.join(Path(source.name).name for source in headers)}" if headers else "found none at all"),
-        where=folder,
-        hint=f"name the folder of {name}_data_params.h; generate with {options} --name {name}",
-    )
+        what = f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy "
+        what += f"API (ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)"
+        hint = f"generate with {options}: from ST Edge AI Core 3.0 on st-ai is the default"
+        return NeuralArtError(what, where=folder, hint=hint)
+    seen = ", ".join(Path(source.name).name for source in headers)
+    found = f"read {seen}" if headers else "found none at all"
+    hint = f"name the folder of {name}_data_params.h; generate with {options} --name {name}"
+    what = f"no header with AI_{name.upper()}_DATA_ACTIVATION_n_SIZE: {found}"
+    return NeuralArtError(what, where=folder, hint=hint)
 
 
 def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
@@ -236,23 +230,18 @@ def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> 
         candidates = [number for number, size in headers.sizes.items() if size == used]
         if pool in told:
             if told[pool] not in candidates:
-                raise NeuralArtError(
-                    f"network.c says that pool {name} is activation buffer {told[pool]}, but it uses {used} bytes and "
-                    f"buffer {told[pool]} has {headers.sizes.get(told[pool], 'no')} bytes",
-                    where=headers.where,
-                    hint="files of different compiles? take all from one",
-                )
+                what = f"network.c says that pool {name} is activation buffer {told[pool]}, but it uses {used} bytes "
+                what += f"and buffer {told[pool]} has {headers.sizes.get(told[pool], 'no')} bytes"
+                hint = "files of different compiles? take all from one"
+                raise NeuralArtError(what, where=headers.where, hint=hint)
             result[pool] = told[pool]
         elif len(left := [number for number in candidates if number not in told.values()]) == 1:
             result[pool] = left[0]
         else:
             same = ", ".join(each for _, each, size in pools if size == used)
-            raise NeuralArtError(
-                f"pools {same} use {used} bytes each: which of them are the activation buffers "
-                f"{', '.join(map(str, candidates))} is unknown",
-                where=headers.where,
-                hint="put network.c beside the header",
-            )
+            what = f"pools {same} use {used} bytes each: which of them are the activation buffers "
+            what += f"{', '.join(map(str, candidates))} is unknown"
+            raise NeuralArtError(what, where=headers.where, hint="put network.c beside the header")
     if len(set(result.values())) != len(result):
         raise NeuralArtError(f"two pools would be one activation buffer: {result}", where=headers.where)
     return result

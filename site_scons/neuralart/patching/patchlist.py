@@ -140,25 +140,21 @@ def choose_list(application: Path, name: str = "") -> PatchList:
     seen = looks_like_n6(application)
     if seen:
         raise refuse_n6(str(application), f"it has {seen}")
-    missing = "; ".join(
-        f"{each.name} wants "
-        + ", ".join(f.path for f in each.files if not (application / each.root / f.path).is_file())
-        + f" in {each.root}"
-        for each in candidates
-    )
+    missing = []
+    for each in candidates:
+        lacks = (f.path for f in each.files if not (application / each.root / f.path).is_file())
+        missing.append(f"{each.name} wants {', '.join(lacks)} in {each.root}")
+    what = f"no patch list fits this application: {'; '.join(missing)}"
     hint = "give the folder of the application, or a patch list of your own: --list FILE.yaml"
-    raise NeuralArtError(f"no patch list fits this application: {missing}", where=str(application), hint=hint)
+    raise NeuralArtError(what, where=str(application), hint=hint)
 
 
 def refuse_n6(where: str, seen: str) -> NeuralArtError:
     """Why an STM32N6 application or network is not patched; ``seen``: by what it was recognized."""
-    return NeuralArtError(
-        f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
-        "and it reads sizes in headers of the network",
-        where=where,
-        hint="set the memory-pool file of the network instead, and let neuralart write app_config.h and network_io.h "
-        "for the application",
-    )
+    what = f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
+    what += "and it reads sizes in headers of the network"
+    hint = "set the memory-pool file of the network instead, and let neuralart write app_config.h and network_io.h "
+    return NeuralArtError(what, where=where, hint=f"{hint}for the application")
 
 
 def check_target(target: str, where: str = "") -> None:
@@ -207,11 +203,8 @@ def read(path: Path) -> PatchList:
     """Read a patch list; NeuralArtError: it is wrong; ``where`` is ``file:line``."""
     top = read_yaml(path, stable_name(str(path)))
     check_schema(top, SCHEMA)
-    fields = _fields(
-        top,
-        ("title", "target", "linker_script", "marker", "camera", "activations", "files"),
-        ("schema", "root", "memory_pools", "reserve", "network", "images"),
-    )
+    needed = ("title", "target", "linker_script", "marker", "camera", "activations", "files")
+    fields = _fields(top, needed, ("schema", "root", "memory_pools", "reserve", "network", "images"))
     marker = _fields(fields["marker"], ("start", "stop"))
     camera = _fields(fields["camera"], ("resolutions",), ("bytes_per_pixel",))
     activations = _fields(fields["activations"], ("section", "symbol"), ("pools",))

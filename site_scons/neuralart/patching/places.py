@@ -72,11 +72,8 @@ def _missing(source: CSource, marker: str, other: str) -> NeuralArtError:
         return NeuralArtError(f"{what}, and no line looks like it", where=source.name, hint="is it the file?")
     text = source.text[at.start : at.stop]
     shown = text.replace("\t", "\\t").encode("ascii", "backslashreplace").decode()
-    return NeuralArtError(
-        f"{what}; line {at.number} looks like it: '{_quoted(shown)}' ({_difference(text, marker)})",
-        where=source.name,
-        hint=f"make line {at.number} exactly the marker",
-    )
+    what += f"; line {at.number} looks like it: '{_quoted(shown)}' ({_difference(text, marker)})"
+    return NeuralArtError(what, where=source.name, hint=f"make line {at.number} exactly the marker")
 
 
 def _quoted(text: str) -> str:

@@ -139,9 +139,8 @@ def _shown(value: Any) -> str:
 
 
 def _rows(pairs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
-    return [
-        [name, *(v if isinstance(v, str) else _shown(v) for v in pair), _change(*pair)] for name, pair in pairs.items()
-    ]
+    both = pairs.items()
+    return [[name, *(v if isinstance(v, str) else _shown(v) for v in pair), _change(*pair)] for name, pair in both]
 
 
 def sections(record: Mapping[str, Any]) -> list[Section]:

@@ -54,9 +54,8 @@ def broken(
     ) -> None:
         if allowed is None or (have is not None and (have >= allowed if least else have <= allowed)):
             return
-        said = (
-            "nothing tells it" if have is None else f"{have:,.6g}, {'wanted' if least else 'allowed'}: {allowed:,.6g}"
-        )
+        bound = f"{'wanted' if least else 'allowed'}: {allowed:,.6g}"
+        said = "nothing tells it" if have is None else f"{have:,.6g}, {bound}"
         worst = "" if have is None else _worst(costs)
         found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
 

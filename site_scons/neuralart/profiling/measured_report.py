@@ -96,15 +96,11 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
     operations, compute = (sum(v for v in sums[key] if v is not None) or None for key in sums)
     pools = traffic_of(each for epoch in network.epochs for each in epoch.expected)
     both = {**pools, "": PoolAccess(sum(p.read for p in pools.values()), sum(p.written for p in pools.values()))}
-    speeds = {
-        name: {
-            "read": access.read,
-            "written": access.written,
-            "peak_bytes_per_second": bandwidth(access.bytes, _core(npu) or 0, clocks.npu or 0),
-            "average_bytes_per_second": bandwidth(access.bytes, cycles or 0, clocks.mcu or 0),
-        }
-        for name, access in both.items()
-    }
+    speeds: dict[str, dict[str, Any]] = {}
+    for name, access in both.items():
+        peak, mean = _speed(access.bytes, _core(npu), clocks.npu), _speed(access.bytes, cycles, clocks.mcu)
+        of = {"peak_bytes_per_second": peak, "average_bytes_per_second": mean}
+        speeds[name] = {"read": access.read, "written": access.written, **of}
     return {
         "duration_ms": took,
         "npu_core_ms": core_took,
@@ -234,8 +230,8 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     apart = ""
     if record["difference"] is not None:
         shares = (_percent(record[f"difference_to_{what}"]) for what in ("measured", "estimate"))
-        words = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)"
-        apart = words.format(record["difference"], *shares)
+        form = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)"
+        apart = form.format(record["difference"], *shares)
     add("core npu cycles", f"{_number(core, 'd')} -> {_number(milliseconds(core, clocks.npu), '.3f')} ms{apart}")
     both = f"{_percent(record['compute_ratio'])} (total {_percent(record['compute_ratio_total'])})"
     add("compute cycles ratio", both)

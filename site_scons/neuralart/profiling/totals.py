@@ -241,11 +241,11 @@ def _instructions(estimate: NetworkEstimate, found: EstimateTotals) -> list[str]
     if found.estimated_instructions is None:
         return []
     model, known = cost_model(), sum(epoch.estimated_instructions is not None for epoch in estimate.epochs)
+    how = f"estimate for {known} of {found.software} software epochs: {model.core}; no cycles"
+    off = f"{100 * model.error:.0f} %, nine of ten epochs by up to {100 * model.epoch_error:.0f} %"
     return [
-        f"instructions : {found.estimated_instructions:,} (estimate for {known} of {found.software} software epochs: "
-        f"{model.core}; no cycles)",
-        f"their error  : with one of {len(model.models)} networks left out, its sum is off by up to "
-        f"{100 * model.error:.0f} %, nine of ten epochs by up to {100 * model.epoch_error:.0f} %",
+        f"instructions : {found.estimated_instructions:,} ({how})",
+        f"their error  : with one of {len(model.models)} networks left out, its sum is off by up to {off}",
     ]
 
 

@@ -64,9 +64,8 @@ def requirements() -> tuple[BillPart, ...]:
             continue  # an extra that was not asked for
         key = canonicalize_name(name)
         if key not in parts:
-            parts[key] = BillPart(
-                bill.LIBRARY, key, "dependency", _contents(found), found.version, purl=key, license=_license(found)
-            )
+            said = (bill.LIBRARY, key, "dependency", _contents(found), found.version, key, _license(found))
+            parts[key] = BillPart(*said)
             needed = [Requirement(text) for text in found.requires or ()]
             todo += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
     return tuple(parts[key] for key in sorted(parts))

@@ -55,9 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
     add("--port", default="", metavar="URL", help=text)
     add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
-    add(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
 
@@ -176,15 +175,9 @@ def _outputs(
                 layers.sample_ends()
             work.show(done, count, "vectors")
 
-        result = run_built(
-            subject.board,
-            machine,
-            subject.folder,
-            runner.NetworkRun(subject.facts, inputs),
-            dead_bank=subject.variant.dead_bank,
-            on_vector=vector_done,
-            calls=layers.calls() if layers is not None else None,
-        )
+        one, dead = runner.NetworkRun(subject.facts, inputs), subject.variant.dead_bank
+        calls, place = layers.calls() if layers is not None else None, (subject.board, machine, subject.folder)
+        result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
     for note in result.notes:
         print(f"neuralart validate: note: {note}", file=sys.stderr)
     return f"{result.machine} ({result.note})", result.networks[0].outputs

@@ -13,10 +13,9 @@ from neuralart.emulator.inputs import source
 from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE, elements, encoded, library, of_array, shape_text
 from neuralart.emulator.vectors import finite_values, real_values
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.network.facts import Port
+from neuralart.network.facts import Network, Port, pieces
 
 if TYPE_CHECKING:
-    from neuralart.network.facts import Network
     from neuralart.validation_link.client import ValidationClient
 
 Samples: TypeAlias = list[list[float]]
@@ -31,11 +30,8 @@ def split(ports: Sequence[Port], data: Sequence[bytes], where: str) -> tuple[Sam
     """
     found: tuple[Samples, ...] = tuple([] for _ in ports)
     for sample in data:
-        at = 0
-        for port, rows in zip(ports, found, strict=True):
-            values = finite_values(port.name, port.dtype, sample[at : at + port.bytes], where)
-            rows.append(real_values(values, port))
-            at += port.bytes
+        for port, rows, part in zip(ports, found, pieces(sample, (port.bytes for port in ports)), strict=True):
+            rows.append(real_values(finite_values(port.name, port.dtype, part, where), port))
     return found
 
 
@@ -139,10 +135,7 @@ def outputs_of(
     expected = [port.bytes for port in network.outputs]
     made = []
     for number, sample in enumerate(samples):
-        parts, at = [], 0
-        for port in network.inputs:
-            parts.append(sample[at : at + port.bytes])
-            at += port.bytes
+        parts = pieces(sample, (port.bytes for port in network.inputs))
         tensors = client.run(found, parts, first=number == 0)[-1].tensors
         data = [bytes(tensor["data"]["content"]) for tensor in tensors]
         if [len(each) for each in data] != expected:
