@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import __version__
-from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 from neuralart.resources import PACKAGE, firmware_dir
 from neuralart.sbom import bill
 from neuralart.sbom.bill import BillPart
@@ -53,6 +52,8 @@ def requirements() -> tuple[BillPart, ...]:
 
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
+
+    from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 
     parts: dict[str, BillPart] = {}
     todo = [*PACKAGES, *EXTRAS, "cyclonedx-python-lib"]
