@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.app_config.generations import GENERATIONS
     from neuralart.config import app_config
     from neuralart.errors import NeuralArtError, nearest
+    from neuralart.files import write_text
 
     if args.generation is not None and args.generation not in GENERATIONS:
         raise NeuralArtError(f"no generation '{args.generation}'", hint=nearest(args.generation, tuple(GENERATIONS)))
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     )
     output = args.output / made.name if args.output.is_dir() else args.output
     for path, text in ((output, made.text), *((output.parent / name, text) for name, text in made.companions.items())):
-        _write(path, text)
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_text(path, text)
     if output.name != made.name:
         print(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)
     for note in made.notes:
@@ -66,10 +68,3 @@ def run(args: argparse.Namespace) -> int:
     said = f", {made.symbol}" if made.symbol else ""
     print(f"{output.as_posix()}: generation {made.generation}{said}")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    from neuralart.files import write_text
-
-    if not path.is_file() or path.read_bytes() != text.encode():
-        write_text(path, text)

@@ -24,17 +24,27 @@ _DEFINED = re.compile(r"^[ \t]*(?:#[ \t]*define[ \t]+|static const \w+ )([A-Za-z
 
 @dataclass(frozen=True)
 class UseCase:
-    """A use case with its model type."""
+    """A use case with its model type.
 
-    template: str | Path  # The name of a built-in template, or the path of a plugin's
-    derive: Callable[[Request], Values]  # Makes the values
-    generations: tuple[str, ...] = N6  # Those that have such an application
-    stems: tuple[str, ...] = ()  # Of a symbol ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed
-    h7_symbol: str = ""  # The symbol of the STM32H747
-    # Generation -> beginning of the macros; an application that reads one of the others gets that one.
+    Attributes:
+        template: File of the template: the name of a built-in one, or the path of a plugin's.
+        derive: Makes the values.
+        generations: Those that have such an application.
+        stems: What a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed.
+        h7_symbol: The symbol of the STM32H747.
+        prefixes: Generation -> beginning of the macros; an application that reads one of the others gets that one.
+        families: Further beginnings of macros that the post-processing reads.
+        companions: Names of the files beside the header, the same for every network.
+    """
+
+    template: str | Path
+    derive: Callable[[Request], Values]
+    generations: tuple[str, ...] = N6
+    stems: tuple[str, ...] = ()
+    h7_symbol: str = ""
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    families: tuple[str, ...] = ()  # Further beginnings of macros that the post-processing reads
-    companions: tuple[str, ...] = ()  # Names of the files beside the header, the same for every network
+    families: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
 
     def all_prefixes(self) -> tuple[str, ...]:
         """Every beginning that one of the generations uses, each once."""

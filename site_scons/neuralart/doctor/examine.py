@@ -118,11 +118,6 @@ def pins_of(variants: _Variants) -> list[str]:
     return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
 
 
-def blocked(need: Need, asked: Sequence[Asked]) -> bool:
-    """Whether something that was asked for needs the tool."""
-    return any(each.variant in need.build or (each.work and each.target in need.use) for each in asked)
-
-
 def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, Need]:
     """The same for the variants that were asked for alone."""
     names = {each.variant for each in asked}
@@ -216,6 +211,7 @@ def examine(
     rows = []
     for row in _rows(host, chosen, others or {}):
         need = wanted.get(row.tool, row.need)
-        rows.append(replace(row, need=need, blocks=row.status != OK and blocked(need, asked)))
+        needed = any(each.variant in need.build or (each.work and each.target in need.use) for each in asked)
+        rows.append(replace(row, need=need, blocks=row.status != OK and needed))
     remarks = _remarks(host, rows, folder or Path(), chosen)
     return Examination(__version__, host.system, project, tuple(targets), tuple(rows), tuple(remarks))

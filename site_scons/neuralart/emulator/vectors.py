@@ -299,11 +299,6 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _classes(values: Sequence[float], labels: Sequence[str]) -> str:
-    best = sorted(range(len(values)), key=lambda index: (-values[index], index))[:BEST]
-    return ", ".join(f"{labels[index]} {_number(values[index])}" for index in best)
-
-
 def _range(values: Sequence[float]) -> str:
     finite = [value for value in values if math.isfinite(value)]
     parts = []
@@ -317,8 +312,10 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _line(port: Port, values: Sequence[float], labels: Sequence[str]) -> str:
-    classes = len(labels) == len(values) and all(map(math.isfinite, values))
-    shown = _classes(values, labels) if classes else _range(values)
+    shown = _range(values)
+    if len(labels) == len(values) and all(map(math.isfinite, values)):
+        best = sorted(range(len(values)), key=lambda index: (-values[index], index))[:BEST]
+        shown = ", ".join(f"{labels[index]} {_number(values[index])}" for index in best)
     return f"output '{port.name}' {port.dtype}[{','.join(map(str, port.shape))}]: {shown}"
 
 

@@ -291,7 +291,7 @@ def _model_type(source: ZooConfig, use_case: str) -> tuple[str, int]:
 
 
 # What YAML takes for text without quotes, in its oldest and its newest reading.
-_PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
+_PLAIN = re.compile(r"(?!\.[0-9_])[A-Za-z_./][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")  # ``.5`` is a number
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n", ".inf", ".nan"})
 _WIDTH = 110
 

@@ -187,11 +187,6 @@ def csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     return numbered
 
 
-def _csv(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
-    """A vector in each line."""
-    return [_csv_row(row, ports, how, f"{path}:{number}") for number, row in csv_rows(path)]
-
-
 def _media(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
     one = picture if path.suffix.lower() in PICTURES else sound
     return one(path, _only(ports, str(path)), how)
@@ -203,7 +198,7 @@ def _files(folder: Path) -> list[Path]:
 
 _READERS: dict[str, Callable[[Path, Sequence[Port], Preprocessing], list[bytes]]] = {
     **dict.fromkeys((".npy", ".npz"), _numpy),
-    ".csv": _csv,
+    ".csv": lambda path, ports, how: [_csv_row(row, ports, how, f"{path}:{line}") for line, row in csv_rows(path)],
     **dict.fromkeys((*PICTURES, *SOUNDS), _media),
 }
 

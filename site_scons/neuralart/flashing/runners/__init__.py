@@ -86,11 +86,16 @@ class FlashJob:
 
 
 class Runner(ABC):
-    """Writes the flash of one kind of device. See the module for how to define one."""
+    """Writes the flash of one kind of device. See the module for how to define one.
 
-    name: ClassVar[str]  # What users call it
+    Attributes:
+        name: What users call it.
+        capabilities: What it can do.
+        refusals: What it refuses, of a ``board`` and a ``machine``; :attr:`capabilities` are looked at after them.
+    """
+
+    name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
-    # What it refuses, of a ``board`` and a ``machine``; the capabilities are looked at after them.
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def refusal(self, verb: str, board: Board, machine: Machine) -> tuple[str, str]:
@@ -98,8 +103,9 @@ class Runner(ABC):
         return first_refusal((*self.refusals, *_BY_CAPABILITIES), runner=self, verb=verb, board=board, machine=machine)
 
     def record_name(self, probe: str) -> str:
-        """Name of the file that says what a device holds, within the folder of its build. NeuralArtError: the serial
-        number is not one, or this runner's devices have none.
+        """Name of the file that says what a device holds, within the folder of its build.
+
+        NeuralArtError: the serial number is not one, or this runner's devices have none.
         """
         return f"flash-{self.name}{self._serial(probe)}.json"
 
@@ -126,8 +132,9 @@ class Runner(ABC):
 
     @abstractmethod
     def write(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write what the device does not hold yet. NeuralArtError: a file has changed or is missing, or the device
-        cannot be written.
+        """Write what the device does not hold yet.
+
+        NeuralArtError: a file has changed or is missing, or the device cannot be written.
         """
 
     def reset(self, job: FlashJob) -> None:
@@ -143,7 +150,10 @@ class Runner(ABC):
         raise NeuralArtError(f"runner {self.name} starts no program: there is nothing to show", where=str(job.record))
 
     def verify(self, job: FlashJob) -> Mismatch | None:
-        """The first difference of the device from a plan. NeuralArtError: a file has changed, or it cannot be read."""
+        """Compare the device with a plan.
+
+        Returns the first difference, or None. NeuralArtError: a file has changed, or the device cannot be read.
+        """
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 
     def _serial(self, probe: str) -> str:
