@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neuralart import config
@@ -442,6 +442,7 @@ def test_the_result_is_a_project_file(tmp_path: Path, text: str) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=12), max_size=5))
+@example([".0", ".5e3", "-.5", "._"])
 def test_any_text_survives_the_emitted_yaml(names: list[str]) -> None:
     text = "\n".join(f"{key}: {convert.scalar(name)}" for key, name in zip("abcde", names, strict=False))
     assert list((yaml.safe_load(text) or {}).values()) == names
