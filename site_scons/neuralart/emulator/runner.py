@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator import LinkFailure, MachineStop, RunFailure
@@ -26,6 +27,7 @@ from neuralart.relocatable.format import container
 from neuralart.relocatable.format.types import Image
 
 DEFAULT_TIMEOUT = 60.0
+OnLine: TypeAlias = Callable[[str], None] | None
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,10 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
 class _Heard:
     """What a run says: it is kept, and handed on."""
 
-    def __init__(self, on_text: Callable[[str], None], on_note: Callable[[str], None]) -> None:
+    def __init__(self, on_text: OnLine, on_note: OnLine) -> None:
         self.console: list[str] = []
         self.notes: list[str] = []
-        self._on_text, self._on_note = on_text, on_note
+        self._on_text, self._on_note = (each or (lambda line: None) for each in (on_text, on_note))
 
     def text(self, line: str) -> None:
         self.console.append(line)
@@ -189,8 +191,8 @@ def run(
     *,
     surroundings: Conditions | None = None,
     timeout: float = DEFAULT_TIMEOUT,
-    on_text: Callable[[str], None] = lambda line: None,
-    on_note: Callable[[str], None] = lambda line: None,
+    on_text: OnLine = None,
+    on_note: OnLine = None,
     on_vector: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:
     """Start an image, feed every input, compare the outputs as closely as wanted where they are known.
@@ -275,8 +277,8 @@ def run_program(
     *,
     surroundings: Conditions | None = None,
     timeout: float = DEFAULT_TIMEOUT,
-    on_text: Callable[[str], None] = lambda line: None,
-    on_note: Callable[[str], None] = lambda line: None,
+    on_text: OnLine = None,
+    on_note: OnLine = None,
 ) -> RunResult:
     """Start an image, and show what it prints until its ``main`` returns, or it sleeps for good. As :func:`run`.
 
