@@ -19,8 +19,8 @@ from neuralart.text import console
 
 # name -> (module, one line of help)
 COMMANDS = {
-    "new": ("neuralart.own_model.new_cli", "make a folder in which a model of yours is built and run"),
-    "schema": ("neuralart.own_model.schema_cli", "print what editors check variants.yaml and board files with"),
+    "new": ("neuralart.own_model.project", "make a folder in which a model of yours is built and run"),
+    "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
@@ -31,7 +31,7 @@ COMMANDS = {
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
     "load": ("neuralart.loading.load_cli", "write a model to a board, start it there, and show what its epochs take"),
-    "device": ("neuralart.flashing.device_cli", "reset a real board, load an image, debug it, show its serial port"),
+    "device": ("neuralart.flashing.cli", "reset a real board, load an image, debug it, show its serial port"),
     "talk": ("neuralart.validation_link.cli", "ask a board with firmware for validation what it is and computes"),
     "boards": ("neuralart.doctor.connected", "list the boards, show one, or list what is connected"),
     "plan": (
@@ -55,7 +55,7 @@ COMMANDS = {
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
     "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
-    "sbom": ("neuralart.sbom.cli", "list what this package consists of, with hashes, as CycloneDX"),
+    "sbom": ("neuralart.sbom.package", "list what this package consists of, with hashes, as CycloneDX"),
     "ide": ("neuralart.export.ide", "write debug configurations for Visual Studio Code"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),

@@ -18,10 +18,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.network import facts
 from neuralart.profiling.board import measured_log
 from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.validation.on_board import on_board, outputs_of
+from neuralart.validation.reference import on_board, outputs_of
 from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
-from neuralart.validation_link.framing import PacketLink
-from neuralart.validation_link.messages import decode, encode, varint
+from neuralart.validation_link.messages import PacketLink, decode, encode, varint
 from support.board_ports import on_tcp
 from support.firmware import N6_STEPS, STAMP, Builder, have_gcc, have_qemu, memory_init, pixels, reference
 from support.h747 import DIGITS, H747Builder

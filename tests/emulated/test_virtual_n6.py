@@ -14,8 +14,8 @@ from neuralart.emulator import Difference, LinkFailure, MachineStop, runner
 from neuralart.emulator.image import Symbols, read_elf, read_raw
 from neuralart.emulator.inputs.source import RandomInputs, at_random
 from neuralart.emulator.link import Frame, Session, encode
-from neuralart.emulator.outputs import described
 from neuralart.emulator.unicorn_board import UnicornBoard
+from neuralart.emulator.vectors import described
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import to_json
 from support.firmware import N6_STEPS, WEIGHTS, Builder, facts, have_gcc, memory_init, pixels, reference

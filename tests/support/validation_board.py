@@ -89,7 +89,7 @@ def over_tcp(board: ValidationBoard, hangs_up: Callable[[], bool] = lambda: Fals
 
 
 class ValidationBoard:
-    """A :class:`~neuralart.validation_link.framing.ByteStream` with a board behind it.
+    """A :class:`~neuralart.validation_link.messages.ByteStream` with a board behind it.
 
     ``framing``: "31" and "32" as the vendor's boards; "both": told apart by the first byte of each message. ``size``:
     of packets, announced to clients of 3.2. ``faults``: what it does wrong. ``epochs``: it has the vendor's firmware

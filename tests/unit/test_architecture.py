@@ -66,7 +66,7 @@ NAMES_BOARDS = {
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "loading/load_cli.py": "the board that ST's script takes unless told otherwise",
-    "model_zoo/vocabulary.py": "the board that a family of the model zoo means",
+    "model_zoo/sections.py": "the board that a family of the model zoo means",
     "network/targets.py": "targets, and whose stock profile a target has",
     "compilers/reference/options.py": "targets",
     "own_model/expected.py": "where outputs are computed unless the user names a board",

@@ -15,7 +15,7 @@ import pytest
 from neuralart import boards, cli, config
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
-from neuralart.doctor import compilers, known_bad, own_builds, programs, surroundings
+from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.examine import compilers_of, examine, system_of
 from neuralart.doctor.known_bad import Circumstances
 from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROBE_TOOLS, PROGRAMMER, QEMU, SIGNING, TOOLS
@@ -725,16 +725,16 @@ def test_what_a_compiler_lacks_for_trees_of_others(fake: FakeMachine, tmp_path: 
     board = SimpleNamespace(cpu="cortex-m55")
     own = VariantConfig("own", "", "b", "", (), application=ApplicationConfig("make"))
     plain = VariantConfig("plain", "", "b", "", ())
-    found = list(own_builds.remarks(host, [(plain, board), (own, board)], tmp_path))
+    found = list(known_bad.own_build_remarks(host, [(plain, board), (own, board)], tmp_path))
     said = (
         "arm-none-eabi-gcc 12.2.1 refuses -fcyclomatic-complexity (toolchain: {tolerate: ['-fcyclomatic-complexity']})"
     )
     assert str(found[0]) == said
     assert [remark.id for remark in found] == ["gcc-lacks"] * 4
-    assert list(own_builds.remarks(host, [(plain, board)], tmp_path)) == []
+    assert list(known_bad.own_build_remarks(host, [(plain, board)], tmp_path)) == []
     fake.gcc(link="exit 0")
-    assert list(own_builds.remarks(host, [(own, board)], tmp_path)) == []
+    assert list(known_bad.own_build_remarks(host, [(own, board)], tmp_path)) == []
     built = tmp_path / "build/own/firmware.elf"
     built.parent.mkdir(parents=True)
     built.write_bytes(b"no ELF")
-    assert list(own_builds.remarks(host, [(own, board)], tmp_path)) == []
+    assert list(known_bad.own_build_remarks(host, [(own, board)], tmp_path)) == []

@@ -20,10 +20,10 @@ from neuralart import boards, cli
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
 from neuralart.flashing import plan as plans
-from neuralart.flashing.runners import FlashJob, connected, find, process
+from neuralart.flashing.runners import FlashJob, find, process
 from neuralart.flashing.runners.process import ServerEnded, free_port, served
 from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe
+from neuralart.flashing.runners.session import ConnectedProbe, usb_probes
 from neuralart.flashing.script import CommandScript
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
@@ -297,8 +297,8 @@ def test_what_linux_lists(tmp_path: Path) -> None:
         for file, text in files.items():
             (tmp_path / name / file).write_text(text + "\n")
     (tmp_path / "1-2" / "1-2:1.2" / "tty" / "ttyACM0").mkdir(parents=True)
-    assert connected.usb_probes(tmp_path) == [ConnectedProbe("0042", "STLINK-V3", port="/dev/ttyACM0")]
-    assert connected.usb_probes(tmp_path / "none") == []
+    assert usb_probes(tmp_path) == [ConnectedProbe("0042", "STLINK-V3", port="/dev/ttyACM0")]
+    assert usb_probes(tmp_path / "none") == []
 
 
 # ---- the device

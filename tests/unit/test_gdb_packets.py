@@ -12,8 +12,7 @@ import pytest
 
 from neuralart import boards, cli
 from neuralart.emulator.gdb.commands import GdbCommands
-from neuralart.emulator.gdb.debugged import Halt
-from neuralart.emulator.gdb.descriptions import REGISTERS, memory_map_xml, target_xml
+from neuralart.emulator.gdb.debugged import REGISTERS, Halt, memory_map_xml, target_xml
 from neuralart.emulator.gdb.packets import (
     ACK,
     INTERRUPT,

@@ -11,8 +11,7 @@ import pytest
 
 from neuralart.emulator.inputs import preprocessing
 from neuralart.emulator.inputs.preprocessing import Preprocessing
-from neuralart.emulator.inputs.readers import read
-from neuralart.emulator.inputs.source import InputFile, RandomInputs, at_random, inputs_of
+from neuralart.emulator.inputs.source import InputFile, RandomInputs, at_random, inputs_of, read
 from neuralart.emulator.vectors import DTYPES
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port

@@ -11,8 +11,8 @@ from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import process
 from neuralart.flashing.runners.process import CUBE_IDE, Answer
-from neuralart.loading import talk
-from neuralart.loading.talk import table
+from neuralart.loading import deployment
+from neuralart.loading.deployment import table
 from support.fake_bench import loads, matrix
 from support.fake_bench.bench import Bench
 from support.rel_images import Recipe, build
@@ -93,7 +93,7 @@ def test_refused_before_the_board_is_touched(
     monkeypatch.setenv(CUBE_IDE, "")
     monkeypatch.chdir(tmp_path)
     if "--port" not in words:
-        monkeypatch.setattr("neuralart.loading.talk.SerialTransport", lambda url, baud: loads.FakeSerial(bench))
+        monkeypatch.setattr("neuralart.loading.deployment.SerialTransport", lambda url, baud: loads.FakeSerial(bench))
     for name, data in {
         "x.tflite": b"\x1c\0\0\0TFL3" + bytes(90),
         "vendor_rel.bin": build().data,
@@ -175,5 +175,5 @@ class Chatter:
 @pytest.mark.parametrize(("count", "left"), [(300, -1), (1 << 20, (1 << 20) - (1 << 16))])
 def test_what_ran_before_is_not_listened_to(count: int, left: int) -> None:
     port = Chatter(count)
-    talk.discard(port)  # type: ignore[arg-type]
+    deployment.discard(port)  # type: ignore[arg-type]
     assert port.left == left

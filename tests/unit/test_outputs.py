@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuralart.emulator.outputs import described
+from neuralart.emulator.vectors import described
 from support.firmware import facts
 
 NETWORK = facts()

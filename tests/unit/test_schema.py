@@ -18,7 +18,7 @@ from neuralart import boards, cli, config
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
-from neuralart.own_model import schema_cli
+from neuralart.own_model import project
 from neuralart.resources import board_data_dir
 from neuralart.text import shapes
 from neuralart.text.values import Value
@@ -32,7 +32,7 @@ BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
 
 @cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
-    schema = json.loads(schema_cli.text_of(kind))
+    schema = json.loads(project.schema_text(kind))
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

@@ -19,7 +19,7 @@ from neuralart.network.facts import Port
 from neuralart.own_model import expected
 from neuralart.profiling.totals import compare_outputs
 from neuralart.validation import figures, layers, reference
-from neuralart.validation.labels import classify, read_labels
+from neuralart.validation.figures import classify, read_labels
 from support.small_models import one_op
 
 REPO = Path(__file__).resolve().parents[2]

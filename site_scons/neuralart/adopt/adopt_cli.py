@@ -94,7 +94,7 @@ def _listed(found: FoundTree) -> list[str]:
 
 
 def _text(made: Entries, shown: str) -> str:
-    from neuralart.model_zoo.emit import lines, scalar
+    from neuralart.model_zoo.convert import lines, scalar
 
     head = [f"# The networks and builds of {scalar(shown)} as they are there, by neuralart adopt.", "schema: 1", ""]
     body = ["networks:", *lines(made.networks, "  "), "", "variants:", *lines(made.variants, "  ")]

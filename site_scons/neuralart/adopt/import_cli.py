@@ -33,13 +33,13 @@ def _with_application(imported: Imported, config: Path, base: Path) -> Imported:
     from neuralart import boards
     from neuralart.adopt import builds, entries, flash, tree
     from neuralart.config.application import CMAKE, CUBEIDE, MAKE
-    from neuralart.model_zoo import emit
+    from neuralart.model_zoo import convert
 
     project, configuration = imported.project, imported.configuration
     if project is None:
         return imported
     name, board = project.text().replace("\\", "/"), str(imported.variant_settings["board"])
-    folder = next((each / name for each in emit.bases(config) if (each / name).is_dir()), None)
+    folder = next((each / name for each in convert.bases(config) if (each / name).is_dir()), None)
     kinds = (CUBEIDE,) if "cubeide" in imported.ide else (MAKE, CMAKE) if imported.ide else (MAKE, CMAKE, CUBEIDE)
     repository = tree.look(folder, name) if folder is not None else None
     found = builds.builds(repository) if repository is not None else []
@@ -52,7 +52,7 @@ def _with_application(imported: Imported, config: Path, base: Path) -> Imported:
         gone = Dropped(project.where, project.path, f"{name} {why}: its firmware is not built", lossy=True)
         return replace(imported, dropped=(*imported.dropped, gone))
     build = fitting[0]
-    settings = {"folder": emit.relative(folder, base), **build.settings}
+    settings = {"folder": convert.relative(folder, base), **build.settings}
     if configuration is not None and build.kind == CUBEIDE:
         settings["configuration"] = configuration.text()
     elif configuration is not None and build.kind == MAKE:
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.config.networks import NAME
     from neuralart.errors import NeuralArtError
     from neuralart.files import write_text
-    from neuralart.model_zoo import convert, emit, tree
+    from neuralart.model_zoo import convert, tree
 
     if args.name and not NAME.fullmatch(args.name):
         raise NeuralArtError(f"'{args.name}' is no C identifier", hint="the name of a network becomes part of symbols")
@@ -80,13 +80,13 @@ def run(args: argparse.Namespace) -> int:
     wishes = convert.Wishes(args.name, args.model, args.board, args.use_case)
     imported = convert.convert(top, wishes, tuple(boards.names(())))
     output: Path | None = args.output
-    imported = emit.relocated(imported, args.config, output, model_is_named=bool(args.model))
+    imported = convert.relocated(imported, args.config, output, model_is_named=bool(args.model))
     imported = _with_application(imported, args.config, output.parent if output is not None else Path())
     lost = [each for each in imported.dropped if each.lossy]
     if lost and not args.lossy:
         more = f"; {len(lost) - 1} more of this kind" if len(lost) > 1 else ""
         raise NeuralArtError(f"{lost[0].key}: {lost[0].reason}{more}", where=lost[0].where, hint="or --lossy")
-    text = emit.text(imported, args.config.name)
+    text = convert.text(imported, args.config.name)
     if output is None:
         print(text, end="")
     elif output.exists() and not args.force:

@@ -102,16 +102,8 @@ def parse(header: tuple[str, str] | None, sources: Sequence[tuple[str, str]]) ->
                 value = _NUMBER.fullmatch(line.text.removeprefix(name).strip())
                 if value:
                     numbers.setdefault(name, int(value.group(1)))
-    return Wrapper(
-        header=header[0] if header else "",
-        sources=tuple(shown for shown, _ in sources),
-        symbols=symbols,
-        numbers=numbers,
-        tested=tested,
-        reads=tuple(reads),
-        defines=frozenset(defines),
-        words=frozenset(words),
-    )
+    found = (symbols, numbers, tested, tuple(reads), frozenset(defines), frozenset(words))
+    return Wrapper(header[0] if header else "", tuple(shown for shown, _ in sources), *found)
 
 
 def _defined(line: LogicalLine) -> str:
@@ -217,16 +209,9 @@ def _is_header(name: str) -> bool:
 
 
 def find(folder: Path, display: str = "", where: str = "", without: Path | None = None) -> Application:
-    """Look through an application's folder.
+    """Look through an application's folder. NeuralArtError: it is none, has two wrappers, or a file cannot be read.
 
-    Args:
-        folder: The folder.
-        display: Its name in messages; the path unless given.
-        where: Who names the folder, for messages.
-        without: A folder that is left out: where a build puts its files.
-
-    Raises:
-        NeuralArtError: It is no folder, holds two different wrappers, or a file cannot be read.
+    ``display`` is its name in messages, ``where`` who names it; ``without``: a folder where a build puts its files.
     """
     shown = (display or folder.as_posix()).rstrip("/")
     if not folder.is_dir():

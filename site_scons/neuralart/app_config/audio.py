@@ -65,12 +65,9 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
             if left < bin_ < right
         ]
         if not row:
-            raise NeuralArtError(
-                f"mel filter {number} of {count} ({left:.1f} to {right:.1f} Hz) lies between two bins of "
-                f"{audio.target_rate / audio.n_fft:.1f} Hz",
-                where=where,
-                hint="fewer n_mels, or a larger n_fft",
-            )
+            place = f"({left:.1f} to {right:.1f} Hz) lies between two bins of {audio.target_rate / audio.n_fft:.1f} Hz"
+            hint = "fewer n_mels, or a larger n_fft"
+            raise NeuralArtError(f"mel filter {number} of {count} {place}", where=where, hint=hint)
         first.append(row[0][0])
         last.append(row[-1][0])
         weights += [value for _, value in row]
@@ -78,9 +75,8 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
 
 
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``; errors as :func:`filters`.
-
-    The C type of a real number is ``float32_t`` or ``PREPROC_FLOAT_T``.
+    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``, with the C type of a real number (``float32_t`` or
+    ``PREPROC_FLOAT_T``). Errors as :func:`filters`.
     """
     made = filters(audio, where)
     arrays = (
@@ -116,37 +112,24 @@ def log_mel(request: Request) -> Values:
         raise request.refuse("app_config: 'audio' is missing", "the settings of feature extraction", "use_case")
     tensor = request.input
     sides = [size for size in tensor.shape[1:] if size != 1]
-    request.equal(
-        tensor.elements,
-        audio.n_mels * audio.patch_length,
-        f"elements of input {tensor}",
-        f"follow from n_mels {audio.n_mels} x patch_length {audio.patch_length}",
-        "audio.n_mels",
-    )
+    wanted, why = audio.n_mels * audio.patch_length, f"n_mels {audio.n_mels} x patch_length {audio.patch_length}"
+    request.equal(tensor.elements, wanted, f"elements of input {tensor}", f"follow from {why}", "audio.n_mels")
     if sides[:1] != [audio.n_mels] and audio.n_mels != 1:
-        raise request.refuse(
-            f"first side of input {tensor} is {sides[0]}, n_mels is {audio.n_mels}", key="audio.n_mels"
-        )
+        what = f"first side of input {tensor} is {sides[0]}, n_mels is {audio.n_mels}"
+        raise request.refuse(what, key="audio.n_mels")
     (output,) = request.outputs(1)
     if not request.classes:
         raise request.refuse("app_config: 'class_names' is missing", "class_names: [a, b, ...]", "use_case")
     # Networks of the zoo are trained with the names in this order.
     names = sorted([*request.classes, *([_OTHER] if audio.use_garbage_class else [])])
-    request.equal(
-        output.elements,
-        len(names),
-        f"classes of output {output}",
-        f"are named{f' (with {_OTHER})' if audio.use_garbage_class else ''}",
-        "class_names_file" if request.config.class_names_file else "class_names",
-    )
+    named = f"are named{f' (with {_OTHER})' if audio.use_garbage_class else ''}"
+    key = "class_names_file" if request.config.class_names_file else "class_names"
+    request.equal(output.elements, len(names), f"classes of output {output}", named, key)
     # The N6 application chooses its own type of real numbers.
     flexible = bool(request.application and request.application.reads_any("PREPROC_FLOAT_T"))
     silence = audio.silence_threshold
     if silence is None:
         silence = 0.0 if audio.to_db else _SILENCE
-    return Values(
-        request.dtype((output,)),
-        {"audio": audio, "silence": silence},
-        tuple(names),
-        companions=tables(audio, "PREPROC_FLOAT_T" if flexible else "float32_t", request.config.said("audio.n_mels")),
-    )
+    dtype, real = request.dtype((output,)), "PREPROC_FLOAT_T" if flexible else "float32_t"
+    made = tables(audio, real, request.config.said("audio.n_mels"))
+    return Values(dtype, {"audio": audio, "silence": silence}, tuple(names), companions=made)

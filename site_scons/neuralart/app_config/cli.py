@@ -9,28 +9,22 @@ from pathlib import Path
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "--network", type=Path, required=True, metavar="FILE", help="network.json, or c_info.json of the vendor's tool"
-    )
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="YAML file with app_config:")
-    parser.add_argument(
-        "--application", type=Path, metavar="DIR", help="the application's sources (default: application: of the file)"
-    )
-    parser.add_argument("--generation", metavar="NAME", help="kind of header (default: what the application expects)")
-    parser.add_argument("--template", type=Path, metavar="FILE", help="your own template (default: template:)")
-    parser.add_argument(
-        "--board", default="", metavar="NAME", help="name of the board, for the greeting on its display"
-    )
-    parser.add_argument("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it"
-    )
+    add = parser.add_argument
+    text = "network.json, or c_info.json of the vendor's tool"
+    add("--network", type=Path, required=True, metavar="FILE", help=text)
+    add("--config", type=Path, required=True, metavar="FILE", help="YAML file with app_config:")
+    text = "the application's sources (default: application: of the file)"
+    add("--application", type=Path, metavar="DIR", help=text)
+    add("--generation", metavar="NAME", help="kind of header (default: what the application expects)")
+    add("--template", type=Path, metavar="FILE", help="your own template (default: template:)")
+    add("--board", default="", metavar="NAME", help="name of the board, for the greeting on its display")
+    add("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the header and what belongs to it; files that would stay the same are left alone.
-
-    NeuralArtError: A file is wrong, or the network does not fit.
+    """Write the header and what belongs to it; files that would stay the same are left alone. NeuralArtError: a file is
+    wrong, or the network does not fit.
     """
     from neuralart import boards
     from neuralart.app_config import application as applications
@@ -38,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.app_config.generations import GENERATIONS
     from neuralart.config import app_config
     from neuralart.errors import NeuralArtError, nearest
+    from neuralart.files import write_text
 
     if args.generation is not None and args.generation not in GENERATIONS:
         raise NeuralArtError(f"no generation '{args.generation}'", hint=nearest(args.generation, tuple(GENERATIONS)))
@@ -64,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     )
     output = args.output / made.name if args.output.is_dir() else args.output
     for path, text in ((output, made.text), *((output.parent / name, text) for name, text in made.companions.items())):
-        _write(path, text)
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_text(path, text)
     if output.name != made.name:
         print(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)
     for note in made.notes:
@@ -72,10 +68,3 @@ def run(args: argparse.Namespace) -> int:
     said = f", {made.symbol}" if made.symbol else ""
     print(f"{output.as_posix()}: generation {made.generation}{said}")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    from neuralart.files import write_text
-
-    if not path.is_file() or path.read_bytes() != text.encode():
-        write_text(path, text)

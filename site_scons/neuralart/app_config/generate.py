@@ -35,9 +35,8 @@ class Header:
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
-    """Names of the classes, from either key; ``class_names_file`` is relative to the base.
-
-    NeuralArtError: The file cannot be read or holds no names.
+    """Names of the classes, from either key; ``class_names_file`` is relative to the base. NeuralArtError: the file
+    cannot be read or holds no names.
     """
     if not config.class_names_file:
         return config.class_names
@@ -54,9 +53,8 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
     for number, name in enumerate(names, 1):
         if not name or any(char < " " or char == "\x7f" for char in name):
             what = "is empty" if not name else "has a control character"
-            raise NeuralArtError(
-                f"line {what}", where=f"{config.class_names_file}:{number}", hint="one name of a class a line"
-            )
+            hint = "one name of a class a line"
+            raise NeuralArtError(f"line {what}", where=f"{config.class_names_file}:{number}", hint=hint)
     if not names:
         raise NeuralArtError(f"{config.class_names_file} holds no names", where=where)
     return tuple(names)
@@ -64,17 +62,13 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
 
 def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
     """Which kind of header is wanted: what overrides wins, then the settings, then the application, if one is named.
-
-    NeuralArtError: Nothing says it, or the application's sources contradict each other.
+    NeuralArtError: nothing says it, or the application's sources contradict each other.
     """
     name = override or config.generation
     if not name:
         if application is None:
-            raise NeuralArtError(
-                "app_config: for which generation of application?",
-                where=config.said(),
-                hint=f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}",
-            )
+            hint = f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}"
+            raise NeuralArtError("app_config: for which generation of application?", where=config.said(), hint=hint)
         name = expected(application, config.said("application"))
     return GENERATIONS[name]
 
@@ -92,23 +86,13 @@ def header(
     template: Path | None = None,
     template_display: str = "",
 ) -> Header:
-    """Make a header.
+    """Make a header from the settings and a network's inputs and outputs.
 
-    Args:
-        config: The settings.
-        tensors: The network's inputs and outputs.
-        classes: Names of the classes; those of ``config`` unless given.
-        application: The application it is for; its wrapper is asked for symbols and names.
-        generation: Wins over the settings and the application.
-        model_name: File name of the model, for the display; the network's name unless given.
-        board: Name of the board.
-        narrow_display: Its display takes the second line of the greeting in two parts.
-        template: The user's own template instead of the use case's.
-        template_display: Its name in messages.
-
-    Raises:
-        NeuralArtError: The network does not fit the use case, the application does not fit either, a setting is
-            missing or means nothing here, or a template is wrong.
+    Without ``classes`` those of ``config`` are named. The wrapper of the ``application`` is asked for symbols and
+    names; ``generation`` wins over it and the settings. ``model_name`` (the network's name unless given) and ``board``
+    are for the display; a narrow one takes the second line of the greeting in two parts. ``template``: the user's own,
+    with its name in messages. NeuralArtError: network, use case and application do not fit each other, a setting is
+    missing or means nothing here, or a template is wrong.
     """
     kind_of_header = generation_of(config, application, generation)
     kind = kind_of(config.use_case, config.model_type)
@@ -127,14 +111,8 @@ def header(
         template, template_display = template or kind.template, template_display or kind.template.name
     text = render(str(kind.template), context, template, template_display)
     check_reads(request, kind, symbol, text)
-    return Header(
-        name=kind_of_header.header,
-        text=text,
-        generation=kind_of_header.name,
-        symbol=symbol,
-        companions=dict(sorted(values.companions.items())),
-        notes=(*values.notes, *_notes(request, kind)),
-    )
+    companions, notes = dict(sorted(values.companions.items())), (*values.notes, *_notes(request, kind))
+    return Header(kind_of_header.header, text, kind_of_header.name, symbol, companions, notes)
 
 
 def _symbol(request: Request, key: str, table: Mapping[str, str] | None) -> str:
@@ -193,9 +171,8 @@ def _welcome(request: Request, model_name: str, narrow: bool) -> dict[str, objec
 
 
 def _interfaces(request: Request) -> dict[str, str] | None:
-    """Display and camera of the H743; None on other boards.
-
-    NeuralArtError: Only one of them is named, or both want the only USB port, or the generation has neither.
+    """Display and camera of the H743; None on other boards. NeuralArtError: only one of them is named, or both want the
+    only USB port, or the generation has neither.
     """
     display, camera = request.config.display, request.config.camera
     if not display and not camera:
@@ -217,10 +194,8 @@ def _notes(request: Request, kind: UseCase) -> list[str]:
     if request.generation.name.startswith("n6"):
         width = image(request).width
         if width % _CAMERA_WIDTH:
-            notes.append(
-                f"the input is {width} pixels wide, no multiple of {_CAMERA_WIDTH}: the camera pipe needs a "
-                "buffer from which the application cuts each line"
-            )
+            needs = "the camera pipe needs a buffer from which the application cuts each line"
+            notes.append(f"the input is {width} pixels wide, no multiple of {_CAMERA_WIDTH}: {needs}")
     application = request.application
     if application is not None and application.wrapper is None and (kind.stems or kind.h7_symbol):
         notes.append(f"no post-processing wrapper below {application.root}: symbols are those of the generation")

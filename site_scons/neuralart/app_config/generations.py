@@ -62,9 +62,8 @@ _HINT = "say it: generation: n6-v2, for example"
 
 
 def expected(application: Application, where: str = "") -> str:
-    """Which generation of header an application expects.
-
-    NeuralArtError: Its sources do not show it, or contradict each other.
+    """Which generation of header an application expects. NeuralArtError: its sources do not show it, or contradict each
+    other.
     """
     wrapper = application.wrapper
     if wrapper is not None and (wrapper.symbols or wrapper.tested):
@@ -85,12 +84,9 @@ def expected(application: Application, where: str = "") -> str:
         what = "sources of two generations: " + "; ".join(f"{name}, {reason}" for name, reason in said)
         raise NeuralArtError(what, where=where or application.root, hint=_HINT)
     if not said:
-        raise NeuralArtError(
-            f"there is no app_postprocess.h below {application.root}, and no source reads a macro of a generated "
-            "header",
-            where=where,
-            hint=_HINT,
-        )
+        what = f"there is no app_postprocess.h below {application.root}"
+        what += ", and no source reads a macro of a generated header"
+        raise NeuralArtError(what, where=where, hint=_HINT)
     return said[0][0]
 
 
@@ -99,11 +95,9 @@ def _by_wrapper(wrapper: Wrapper) -> str:
         if set(wrapper.tested) & set(H7_SYMBOLS):
             return "h7"
         name, place = min(wrapper.tested.items(), key=lambda item: item[1])
-        raise NeuralArtError(
-            f"compares POSTPROCESS_TYPE with {name}, which no app_postprocess.h defines",
-            where=place,
-            hint="is the application complete? or say the generation: generation: n6-v2, for example",
-        )
+        what = f"compares POSTPROCESS_TYPE with {name}, which no app_postprocess.h defines"
+        hint = "is the application complete? or say the generation: generation: n6-v2, for example"
+        raise NeuralArtError(what, where=place, hint=hint)
     ids = [number for name, number in wrapper.numbers.items() if name != "POSTPROCESS_CUSTOM"]
     # The later wrapper counts in hundreds and asks the st-ai runtime for quantization.
     if any(number >= 100 for number in ids) or "stai_network_info" in wrapper.words:

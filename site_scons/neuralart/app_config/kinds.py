@@ -157,8 +157,7 @@ def _taken(request: Request, symbol: str) -> str:
 
 def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
     """The symbol for this use case and this type of output; empty where the use case has no post-processing.
-
-    NeuralArtError: The wrapper has no such symbol, or no source that implements it.
+    NeuralArtError: the wrapper has no such symbol, or no source that implements it.
     """
     known, who = _known(request)
     if request.generation.name == "h7":
@@ -178,11 +177,8 @@ def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
         raise request.refuse(f"{what} (the outputs are {dtype})", hint, "model_type")
     symbol, wrapper = fitting[0], _wrapper(request)
     if wrapper is not None and wrapper.sources and symbol not in wrapper.tested:
-        raise NeuralArtError(
-            f"{symbol} is defined, but no source implements it",
-            where=wrapper.symbols.get(symbol, wrapper.header),
-            hint=f"sources: {', '.join(sorted(wrapper.tested)) or 'none'}",
-        )
+        where, hint = wrapper.symbols.get(symbol, wrapper.header), ", ".join(sorted(wrapper.tested)) or "none"
+        raise NeuralArtError(f"{symbol} is defined, but no source implements it", where=where, hint=f"sources: {hint}")
     return symbol
 
 
@@ -199,9 +195,8 @@ def choose_prefix(request: Request, kind: UseCase, symbol: str) -> str:
 
 
 def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None:
-    """Everything that the wrapper reads under the symbol must be in the text of the header.
-
-    NeuralArtError: The wrapper reads a macro that neither the header nor the application defines.
+    """Everything that the wrapper reads under the symbol must be in the text of the header. NeuralArtError: the wrapper
+    reads a macro that neither the header nor the application defines.
     """
     application, wrapper = request.application, _wrapper(request)
     if application is None or wrapper is None or not symbol:
@@ -209,11 +204,8 @@ def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None
     beginnings = (*kind.all_prefixes(), *kind.families)
     defined = {*_DEFINED.findall(text), *wrapper.defines}
     for read in wrapper.reads_under(symbol):
-        if read.optional or read.name in defined or not read.name.startswith(beginnings):
-            continue
-        if not application.provides(read.name):
-            raise NeuralArtError(
-                f"reads {read.name}, which {request.generation.header} does not define",
-                where=read.where,
-                hint=f"defines: [{read.name}=...] in app_config, or a template of your own",
-            )
+        asked = not read.optional and read.name not in defined and read.name.startswith(beginnings)
+        if asked and not application.provides(read.name):
+            what = f"reads {read.name}, which {request.generation.header} does not define"
+            hint = f"defines: [{read.name}=...] in app_config, or a template of your own"
+            raise NeuralArtError(what, where=read.where, hint=hint)

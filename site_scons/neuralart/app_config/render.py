@@ -60,9 +60,8 @@ def _single(value: float) -> float:
 
 
 def cfloat(value: float) -> str:
-    """A float32 as a C constant: the fewest digits that give the same float32.
-
-    NeuralArtError: Not a number, or outside of what a float32 holds.
+    """A float32 as a C constant: the fewest digits that give the same float32. NeuralArtError: not a number, or outside
+    of what a float32 holds.
     """
     number = float(value)
     if not math.isfinite(number):
@@ -116,23 +115,16 @@ def _environment(user: str, source: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
     )
     environment.filters.update(cstring=cstring, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment
 
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
-    """Text of a header, with LF line ends.
+    """Text of a header, with LF line ends. NeuralArtError: a template is wrong; ``where`` is its file and line.
 
-    Args:
-        template: One of ours.
-        context: What templates can name.
-        user: The user's own template; it finds the name of ours as ``default_template``.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: A template is wrong; ``where`` is its file and line.
+    ``template`` is one of ours, ``user`` the user's own, which finds the name of ours as ``default_template``;
+    ``display``: its name in messages, the path unless given.
     """
     import jinja2
 

@@ -63,20 +63,14 @@ class Request:
         """A number that this use case cannot do without; NeuralArtError: the file does not say it."""
         found = getattr(self.config, key)
         if found is None or (key == "max_detection_boxes" and not found):
-            raise self.refuse(
-                f"app_config: '{key}' is missing, {self.config.model_type} needs it",
-                f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}",
-                key,
-            )
+            hint = f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}"
+            raise self.refuse(f"app_config: '{key}' is missing, {self.config.model_type} needs it", hint, key)
         return float(found)
 
     def thresholds(self) -> dict[str, object]:
         """What every detector is told; NeuralArtError: one of them is missing."""
-        return {
-            "confidence": self.need("confidence_thresh"),
-            "iou": self.need("nms_thresh"),
-            "max_boxes": int(self.need("max_detection_boxes")),
-        }
+        confidence, iou, most = map(self.need, ("confidence_thresh", "nms_thresh", "max_detection_boxes"))
+        return {"confidence": confidence, "iou": iou, "max_boxes": int(most)}
 
     def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
         """Two numbers that must be the same; NeuralArtError: they are not; both are in the message."""
@@ -110,10 +104,8 @@ def image(request: Request) -> ImageSize:
     height, width, channels = (tensor.axis(letter) for letter in "HWC")
     if len(tensor.shape) != 4 or height is None or width is None or channels is None:
         layout = f", layout {tensor.layout}" if tensor.layout else ""
-        raise request.refuse(
-            f"input {tensor}{layout} is no image: batch, height, width and channels are needed",
-            "compile with inputs_ch_position: chlast if the model does not say",
-        )
+        what = f"input {tensor}{layout} is no image: batch, height, width and channels are needed"
+        raise request.refuse(what, "compile with inputs_ch_position: chlast if the model does not say")
     batch = tensor.axis("N")
     if batch != 1:
         raise request.refuse(f"input {tensor} has a batch of {batch}, the application gives 1 image")
@@ -126,14 +118,9 @@ def image(request: Request) -> ImageSize:
             if wrong:
                 raise request.refuse(f"input {tensor} {what}", f"compile with {hint}" if hint else "")
     else:
-        request.equal(
-            channels,
-            1 if request.config.color_mode == "grayscale" else 3,
-            f"channels of input {tensor}",
-            f"with color_mode: {request.config.color_mode}",
-            "color_mode",
-            "grayscale has 1 channel, rgb and bgr have 3",
-        )
+        mode, hint = request.config.color_mode, "grayscale has 1 channel, rgb and bgr have 3"
+        wanted, what = 1 if mode == "grayscale" else 3, f"channels of input {tensor}"
+        request.equal(channels, wanted, what, f"with color_mode: {mode}", "color_mode", hint)
         if tensor.dtype not in LETTERS:
             raise request.refuse(f"input {tensor}: the application takes {', '.join(LETTERS)}")
     return ImageSize(width, height, channels)
@@ -145,12 +132,9 @@ def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
     Some classes (``extra``) have no name in the file: the background. NeuralArtError: no names, or more or fewer.
     """
     if not request.classes:
-        raise request.refuse(
-            "app_config: 'class_names' is missing", f"{what} has {found - extra}: class_names: [a, b, ...]", "use_case"
-        )
+        hint = f"{what} has {found - extra}: class_names: [a, b, ...]"
+        raise request.refuse("app_config: 'class_names' is missing", hint, "use_case")
     key = "class_names_file" if request.config.class_names_file else "class_names"
-    named = len(request.classes) + extra
-    request.equal(
-        found, named, what, f"{'are' if named != 1 else 'is'} named" + (" (with the background)" if extra else ""), key
-    )
+    named, background = len(request.classes) + extra, " (with the background)" if extra else ""
+    request.equal(found, named, what, f"{'are' if named != 1 else 'is'} named{background}", key)
     return found

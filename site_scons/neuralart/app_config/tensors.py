@@ -85,25 +85,20 @@ def read(path: Path, display: str = "") -> Tensors:
 
 
 def from_c_info(info: CInfo) -> Tensors:
-    """Tensors of a network by its ``c_info.json``: the same as by its ``network.json``.
-
-    NeuralArtError: It has no graph, or an input or output is not listed, not fixed or of a strange type.
+    """Tensors of a network by its ``c_info.json``: the same as by its ``network.json``. NeuralArtError: it has no
+    graph, or an input or output is not listed, not fixed or of a strange type.
     """
     if info.graph is None:
-        raise NeuralArtError(
-            "this c_info.json holds no graph", where=info.file, hint="take the one that generate wrote, not validate's"
-        )
+        hint = "take the one that generate wrote, not validate's"
+        raise NeuralArtError("this c_info.json holds no graph", where=info.file, hint=hint)
     formats = {buffer.id: buffer.format for buffer in info.buffers}
 
     def tensors(ids: tuple[int, ...]) -> tuple[TensorInfo, ...]:
         found = ports(info, ids)
         for number, port in zip(ids, found, strict=True):
             if port.dtype not in _DTYPES:
-                raise NeuralArtError(
-                    f"unknown format '{formats[number]}' of '{port.name}'",
-                    where=info.file,
-                    hint=f"known: {', '.join(_DTYPES)}",
-                )
+                hint = f"known: {', '.join(_DTYPES)}"
+                raise NeuralArtError(f"unknown format '{formats[number]}' of '{port.name}'", where=info.file, hint=hint)
         return tuple(map(_tensor, found))
 
     # The graph's name is the model's.

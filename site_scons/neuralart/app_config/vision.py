@@ -39,11 +39,8 @@ def _cells(request: Request, stride: int) -> tuple[int, int]:
     size = image(request)
     for name, pixels in (("width", size.width), ("height", size.height)):
         if pixels % stride:
-            raise request.refuse(
-                f"{name} of the input is {pixels}, no multiple of the stride {stride}",
-                "network_stride: pixels per cell of the output",
-                "network_stride",
-            )
+            what = f"{name} of the input is {pixels}, no multiple of the stride {stride}"
+            raise request.refuse(what, "network_stride: pixels per cell of the output", "network_stride")
     return size.width // stride, size.height // stride
 
 
@@ -79,13 +76,9 @@ def _yolo(request: Request, form: str, *, boxes_at: int, more: int, each: int) -
     size = image(request)
     boxes = shape[boxes_at]
     cells = (_cells(request, stride) for stride in _YOLO_STRIDES)
-    request.equal(
-        boxes,
-        sum(columns * rows for columns, rows in cells) * each,
-        f"boxes of output {output}",
-        f"follow from an input of {size.width}x{size.height}",
-        hint="are the axes in another order, or is model_type wrong?",
-    )
+    wanted, why = sum(columns * rows for columns, rows in cells) * each, f"an input of {size.width}x{size.height}"
+    hint = "are the axes in another order, or is model_type wrong?"
+    request.equal(boxes, wanted, f"boxes of output {output}", f"follow from {why}", hint=hint)
     count = class_count(request, shape[3 - boxes_at] - more, f"classes of output {output}")
     values = {**request.thresholds(), "classes": count, "boxes": boxes, "quantized": output.dtype != "float32"}
     values |= {"scale": output.scale, "zero_point": output.zero_point}
@@ -96,13 +89,9 @@ def _check_grid(request: Request, tensor: TensorInfo, stride: int, pairs: int, k
     """Columns and rows of ``[1, rows, columns, anchors x (5 + classes)]``."""
     columns, rows = _cells(request, stride)
     count = len(request.classes)
-    request.equal(
-        tensor.elements,
-        rows * columns * pairs * (5 + count),
-        f"elements of output {tensor}",
-        f"follow from {rows} x {columns} cells x {pairs} anchors x (5 + {count} classes)",
-        hint=f"compare {keys} and class_names with the model",
-    )
+    wanted, what = rows * columns * pairs * (5 + count), f"elements of output {tensor}"
+    why = f"follow from {rows} x {columns} cells x {pairs} anchors x (5 + {count} classes)"
+    request.equal(tensor.elements, wanted, what, why, hint=f"compare {keys} and class_names with the model")
     return columns, rows
 
 
@@ -168,11 +157,9 @@ def blazeface(request: Request) -> Values:
         raise request.refuse(f"size of the input is {size.width}, no multiple of 16", _RIGHT)
     wanted = sorted((len(grid) for grid in grids), reverse=True)
     if sorted(shape[1] for shape in shapes) != sorted(wanted * 2):
-        raise request.refuse(
-            f"the outputs have {', '.join(str(shape[1]) for shape in shapes)} boxes, but "
-            f"{' and '.join(map(str, wanted))} follow from an input of {size.width}x{size.height}",
-            _RIGHT,
-        )
+        follow = f"{' and '.join(map(str, wanted))} follow from an input of {size.width}x{size.height}"
+        have = ", ".join(str(shape[1]) for shape in shapes)
+        raise request.refuse(f"the outputs have {have} boxes, but {follow}", _RIGHT)
     wide = {shape[2] for shape in shapes} - {1}
     if len(wide) != 1 or sum(shape[2] == 1 for shape in shapes) != 2:
         listed = ", ".join(map(str, outputs))
@@ -271,15 +258,7 @@ def yolo_v8_seg(request: Request) -> Values:
     request.equal(height, width, f"height of output {masks}", "is its width, and the post-processing takes squares")
     _, rows, count = _rank(request, boxes, "[1, 4 + classes + masks, boxes]")
     what = f"classes of output {boxes} (values for each box less 4 and {mask_count} masks)"
-    values = {
-        **request.thresholds(),
-        "classes": class_count(request, rows - 4 - mask_count, what),
-        "boxes": count,
-        "masks": mask_count,
-        "mask_size": width,
-        "scale": boxes.scale,
-        "zero_point": boxes.zero_point,
-        "mask_scale": masks.scale,
-        "mask_zero_point": masks.zero_point,
-    }
+    values = {**request.thresholds(), "classes": class_count(request, rows - 4 - mask_count, what), "boxes": count}
+    values |= {"masks": mask_count, "mask_size": width, "scale": boxes.scale, "zero_point": boxes.zero_point}
+    values |= {"mask_scale": masks.scale, "mask_zero_point": masks.zero_point}
     return Values(request.dtype((boxes, masks)), values, request.classes)

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from neuralart.doctor.types import OK, Examination, Host, ToolRow
+from neuralart.text.sizes import number_that
 
 SCHEMA = 1
 _DEFAULT = "variants.yaml"
+_SECONDS = number_that(lambda value: 0 < value <= 600, "is no number of seconds up to 600")
 
 
 def to_json(report: Examination) -> str:
@@ -54,28 +56,15 @@ def as_text(report: Examination) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 600:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds up to 600")
-    return value
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    targets = "a variant, or run-VARIANT and the like (default: build all variants)"
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=targets)
-    parser.add_argument(
-        "--file", type=Path, metavar="FILE", help="project file (default: variants.yaml, if there is one)"
-    )
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--path-only", action="store_true", help="look for programs on PATH alone")
-    parser.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="N", help="time limit of each program's answer (default: 10)"
-    )
+    add, text = parser.add_argument, "a variant, or run-VARIANT and the like (default: build all variants)"
+    add("targets", nargs="*", metavar="TARGET", help=text)
+    add("--file", type=Path, metavar="FILE", help="project file (default: variants.yaml, if there is one)")
+    add("--json", action="store_true", help="for programs")
+    add("--path-only", action="store_true", help="look for programs on PATH alone")
+    text = "time limit of each program's answer (default: 10)"
+    add("--seconds", type=_SECONDS, default=10.0, metavar="N", help=text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
 def connected() -> list[ConnectedBoard]:
     """All probes: as the system lists them, and with STM32CubeProgrammer also what is behind each."""
-    from neuralart.flashing.runners.connected import usb_probes
     from neuralart.flashing.runners.cubeprogrammer import CubeProgrammer
+    from neuralart.flashing.runners.session import usb_probes
 
     listed = {probe.serial: probe for probe in usb_probes()}
     programmer = CubeProgrammer().found()

@@ -10,7 +10,7 @@ from neuralart import __version__
 from neuralart.boards.types import Board, Machine
 from neuralart.config.read import VERBS
 from neuralart.config.types import VariantConfig
-from neuralart.doctor import compilers, known_bad, own_builds, programs, surroundings
+from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.known_bad import Circumstances
 from neuralart.doctor.programs import PROBE_TOOLS, QEMU, TOOLS
@@ -41,9 +41,7 @@ class Asked:
 
 
 def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
-    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. Raises NeuralArtError: one is
-    neither.
-    """
+    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. NeuralArtError: one is neither."""
     found = []
     for target in targets or variants:
         verb = next((verb for verb in VERBS if target.startswith(verb)), "")
@@ -77,9 +75,7 @@ def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def needs(
-    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
-) -> dict[str, Need]:
+def needs(variants: _Variants, others: Mapping[str, Board] | None = None) -> dict[str, Need]:
     """Who needs which tool, by the names of the rows. ``others``: further boards that variants name."""
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
@@ -101,9 +97,7 @@ def needs(
     }
 
 
-def compilers_of(
-    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
-) -> list[Wanted]:
+def compilers_of(variants: _Variants, others: Mapping[str, Board] | None = None) -> list[Wanted]:
     """The different cross compilers that variants ask for, and the cores they have to link for."""
     configs = []
     for variant, board in variants:
@@ -112,33 +106,26 @@ def compilers_of(
     return wanted(configs)
 
 
-def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> tuple[str, ...]:
+def models_of(variants: _Variants, others: Mapping[str, Board]) -> tuple[str, ...]:
     """QEMU's names of the machines that variants run on."""
     machines = [machine for pair in variants for machine in _machines(*pair, others)]
     return tuple(dict.fromkeys(each.model for each in machines if each.kind == "qemu" and each.model))
 
 
-def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:
+def pins_of(variants: _Variants) -> list[str]:
     """The different versions of ST Edge AI Core that networks ask for; without any, one that fits all."""
     networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
     return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
 
 
-def blocked(need: Need, asked: Sequence[Asked]) -> bool:
-    """Whether something that was asked for needs the tool."""
-    return any(each.variant in need.build or (each.work and each.target in need.use) for each in asked)
-
-
 def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, Need]:
     """The same for the variants that were asked for alone."""
     names = {each.variant for each in asked}
-    return {
-        tool: Need(
-            tuple(name for name in need.build if name in names),
-            tuple(target for target in need.use if target.split("-", 1)[1] in names),
-        )
-        for tool, need in found.items()
-    }
+    made = {}
+    for tool, need in found.items():
+        use = tuple(target for target in need.use if target.split("-", 1)[1] in names)
+        made[tool] = Need(tuple(name for name in need.build if name in names), use)
+    return made
 
 
 def system_of(platform: str) -> str:
@@ -194,7 +181,7 @@ def _remarks(host: Host, rows: Sequence[ToolRow], folder: Path, variants: _Varia
         found += programs.shadowed(tool, host)
     found += compilers.gcc_shadowed(host, compilers_of(variants))
     found += [*compilers.stedgeai_shadowed(host), *surroundings.path_remarks(folder, host)]
-    found += own_builds.remarks(host, variants, folder)
+    found += known_bad.own_build_remarks(host, variants, folder)
     combinations = known_bad.read()
     names = [network.compiler for variant, _ in variants for network in variant.networks]
     for runtime in _runtimes(folder) or [""]:
@@ -212,18 +199,11 @@ def examine(
     folder: Path | None = None,
     others: Mapping[str, Board] | None = None,
 ) -> Examination:
-    """Look at a machine with the eyes of a project.
+    """Look at a machine with the eyes of a project (its file as named, its folder: the current one unless given).
 
-    Args:
-        host: The machine.
-        variants: Of the project, with their boards.
-        targets: What is meant to be done: variants, ``run-<variant>`` and the like; none: build all variants.
-        project: The project file as named.
-        folder: The project's folder; the current one unless given.
-        others: Further boards that variants name.
-
-    Raises:
-        NeuralArtError: A target is none, or the list of known combinations is damaged.
+    ``targets``: what is meant to be done, variants, ``run-<variant>`` and the like; none: build all variants.
+    ``others``: further boards that variants name. NeuralArtError: a target is none, or the list of known combinations
+    is damaged.
     """
     asked = understand(targets, [variant.name for variant, _ in variants])
     chosen = [pair for pair in variants if pair[0].name in {each.variant for each in asked}]
@@ -231,6 +211,7 @@ def examine(
     rows = []
     for row in _rows(host, chosen, others or {}):
         need = wanted.get(row.tool, row.need)
-        rows.append(replace(row, need=need, blocks=row.status != OK and blocked(need, asked)))
+        needed = any(each.variant in need.build or (each.work and each.target in need.use) for each in asked)
+        rows.append(replace(row, need=need, blocks=row.status != OK and needed))
     remarks = _remarks(host, rows, folder or Path(), chosen)
     return Examination(__version__, host.system, project, tuple(targets), tuple(rows), tuple(remarks))

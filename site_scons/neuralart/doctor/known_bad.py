@@ -1,12 +1,18 @@
-"""Combinations of tools that are known not to go together: a list in a data file."""
+"""Combinations of tools that are known not to go together (a data file), and what builds of the user's own lack."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
+from neuralart import toolchain
+from neuralart.boards.types import Board
+from neuralart.config.application import EXTERNAL
+from neuralart.config.types import VariantConfig
+from neuralart.doctor.types import ERROR, NOTE, WARNING, Host, Remark
+from neuralart.errors import NeuralArtError
+from neuralart.memory.image import origin
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
@@ -70,16 +76,11 @@ def of_releases() -> tuple[Combination, ...]:
         series, runtime = dotted(release.series), dotted(release.runtime)
         # One runtime for all of a series that has one release.
         alone = sum(each.series == release.series for each in releases.RELEASES) == 1
-        found.append(
-            Combination(
-                id=f"runtime-{series if alone else release.core}",
-                when=(("stedgeai", f"{series}.*" if alone else release.core), ("ll_aton", f"!={runtime}")),
-                level=WARNING,
-                says=f"ST Edge AI Core {{stedgeai}} makes networks for runtime {runtime}, "
-                "the project has the headers of {ll_aton}",
-                remedy="take Middlewares/ST/AI from the installation that compiles the networks",
-            )
-        )
+        when = (("stedgeai", f"{series}.*" if alone else release.core), ("ll_aton", f"!={runtime}"))
+        says = f"ST Edge AI Core {{stedgeai}} makes networks for runtime {runtime}, "
+        says += "the project has the headers of {ll_aton}"
+        remedy = "take Middlewares/ST/AI from the installation that compiles the networks"
+        found.append(Combination(f"runtime-{series if alone else release.core}", when, WARNING, says, remedy))
     return tuple(found)
 
 
@@ -99,13 +100,8 @@ def _combination(item: Value) -> Combination:
         conditions.append((name, text))
     if not conditions:
         raise fields["when"].error("is empty")
-    return Combination(
-        id=fields["id"].text(),
-        when=tuple(conditions),
-        level=fields["level"].choice((ERROR, WARNING, NOTE)),
-        says=fields["says"].text(),
-        remedy=fields["remedy"].text(),
-    )
+    name, level = fields["id"].text(), fields["level"].choice((ERROR, WARNING, NOTE))
+    return Combination(name, tuple(conditions), level, fields["says"].text(), fields["remedy"].text())
 
 
 def _holds(name: str, wanted: str, facts: Circumstances) -> bool:
@@ -128,3 +124,27 @@ def remarks(combinations: Sequence[Combination], facts: Circumstances) -> list[R
                 said = said.replace("{" + name + "}", version or "of unknown version")
             found.append(Remark(each.id, each.level, said, each.remedy))
     return found
+
+
+_TOLERATE = "toolchain: {tolerate: ['%s']}"
+_PROBES = (
+    ("refuses", "", "-fcyclomatic-complexity", _TOLERATE % "-fcyclomatic-complexity"),
+    ("has no newlib-nano:", "", "--specs=nano.specs", "install libnewlib-arm-none-eabi, or STM32CubeCLT"),
+    ("has no float_t:", "#include <math.h>\nfloat_t x;", "-std=gnu11", _TOLERATE % "+-fpermitted-flt-eval-methods=c11"),
+    ("has no PRIx64:", "#include <inttypes.h>\nchar *x = PRIx64;", "-std=gnu11", _TOLERATE % "+-D__int64_t_defined=1"),
+)
+
+
+def own_build_remarks(host: Host, variants: Sequence[tuple[VariantConfig, Board]], folder: Path) -> Iterator[Remark]:
+    """About variants with builds of the user's own: what their compiler lacks, and what built programs say."""
+    for variant, board in (pair for pair in variants if pair[0].application.kind in EXTERNAL):
+        try:
+            found = toolchain.find(variant.toolchain, host.environ)
+            for lacks, text, flag, remedy in _PROBES:
+                flags = (f"-mcpu={board.cpu}", "-mthumb", "-mfloat-abi=hard", *found.libc_flags, flag)
+                if not toolchain.compiles(found, flags, f"{text}\n"):
+                    yield Remark("gcc-lacks", NOTE, f"{found.prefix}gcc {found.version} {lacks} {flag}", remedy)
+            if (built := folder / "build" / variant.name / "firmware.elf").is_file():
+                yield Remark("built", NOTE, f"{variant.name} was built with {origin.of_program(built)}")
+        except NeuralArtError:
+            continue  # rows and builds say it

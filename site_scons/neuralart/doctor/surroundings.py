@@ -125,11 +125,8 @@ def _looked_at(folder: Path, host: Host) -> dict[str, str]:
     """The folders that tools get to see, by who they are."""
     home = host.environ.get("USERPROFILE" if host.system == "windows" else "HOME", "")
     temporary = next((host.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if host.environ.get(name)), "")
-    found = {
-        "the project": str(folder.absolute()),
-        "the home folder": home,
-        "the folder for temporary files": temporary,
-    }
+    found = {"the project": str(folder.absolute()), "the home folder": home}
+    found["the folder for temporary files"] = temporary
     return {who: path for who, path in found.items() if path}
 
 

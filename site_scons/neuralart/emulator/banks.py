@@ -26,9 +26,8 @@ def import_unicorn() -> Any:
     try:
         import unicorn
     except ImportError as error:
-        raise NeuralArtError(
-            f"the virtual board needs Unicorn: {error}", hint="pip install scons-neuralart[emulator]"
-        ) from error
+        hint = "pip install scons-neuralart[emulator]"
+        raise NeuralArtError(f"the virtual board needs Unicorn: {error}", hint=hint) from error
     return unicorn
 
 
@@ -74,10 +73,8 @@ class Banks:
         for region in board.memory:
             odd = [n for n in (region.base, region.alias or 0, region.size) if n % PAGE]
             if odd:
-                raise NeuralArtError(
-                    f"machine unicorn maps pages of 4 KiB: 0x{odd[0]:x} of {region.name} is no multiple of it",
-                    where=board.where or f"board {board.name}",
-                )
+                what = f"machine unicorn maps pages of 4 KiB: 0x{odd[0]:x} of {region.name} is no multiple of it"
+                raise NeuralArtError(what, where=board.where or f"board {board.name}")
 
     def _locate(self, address: int) -> tuple[MemoryRegion, int] | None:
         region = self._board.region_at(address)
@@ -120,9 +117,7 @@ class Banks:
             return None
         region = found[0]
         for base in self._bases(region):
-            self._uc.mmio_map(
-                base, region.size, lambda uc, at, size, data: 0, None, lambda uc, at, size, value, data: None, None
-            )
+            self._uc.mmio_map(base, region.size, lambda *_: 0, None, lambda *_: None, None)
         self._dead.add(region.name)
         return region
 
@@ -141,7 +136,7 @@ class Banks:
                 for key in [key for key in self._mapped if key[0] == region.name]:
                     for place in self._mapped.pop(key):
                         self._uc.mem_unmap(place, self._pieces[key].size)
-            if not self._power.keeps_contents(region):
+            if self._power.shut_down(region):
                 gone = [key for key in self._pieces if key[0] == region.name]
                 for key in gone:
                     del self._pieces[key]
@@ -154,19 +149,15 @@ class Banks:
         while address < load.end:
             found = self._locate(address)
             if found is None:
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, "
-                    f"but no memory is at 0x{address:08x}",
-                    where=f"board {self._board.name}",
-                )
+                what = f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}"
+                where = f"board {self._board.name}"
+                raise NeuralArtError(f"{what}, but no memory is at 0x{address:08x}", where=where)
             region, offset = found
             # A flash has its contents whether or not its controller shows them.
             if region.kind not in READ_ONLY and self._power.missing(region):
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset",
-                    where=f"board {self._board.name}",
-                    hint="load it to flash and let the firmware copy it",
-                )
+                what = f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset"
+                hint = "load it to flash and let the firmware copy it"
+                raise NeuralArtError(what, where=f"board {self._board.name}", hint=hint)
             piece, inside = self._piece(region, offset), offset % PIECE
             part = load.data[address - load.address :][: piece.size - inside]
             piece.memory[inside : inside + len(part)] = part
@@ -226,12 +217,6 @@ class Banks:
         return b"".join(parts)
 
 
-@dataclass(frozen=True)
-class _Place:
-    device: Device
-    missing: Callable[[], str]
-
-
 @dataclass
 class Bus:
     """Maps the devices that answer; an access to one that does not is an access to nothing."""
@@ -240,26 +225,23 @@ class Bus:
     _halt: Callable[[str], None]
     _near: Callable[[], str]  # Where the core is
     _changed: Callable[[], None]  # Called after every write to a register
-    _places: dict[int, _Place] = field(default_factory=dict)
+    _places: dict[int, tuple[Device, Callable[[], str]]] = field(default_factory=dict)  # And why one does not answer
     _mapped: set[int] = field(default_factory=set)
 
     def add(self, device: Device, missing: Callable[[], str] = lambda: "") -> None:
         """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
         for base in range(device.base, device.base + device.size, PAGE):
-            for other in self._places.values():
-                if other.device.base <= base < other.device.base + other.device.size:
-                    raise NeuralArtError(
-                        f"machine unicorn models one peripheral per 4 KiB: {other.device.name} and {device.name} "
-                        f"are both at 0x{base:08x}"
-                    )
-        self._places[device.base] = _Place(device, missing)
+            for other, _ in self._places.values():
+                if other.base <= base < other.base + other.size:
+                    both = f"{other.name} and {device.name} are both at 0x{base:08x}"
+                    raise NeuralArtError(f"machine unicorn models one peripheral per 4 KiB: {both}")
+        self._places[device.base] = device, missing
 
     def refresh(self) -> None:
         """Map what answers now, take away what does not."""
-        for base, place in self._places.items():
-            device = place.device
+        for base, (device, missing) in self._places.items():
             size = (device.size + PAGE - 1) // PAGE * PAGE
-            answers = not place.missing()
+            answers = not missing()
             if answers and base not in self._mapped:
                 self._uc.mmio_map(base, size, self._on_read, device, self._on_write, device)
                 self._mapped.add(base)
@@ -269,10 +251,8 @@ class Bus:
 
     def why_dead(self, address: int) -> str:
         """Why the device at an address does not answer; empty if none is there."""
-        for place in self._places.values():
-            if place.device.base <= address < place.device.base + place.device.size:
-                return place.missing()
-        return ""
+        places = self._places.values()
+        return next((why() for device, why in places if device.base <= address < device.base + device.size), "")
 
     def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
         if offset >= device.size:
@@ -284,9 +264,8 @@ class Bus:
 
     def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
         if offset >= device.size or (size != 4 and not device.narrow) or offset & (size - 1):
-            self._halt(
-                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modeled"
-            )
+            at = f"0x{device.base + offset:08x}{self._near()}"
+            self._halt(f"write of {size} bytes at {at}: no such register is modeled")
             return
         if size < 4:
             shift = 8 * (offset & 3)

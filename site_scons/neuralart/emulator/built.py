@@ -50,16 +50,15 @@ def _chosen(variant: VariantConfig, name: str, board: Board) -> NetworkConfig:
 def _refuse(variant: VariantConfig) -> None:
     """NeuralArtError: nothing here can run this variant and read its outputs."""
     if variant.application.kind != REFERENCE:
-        hint = "a variant with 'application: reference' of the same network can run here"
         what = "its application is your own, and nothing here can talk to it"
+        hint = "a variant with 'application: reference' of the same network can run here"
         raise NeuralArtError(what, where=variant.said("application"), hint=hint)
     for network in variant.networks:
         for pool, strategy in network.strategies:
             where = network.said(f"strategies.{pool}")
             if way_of(strategy, where) == "external-loader":
-                raise NeuralArtError(
-                    f"pool {pool} is loaded by a debugger", where=where, hint=f"run-{variant.name} stands in for one"
-                )
+                hint = f"run-{variant.name} stands in for one"
+                raise NeuralArtError(f"pool {pool} is loaded by a debugger", where=where, hint=hint)
 
 
 def built_network(file: Path, build: Path | None, name: str, network: str, *, runs_here: bool) -> VariantNetwork:

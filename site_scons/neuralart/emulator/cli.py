@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.console import green
 from neuralart.text.progress import Work, at_work
+from neuralart.text.sizes import number_that
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -53,16 +54,6 @@ def _count(text: str) -> tuple[str, str]:
     return "random", text
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds")
-    return value
-
-
 def _gdb(text: str) -> int:
     from neuralart.emulator.gdb.server import port_of
 
@@ -80,9 +71,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
     add("--elf", required=True, type=Path, metavar="FILE", help="the image")
     flash = parser.add_mutually_exclusive_group()
-    flash.add_argument(
-        "--plan", type=Path, metavar="FILE", help="boot from a fresh virtual flash written by this flash_plan.json"
-    )
+    text = "boot from a fresh virtual flash written by this flash_plan.json"
+    flash.add_argument("--plan", type=Path, metavar="FILE", help=text)
     flash.add_argument("--nor", type=Path, metavar="FILE", help="boot from this virtual flash, as it is")
     text = "no flash: the image is loaded in place, and this raw file beside it"
     flash.add_argument("--load", action="append", default=[], type=_load, metavar="FILE@ADDR", help=text)
@@ -115,7 +105,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1"
     several("--check", metavar="BOUNDS", help=text)
     text = "seconds of processor time that the firmware may compute without a word (default: 60)"
-    add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
+    seconds = number_that(lambda value: 0 < value < 1e6, "is not a time in seconds")
+    add("--timeout", type=seconds, default=60.0, metavar="S", help=text)
     text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
     add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     text = "no run: the board's serial port is this TCP port of 127.0.0.1 (default: a free one), until Ctrl-C"
@@ -127,9 +118,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
     for name, _ in moved:
         if name not in board.slots:
-            raise NeuralArtError(
-                f"board {board.name} has no slot '{name}'", where="--slot", hint=nearest(name, list(board.slots))
-            )
+            hint = nearest(name, list(board.slots))
+            raise NeuralArtError(f"board {board.name} has no slot '{name}'", where="--slot", hint=hint)
     return replace(board, slots={**board.slots, **dict(moved)})
 
 
@@ -143,23 +133,18 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
 
     networks, models = len(args.network), len(args.model)
     if len(args.feeds) not in (0, networks):
-        raise NeuralArtError(
-            f"{networks} --network and {len(args.feeds)} --vectors, --input and --random",
-            hint="give one of them per --network, or none: then all inputs are pseudo-random",
-        )
+        hint = "give one of them per --network, or none: then all inputs are pseudo-random"
+        raise NeuralArtError(f"{networks} --network and {len(args.feeds)} --vectors, --input and --random", hint=hint)
     if models not in (0, networks):
-        raise NeuralArtError(
-            f"{networks} --network and {models} --model", hint="give one --model per --network, or none"
-        )
+        hint = "give one --model per --network, or none"
+        raise NeuralArtError(f"{networks} --network and {models} --model", hint=hint)
     if len(args.check) not in (0, networks):
         raise NeuralArtError(f"{networks} --network and {len(args.check)} --check", hint="give one each, or no --check")
     bounds = [parse(text) for text in args.check] or [Closeness()] * networks
     split = [n for n, path in enumerate(args.model) if container.parse(read_bytes(path), str(path)).split]
     if len(split) != len(args.model_params):
-        raise NeuralArtError(
-            f"{len(split)} split models and {len(args.model_params)} --model-params",
-            hint="give the _rel_params.bin of each split model, and of no other",
-        )
+        hint = "give the _rel_params.bin of each split model, and of no other"
+        raise NeuralArtError(f"{len(split)} split models and {len(args.model_params)} --model-params", hint=hint)
     params = dict(zip(split, args.model_params, strict=True))
     makers: dict[str, Callable[[str], Feed]] = {
         "vectors": Path,
@@ -180,9 +165,8 @@ def _labels(args: argparse.Namespace) -> list[tuple[str, ...]]:
     from neuralart.config.app_config import AppConfig
 
     if len(args.labels) not in (0, len(args.network)):
-        raise NeuralArtError(
-            f"{len(args.network)} --network and {len(args.labels)} --labels", hint="give one each, or no --labels"
-        )
+        hint = "give one each, or no --labels"
+        raise NeuralArtError(f"{len(args.network)} --network and {len(args.labels)} --labels", hint=hint)
     found: list[tuple[str, ...]] = []
     for text in args.labels or [""] * len(args.network):
         if text.startswith("["):
@@ -197,7 +181,7 @@ def _labels(args: argparse.Namespace) -> list[tuple[str, ...]]:
 
 def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], machine: str) -> list[str]:
     """What is said of a network that was run."""
-    from neuralart.emulator.outputs import described
+    from neuralart.emulator.vectors import described
     from neuralart.network import facts
 
     if result.how:
@@ -231,10 +215,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
-    from neuralart.emulator import RunFailure, own_program, runner, starting
+    from neuralart.emulator import RunFailure, runner, starting
     from neuralart.emulator.coherency import Conditions
+    from neuralart.emulator.gdb.server import SerialServer
     from neuralart.emulator.image import read_raw
-    from neuralart.emulator.serial_server import SerialServer
     from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
 
@@ -259,9 +243,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     for line in flash.notes:
         note(line)
     if args.program and (args.feeds or args.model or args.check):
-        raise NeuralArtError(
-            "--program takes no inputs, models and bounds", hint="the program feeds its networks itself"
-        )
+        hint = "the program feeds its networks itself"
+        raise NeuralArtError("--program takes no inputs, models and bounds", hint=hint)
     if args.serial is not None and (args.network or args.program):
         raise NeuralArtError("--serial runs no networks", hint="neuralart load, talk and validate open the port")
     runs, labels = _runs(args), _labels(args)
@@ -289,7 +272,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         timeout = args.timeout if server is None else math.inf
         start = partial(runner.run, runs=runs, on_vector=lambda _, done, count: work.show(done, count, "vectors"))
         if args.program:
-            start = partial(own_program.run_program, networks=args.network)
+            start = partial(runner.run_program, networks=args.network)
         place = (board, machine.kind, args.elf, flash.loads)
         return start(*place, surroundings=given, timeout=timeout, on_text=text, on_note=note)
 

@@ -129,17 +129,15 @@ class Coherency:
         return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]
 
 
-class NpuLines:
+class NpuLines(Coherency):
     """What memory behind the NPU cache holds of the watched ranges that it caches.
 
     It changes by commands of that cache alone, and counts only while the cache is on: off, it holds nothing, and it
-    starts empty.
+    starts empty. A range is dirty while the cache may hold something else for it than the memory.
     """
 
     def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
-        """As :class:`~neuralart.emulator.coherency.Coherency`."""
-        self._watched = [each for each in watched if each.npu_cached]
-        self._behind = Coherency(board, self._watched, peek, fill)
+        super().__init__(board, [each for each in watched if each.npu_cached], peek, fill)
 
     def command(self, name: str, start: int, end: int) -> None:
         """The NPU cache does something to the lines from that of address ``start`` to that of address ``end``."""
@@ -149,18 +147,6 @@ class NpuLines:
         elif name in ("clean", "invalidate", "clean and invalidate") and start <= end:
             first = start // NPU_LINE * NPU_LINE
             self.settle(first, end // NPU_LINE * NPU_LINE + NPU_LINE - first)
-
-    def settle(self, address: int, size: int) -> None:
-        """No line of the cache stands for these bytes any more."""
-        self._behind.settle(address, size)
-
-    def forget(self, start: int, end: int) -> None:
-        """Memories lost their contents."""
-        self._behind.forget(start, end)
-
-    def dirty(self) -> Dirty | None:
-        """The first watched range for which the cache may hold something else than the memory."""
-        return self._behind.dirty()
 
 
 @dataclass(frozen=True)
@@ -203,23 +189,17 @@ class Checkpoints:
         waits = self._symbols.address_of(EXTERNAL_LOADER)
         for load in given.external:
             if self._board.region_at(load.address) is None or self._board.region_at(load.end - 1) is None:
-                raise NeuralArtError(
-                    f"{load.name} is for 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
-                    where=f"board {self._board.name}",
-                )
+                what = f"{load.name} is for 0x{load.address:08x}..0x{load.end:08x}, where no memory is"
+                raise NeuralArtError(what, where=f"board {self._board.name}")
             if waits is None:
                 what = f"has no function {EXTERNAL_LOADER}" if symbols_fit else "is not the one that was given"
-                raise NeuralArtError(
-                    f"the image {what}: nothing tells when {load.name} is to be loaded",
-                    hint="has a pool of the variant the strategy external-loader?",
-                )
+                hint = "has a pool of the variant the strategy external-loader?"
+                raise NeuralArtError(f"the image {what}: nothing tells when {load.name} is to be loaded", hint=hint)
         if waits is not None and given.external:
             self._external = list(given.external)
             self._hook(waits, self._on_wait)
         for name, call in given.calls.items():
-            begins = self._symbols.address_of(name)
-            if begins is None:
-                raise NeuralArtError(f"the image has no function {name}", hint="are its epochs loaded at run time?")
+            begins = self._symbols.needed(name)
             self._hook(begins, lambda uc, address, size, data, call=call: call(self._banks.peek))
         epochs = [at for name in FIRST_EPOCH if (at := self._symbols.address_of(name)) is not None]
         if not given.watched:
@@ -268,10 +248,8 @@ class Checkpoints:
             load = self._external[0]
             missing = self._banks.missing_for(load)
             if missing:
-                self._halt(
-                    f"the external loader cannot write {load.name} to 0x{load.address:08x} "
-                    f"while the core waits in {self._symbols.describe(address)}: {missing}"
-                )
+                what = f"the external loader cannot write {load.name} to 0x{load.address:08x}"
+                self._halt(f"{what} while the core waits in {self._symbols.describe(address)}: {missing}")
                 return
             self._banks.load(load)
             # A debugger writes memory, not the core's cache.

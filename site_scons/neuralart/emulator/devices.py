@@ -68,11 +68,9 @@ class RegisterFile:
         return self._values.get(offset, 0)
 
     def read(self, offset: int) -> int:
-        """Value of a register."""
         return self.get(offset)
 
     def write(self, offset: int, value: int) -> None:
-        """Replace a register."""
         before = self.get(offset)
         self._values[offset] = value & 0xFFFFFFFF
         if before != self._values[offset]:
@@ -95,14 +93,9 @@ class ClockController(RegisterFile):
 
     def write(self, offset: int, value: int) -> None:
         """Replace, set or clear bits."""
-        if offset >= self.CLEAR:
-            target = offset - self.CLEAR
-            super().write(target, self.get(target) & ~value)
-        elif offset >= self.SET:
-            target = offset - self.SET
-            super().write(target, self.get(target) | value)
-        else:
-            super().write(offset, value)
+        twin = self.CLEAR if offset >= self.CLEAR else self.SET if offset >= self.SET else 0
+        held = self.get(offset - twin)
+        super().write(offset - twin, {self.CLEAR: held & ~value, self.SET: held | value, 0: value}[twin])
 
 
 class Usart:
@@ -261,3 +254,26 @@ class NpuCache(RegisterFile):
     def _flag(self, bit: int) -> None:
         status = self._first + self.SR
         super().write(status, self.get(status) | bit)
+
+
+DWT = 0xE0001000
+_CTRL, _COUNT, _ENABLE = 0x0, 0x4, 1
+# The emulator tells no more than that so many instructions are done. Fewer would take longer.
+STEP = 1000
+
+
+class InstructionCounter(RegisterFile):
+    """Counts in steps once the firmware has turned it on; the emulator is slower from then on."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        """``stop``: called when it is turned on; the core is to stop then, and to go on in steps."""
+        super().__init__("DWT", DWT, PAGE, changed=lambda offset: stop())
+
+    @property
+    def step(self) -> int:
+        """How many instructions the core may execute at once; 0: any number."""
+        return STEP if self.get(_CTRL) & _ENABLE else 0
+
+    def done(self, instructions: int) -> None:
+        """The core has executed so many."""
+        self._values[_COUNT] = self.get(_COUNT) + instructions & 0xFFFFFFFF

@@ -45,6 +45,13 @@ class Symbols:
         """Where a function begins; None if there is none of this name."""
         return next((start for start, _, other in self._functions if other == name), None)
 
+    def needed(self, name: str) -> int:
+        """Where a function of an epoch begins. NeuralArtError: there is none of this name."""
+        address = self.address_of(name)
+        if address is None:
+            raise NeuralArtError(f"the image has no function {name}", hint="are its epochs loaded at run time?")
+        return address
+
     def name_at(self, address: int) -> str:
         """``copy+0x12``; empty when no function is there."""
         at = bisect.bisect_right(self._starts, address) - 1
@@ -85,11 +92,10 @@ def read_elf(path: Path) -> Firmware:
             raise NeuralArtError(f"{name} ends behind 4 GiB", where=str(path))
     if not loads:
         raise NeuralArtError("nothing in it is to be loaded", where=str(path))
-    placed = [(section, elf.load_address(section)) for section in elf.sections if section.allocated and section.filled]
     sections = [
         Load(section.name, address, elf.bytes_of(section, section.name))
-        for section, address in placed
-        if address is not None
+        for section in elf.sections
+        if section.allocated and section.filled and (address := elf.load_address(section)) is not None
     ]
     functions = [
         (symbol.value & ~1, symbol.size, symbol.name)
@@ -112,11 +118,8 @@ def check_disjoint(loads: Sequence[Load]) -> None:
     ordered = sorted((load for load in loads if load.data), key=lambda load: load.address)
     for first, second in itertools.pairwise(ordered):
         if second.address < first.end:
-            raise NeuralArtError(
-                f"{first.name} (0x{first.address:08x}..0x{first.end:08x}) and {second.name} "
-                f"(0x{second.address:08x}..0x{second.end:08x}) overlap",
-                hint="each must have a place of its own",
-            )
+            both = [f"{each.name} (0x{each.address:08x}..0x{each.end:08x})" for each in (first, second)]
+            raise NeuralArtError(f"{both[0]} and {both[1]} overlap", hint="each must have a place of its own")
 
 
 @dataclass(frozen=True)
@@ -146,11 +149,8 @@ class BootState:
         """
         contents = tuple(Load("the flash", nor.chip.base + offset, data) for offset, data in nor.runs())
         if board.boot is None:
-            return replace(
-                cls.direct(board, firmware),
-                loads=(*contents, *firmware.loads),
-                notes=(f"board {board.name} has no boot chain: {firmware.path} is loaded in place",),
-            )
+            said = f"board {board.name} has no boot chain: {firmware.path} is loaded in place"
+            return replace(cls.direct(board, firmware), loads=(*contents, *firmware.loads), notes=(said,))
         slot, image = _slot(board, board.boot, nor)
         copied = Load(f"slot {board.boot.slot} (0x{slot:08x})", board.boot.copy_to, image)
         notes, fit = _compare(board, firmware, copied)
@@ -161,24 +161,19 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
     """Address of the slot, and the bytes that are copied of it."""
     where = board.where or f"board {board.name}"
     if chain.slot not in board.slots:
-        raise NeuralArtError(
-            f"the boot chain starts slot '{chain.slot}'", where=where, hint=nearest(chain.slot, list(board.slots))
-        )
+        hint = nearest(chain.slot, list(board.slots))
+        raise NeuralArtError(f"the boot chain starts slot '{chain.slot}'", where=where, hint=hint)
     slot = board.slots[chain.slot]
     offset = slot - nor.chip.base
     if offset < 0 or offset + chain.copy_size > nor.chip.size:
-        raise NeuralArtError(
-            f"slot {chain.slot} [0x{slot:08x}, 0x{slot + chain.copy_size:08x}) is not within the flash of {nor.chip}",
-            where=where,
-        )
+        what = f"slot {chain.slot} [0x{slot:08x}, 0x{slot + chain.copy_size:08x}) is not within the flash of {nor.chip}"
+        raise NeuralArtError(what, where=where)
     image = nor.read(offset, chain.copy_size)
     vectors = image[chain.header : chain.header + 8]
     if vectors == b"\xff" * 8:
-        raise MachineStop(
-            f"{chain.slot} slot is empty: nothing was flashed "
-            f"(0x{slot + chain.header:08x}, where the vector table should be, is erased)",
-            hint="neuralart flash --plan flash_plan.json --nor FILE",
-        )
+        what = f"{chain.slot} slot is empty: nothing was flashed"
+        what += f" (0x{slot + chain.header:08x}, where the vector table should be, is erased)"
+        raise MachineStop(what, hint="neuralart flash --plan flash_plan.json --nor FILE")
     if chain.header_version:
         _check_boot_loader(board, nor)
         _check_header(nor, offset, f"{chain.slot} slot (0x{slot:08x})")
@@ -227,14 +222,10 @@ def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str,
         theirs = copied.data[first - copied.address : last - copied.address] if first < last else b""
         if ours != theirs:
             at = next(n for n, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
-            return (
-                f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}, "
-                f"the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names and "
-                "its cache maintenance is not checked",
-            ), False
+            note = f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}"
+            note += f", the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names"
+            return (f"{note} and its cache maintenance is not checked",), False
     if not beyond:
         return (), True
-    return (
-        f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}: "
-        f"missing, in part or all, are {', '.join(beyond)} of {firmware.path}",
-    ), True
+    note = f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}"
+    return (f"{note}: missing, in part or all, are {', '.join(beyond)} of {firmware.path}",), True

@@ -41,13 +41,7 @@ class EpochInstructions:
 
     def places(self, symbols: Symbols) -> dict[int, int]:
         """The epochs by address. NeuralArtError: the image lacks a function."""
-        found = {}
-        for name, epoch in self.functions.items():
-            address = symbols.address_of(name)
-            if address is None:
-                raise NeuralArtError(f"the image has no function {name}", hint="are its epochs loaded at run time?")
-            found[address & ~1] = epoch
-        return found
+        return {symbols.needed(name) & ~1: epoch for name, epoch in self.functions.items()}
 
 
 class BlockCounter:

@@ -175,14 +175,10 @@ def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
     reader = _Reader(payload)
     version = reader.byte()
     if version != PROTOCOL_VERSION:
-        raise LinkFailure(
-            f"the firmware speaks host link version {version}, this program {PROTOCOL_VERSION}",
-            where="host link",
-            hint="build the firmware with this version of the package",
-        )
-    return tuple(
-        RemoteNetwork(reader.text(), reader.text(), reader.sizes(), reader.sizes()) for _ in range(reader.byte())
-    )
+        what = f"the firmware speaks host link version {version}, this program {PROTOCOL_VERSION}"
+        raise LinkFailure(what, where="host link", hint="build the firmware with this version of the package")
+    count = reader.byte()
+    return tuple(RemoteNetwork(reader.text(), reader.text(), reader.sizes(), reader.sizes()) for _ in range(count))
 
 
 class _Silence:
@@ -302,7 +298,5 @@ class Session:
         if FAULT_MARK in pending:
             raise MachineStop(pending[pending.index(FAULT_MARK) :].splitlines()[0])
         unfinished = f"; an unfinished frame of {len(pending)} bytes came" if pending else ""
-        raise MachineStop(
-            f"no answer {reached}: waited for {what}; {self._transport.waiting_for()}{unfinished}",
-            hint="--timeout S allows S seconds of computing without a word",
-        )
+        what = f"no answer {reached}: waited for {what}; {self._transport.waiting_for()}{unfinished}"
+        raise MachineStop(what, hint="--timeout S allows S seconds of computing without a word")

@@ -38,15 +38,11 @@ def unavailable() -> str:
 
 
 class NativeNetwork:
-    """A network ready to run.
-
-    Attributes:
-        facts: Its network.json.
-    """
+    """A network ready to run."""
 
     def __init__(self, network: Network, folder: Path, program: Path) -> None:
         """``folder`` has the files of its compile, ``program`` is what :func:`build` made."""
-        self.facts = network
+        self.facts = network  # Its network.json
         self._folder = folder
         self._program = program
 

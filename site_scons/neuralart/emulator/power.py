@@ -10,14 +10,7 @@ from neuralart.memory.startup.tables import NPU_CACHE_POOL
 
 
 class Power:
-    """Clock and shutdown gates of a board, driven by the firmware's register writes.
-
-    Attributes:
-        controllers: Clock controllers by base address, for the bus to map.
-        ramcfg: RAMCFG, if the board has one.
-        npu_cache: The NPU cache, if the board has one; put there by the board.
-        windows: Registers of the controllers of memories that must be memory mapped, by base address.
-    """
+    """Clock and shutdown gates of a board, driven by the firmware's register writes."""
 
     # Bytes of registers of a controller of such memories.
     WINDOW_REGISTERS = 0x400
@@ -29,9 +22,9 @@ class Power:
         """
         self._board = board
         registers = board.registers
-        self.controllers: dict[int, RegisterFile] = {}
+        self.controllers: dict[int, RegisterFile] = {}  # Clock controllers by base address, for the bus to map
         self.ramcfg: RegisterFile | None = None
-        self.npu_cache: NpuCache | None = None
+        self.npu_cache: NpuCache | None = None  # Put there by the board
         self._early: set[str] = set()
         self.generation = 0
         console = board.console
@@ -45,12 +38,9 @@ class Power:
             if address is not None:
                 self._controller(address)
         if registers.memory_clock is not None:
-            on = 0
-            for region in board.memory:
-                if region.on_at_reset and region.enable is not None and region.enable.clock_bit is not None:
-                    on |= 1 << region.enable.clock_bit
+            on = {each.enable.clock_bit for each in board.memory if each.on_at_reset and each.enable is not None}
             controller = self._controller(registers.memory_clock)
-            controller.write(registers.memory_clock - controller.base, on)
+            controller.write(registers.memory_clock - controller.base, sum(1 << bit for bit in on if bit is not None))
         if registers.ramcfg is not None and registers.shutdown_bit is not None:
             off = {
                 region.enable.ramcfg_offset: 1 << registers.shutdown_bit
@@ -58,6 +48,7 @@ class Power:
                 if not region.on_at_reset and region.enable is not None and region.enable.ramcfg_offset is not None
             }
             self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._on_ramcfg)
+        # Registers of the controllers of memories that must be memory mapped, by base address.
         self.windows: dict[int, RegisterFile] = {}
         self._window_of = {window.region: window for window in board.windows}
         for window in board.windows:
@@ -84,7 +75,7 @@ class Power:
         self.note(offset)
         for region in self._board.memory:
             if region.enable is not None and region.enable.ramcfg_offset == offset:
-                early = not self._shut_down(region) and self._unclocked_bank(region)
+                early = not self.shut_down(region) and self._unclocked_bank(region)
                 (self._early.add if early else self._early.discard)(region.name)
 
     def _controller(self, address: int) -> RegisterFile:
@@ -106,7 +97,8 @@ class Power:
         register, enable = self._board.registers.memory_clock, region.enable
         return enable is not None and register is not None and not self._clocked(register, enable.clock_bit)
 
-    def _shut_down(self, region: MemoryRegion) -> bool:
+    def shut_down(self, region: MemoryRegion) -> bool:
+        """Does a memory lose its bytes? (Without a clock it keeps them.)"""
         bit = self._board.registers.shutdown_bit
         if self.ramcfg is None or bit is None or region.enable is None or region.enable.ramcfg_offset is None:
             return False
@@ -117,23 +109,14 @@ class Power:
     def ramcfg_missing(self) -> str:
         """Of RAMCFG."""
         registers = self._board.registers
-        return self._unclocked("RAMCFG", registers.ramcfg_clock, registers.ramcfg_clock_bit, "RCC_AHB2ENR (0x{:08x})")
-
-    def npu_cache_missing(self) -> str:
-        """Why the NPU cache cannot be used; empty if it can."""
-        registers = self._board.registers
-        return self._unclocked("CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
-
-    def rif_missing(self) -> str:
-        """Why RIFSC cannot be used; empty if it can."""
-        return self._unclocked("RIFSC", self._board.registers.rimc_clock, self._board.registers.rimc_clock_bit)
+        return self.unclocked("RAMCFG", registers.ramcfg_clock, registers.ramcfg_clock_bit, "RCC_AHB2ENR (0x{:08x})")
 
     def console_missing(self) -> str:
         """Why the console's port cannot be used; empty if it can."""
         port = self._board.console
         if port is None:
             return ""
-        return self._unclocked(f"the console's port at 0x{port.base:08x}", port.clock_register, port.clock_bit)
+        return self.unclocked(f"the console's port at 0x{port.base:08x}", port.clock_register, port.clock_bit)
 
     def window_clock_missing(self, base: int) -> str:
         """Why the controller in a page cannot be used; empty if it can."""
@@ -142,9 +125,10 @@ class Power:
         return missing[0] if all(missing) else ""
 
     def _window_unclocked(self, window: FlashWindow) -> str:
-        return self._unclocked(f"the controller of {window.region}", window.clock_register, window.clock_bit)
+        return self.unclocked(f"the controller of {window.region}", window.clock_register, window.clock_bit)
 
-    def _unclocked(self, name: str, register: int | None, bit: int | None, shown: str = "0x{:08x}") -> str:
+    def unclocked(self, name: str, register: int | None, bit: int | None, shown: str = "0x{:08x}") -> str:
+        """Of anything that needs no more than a clock."""
         return "" if self._clocked(register, bit) else f"{name} has no clock: set bit {bit} of {shown.format(register)}"
 
     def _window_missing(self, region: MemoryRegion) -> str:
@@ -157,10 +141,8 @@ class Power:
         control = self.windows[base].get(window.control - base)
         if control & window.mask == window.value:
             return ""
-        return (
-            f"{region.name} is not memory mapped: the control register of its controller (0x{window.control:08x}) "
-            f"is 0x{control:08x}, its bits 0x{window.mask:08x} must be 0x{window.value:08x}"
-        )
+        what = f"{region.name} is not memory mapped: the control register of its controller (0x{window.control:08x})"
+        return f"{what} is 0x{control:08x}, its bits 0x{window.mask:08x} must be 0x{window.value:08x}"
 
     def bank_off(self, region: MemoryRegion) -> bool:
         """Is it a bank with gates of its own, and off? (Not: a memory behind a controller that is not mapped.)"""
@@ -177,25 +159,17 @@ class Power:
         registers = self._board.registers
         if region.pool_name == NPU_CACHE_POOL and self.npu_cache is not None and self.npu_cache.on:
             return f"{region.name} is the memory of the NPU cache, which is on: clear EN in CACHEAXI_CR1"
+        gate = f"RAMCFG_{region.name}CR (0x{(registers.ramcfg or 0) + (region.enable.ramcfg_offset or 0):08x})"
         reasons = []
         if registers.memory_clock is not None and self._unclocked_bank(region):
             name = "RCC_MEMENR" if registers.ramcfg is not None else "RCC_AHB2ENR"
             place = f"{name} (0x{registers.memory_clock:08x})"
             reasons.append(f"has no clock: set bit {region.enable.clock_bit} of {place}")
-        if self._shut_down(region):
-            reasons.append(
-                f"is shut down: clear SRAMSD in RAMCFG_{region.name}CR "
-                f"(0x{(registers.ramcfg or 0) + (region.enable.ramcfg_offset or 0):08x})"
-            )
+        if self.shut_down(region):
+            reasons.append(f"is shut down: clear SRAMSD in {gate}")
             if self.ramcfg_missing():
                 reasons.append(f"and {self.ramcfg_missing()}")
         if not reasons and region.name in self._early:
-            reasons.append(
-                "left shutdown before it had a clock: set its bit of RCC_MEMENR first, then clear SRAMSD in "
-                f"RAMCFG_{region.name}CR (0x{(registers.ramcfg or 0) + (region.enable.ramcfg_offset or 0):08x})"
-            )
+            first = "left shutdown before it had a clock: set its bit of RCC_MEMENR first"
+            reasons.append(f"{first}, then clear SRAMSD in {gate}")
         return f"{region.name} {', '.join(reasons)}" if reasons else ""
-
-    def keeps_contents(self, region: MemoryRegion) -> bool:
-        """Does a memory hold its bytes now? (Without a clock it does, shut down it does not.)"""
-        return not self._shut_down(region)

@@ -23,11 +23,6 @@ PROGRAM = "qemu-system-arm"
 PATIENCE = 5.0
 
 
-def option_value(text: str) -> str:
-    """A value inside a comma-separated QEMU option: its commas are doubled (QEMU manual, "Device loader")."""
-    return text.replace(",", ",,")
-
-
 def arguments(
     program: str, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]], gdb: int | None = None
 ) -> list[str]:
@@ -38,8 +33,8 @@ def arguments(
     command += ["-kernel", str(elf)]
     command += [] if gdb is None else ["-S", "-gdb", f"tcp:127.0.0.1:{gdb}"]
     for path, address in loads:
-        value = f"loader,file={option_value(str(path))},addr=0x{address:08x},force-raw=on"
-        command += ["-device", value]
+        file = str(path).replace(",", ",,")  # A comma in a value is doubled (QEMU manual, "Device loader")
+        command += ["-device", f"loader,file={file},addr=0x{address:08x},force-raw=on"]
     return command
 
 
@@ -60,10 +55,8 @@ class QemuMachine:
         """
         program = shutil.which(PROGRAM)
         if program is None:
-            raise NeuralArtError(
-                f"machine qemu of board {board.name} needs {PROGRAM}",
-                hint="Debian: apt-get install --no-install-recommends qemu-system-arm; elsewhere: qemu.org",
-            )
+            hint = "Debian: apt-get install --no-install-recommends qemu-system-arm; elsewhere: qemu.org"
+            raise NeuralArtError(f"machine qemu of board {board.name} needs {PROGRAM}", hint=hint)
         if not machine.model:
             raise NeuralArtError("machine qemu has no 'model'", where=board.where or f"board {board.name}")
         for path in (elf, *(path for path, _ in loads)):
@@ -72,22 +65,16 @@ class QemuMachine:
         # An empty file has nothing to load, and QEMU refuses it.
         filled = [(path, address) for path, address in loads if path.stat().st_size]
         try:
-            self._process = subprocess.Popen(
-                [*arguments(program, machine, elf, filled, gdb), *words],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-            )
+            command, pipe = [*arguments(program, machine, elf, filled, gdb), *words], subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
         except OSError as error:
             raise NeuralArtError(f"cannot start: {error.strerror}", where=program) from error
         self._received: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._to_send: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._complaints = b""
         self._ended = False
-        self._threads = [
-            threading.Thread(target=work, daemon=True) for work in (self._receive, self._send, self._listen)
-        ]
+        works = (self._receive, self._send, self._listen)
+        self._threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self._threads:
             thread.start()
 
@@ -150,7 +137,6 @@ class QemuMachine:
         return f"{PROGRAM} ended early ({code}): {last}"
 
     def waiting_for(self) -> str:
-        """What is known of the machine."""
         return f"{PROGRAM} still runs"
 
     def spent(self) -> float | None:
@@ -164,8 +150,7 @@ class QemuMachine:
             return None
 
     def idle(self) -> bool:
-        """It is unknown."""
-        return False
+        return False  # It is unknown
 
     def close(self) -> None:
         """End the process, if it has not ended."""

@@ -1,20 +1,22 @@
-"""Runs an image on a virtual machine, and compares every golden vector where there are some."""
+"""Runs an image on a virtual machine: it compares golden vectors where there are some, or shows a program's console."""
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import LinkFailure, MachineStop
+from neuralart.emulator import LinkFailure, MachineStop, RunFailure
 from neuralart.emulator import vectors as golden
 from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.image import Symbols
 from neuralart.emulator.inputs.source import Feed, inputs_of
-from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
-from neuralart.emulator.starting import started_machine
+from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session, Transport
+from neuralart.emulator.starting import Started, started_machine
 from neuralart.emulator.vectors import BIT_EXACT, Closeness
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -25,6 +27,7 @@ from neuralart.relocatable.format import container
 from neuralart.relocatable.format.types import Image
 
 DEFAULT_TIMEOUT = 60.0
+OnLine: TypeAlias = Callable[[str], None] | None
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,8 @@ def refuse_vendor(image: Image, who: str) -> None:
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
     if network.runtime != NEURALART:
-        raise NeuralArtError(
-            f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
-            where=str(one.network),
-        )
+        what = f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only"
+        raise NeuralArtError(what, where=str(one.network))
     vectors = inputs_of(one.feed, network)
     if one.model is None:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
@@ -137,25 +138,48 @@ def _where_known(check: _Check) -> Network:
 def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     network = check.network
     if check.loaded and remote.abi_stamp != check.stamp:
-        raise LinkFailure(
-            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}",
-            where=check.name,
-            hint="was another model flashed, or is it damaged there?",
-        )
+        what = f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}"
+        raise LinkFailure(what, where=check.name, hint="was another model flashed, or is it damaged there?")
     if remote.abi_stamp != check.stamp:
-        raise LinkFailure(
-            f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}",
-            where=network.name,
-            hint="firmware and network do not belong together: build both again",
-        )
+        what = f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}"
+        hint = "firmware and network do not belong together: build both again"
+        raise LinkFailure(what, where=network.name, hint=hint)
     inputs = tuple(port.bytes for port in network.inputs)
     outputs = tuple(port.bytes for port in network.outputs)
     if (remote.inputs, remote.outputs) != (inputs, outputs):
-        raise LinkFailure(
-            f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes, "
-            f"network.json says {list(inputs)} and {list(outputs)}",
-            where=network.name,
-        )
+        what = f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes"
+        raise LinkFailure(f"{what}, network.json says {list(inputs)} and {list(outputs)}", where=network.name)
+
+
+class _Heard:
+    """What a run says: it is kept, and handed on."""
+
+    def __init__(self, on_text: OnLine, on_note: OnLine) -> None:
+        self.console: list[str] = []
+        self.notes: list[str] = []
+        self._on_text, self._on_note = (each or (lambda line: None) for each in (on_text, on_note))
+
+    def text(self, line: str) -> None:
+        self.console.append(line)
+        self._on_text(line)
+
+    def note(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.notes.append(line)
+            self._on_note(line)
+
+    @contextlib.contextmanager
+    def to_the_end(self, session: Session, started: Started) -> Iterator[None]:
+        """However the session ends: the last line and the last notes are heard, and a stop says in which function."""
+        try:
+            yield
+        except MachineStop as stop:
+            raise with_symbol(stop, started.symbols) from stop
+        finally:
+            session.flush_text()
+            if started.board is not None:
+                started.board.finish()
+            self.note(started.take_notes())
 
 
 def run(
@@ -167,8 +191,8 @@ def run(
     *,
     surroundings: Conditions | None = None,
     timeout: float = DEFAULT_TIMEOUT,
-    on_text: Callable[[str], None] | None = None,
-    on_note: Callable[[str], None] | None = None,
+    on_text: OnLine = None,
+    on_note: OnLine = None,
     on_vector: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:
     """Start an image, feed every input, compare the outputs as closely as wanted where they are known.
@@ -184,29 +208,13 @@ def run(
     checks = [_check_of(one) for one in runs]
     networks = [check.network for check in checks]
     watched = networks if len(checks) == 1 else [_where_known(check) for check in checks]
-    console: list[str] = []
-
-    def text(line: str) -> None:
-        console.append(line)
-        if on_text is not None:
-            on_text(line)
-
-    notes: list[str] = []
-
-    def note(lines: Sequence[str]) -> None:
-        notes.extend(lines)
-        if on_note is not None:
-            for line in lines:
-                on_note(line)
-
+    heard, results = _Heard(on_text, on_note), []
     for network in networks:
-        note(alias_warnings(board, network))
-    results = []
-    given = surroundings or Conditions()
-    with started_machine(board, machine, elf, loads, given, watched) as started:
-        note(started.take_notes())
-        session = Session(started.transport, timeout=timeout, on_text=text)
-        try:
+        heard.note(alias_warnings(board, network))
+    with started_machine(board, machine, elf, loads, surroundings or Conditions(), watched) as started:
+        heard.note(started.take_notes())
+        session = Session(started.transport, timeout=timeout, on_text=heard.text)
+        with heard.to_the_end(session, started):
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             for check in checks:
                 name, vectors = check.name, check.vectors
@@ -226,11 +234,69 @@ def run(
                 how = "" if unknown else str(check.closeness)
                 results.append(NetworkResult(name, vectors.count, how, tuple(unknown)))
             session.quit()
-        except MachineStop as stop:
-            raise with_symbol(stop, started.symbols) from stop
-        finally:
-            session.flush_text()
-            if started.board is not None:
-                started.board.finish()
-            note(started.take_notes())
-    return RunResult(machine.kind, describe(machine), tuple(results), tuple(console), tuple(notes))
+    return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
+
+
+END_MARK = "program ended with status "
+"""As firmware/program/program_end.c writes it."""
+
+
+class _Watched(Session):
+    """Takes all that a program says as text."""
+
+    def __init__(self, transport: Transport, timeout: float, on_text: Callable[[str], None]) -> None:
+        self.status: int | None = None
+        self._blank = 0
+        super().__init__(transport, timeout=timeout, on_text=on_text)
+
+    def _say(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").strip()
+        if text.startswith(END_MARK) and text[len(END_MARK) :].lstrip("-").isdigit():
+            self.status = int(text[len(END_MARK) :])
+        elif not text:
+            self._blank += 1  # the one before the mark is not the program's
+        else:
+            for blank in [b""] * self._blank:
+                super()._say(blank)
+            self._blank = 0
+            super()._say(line)
+
+    def until_end(self) -> int:
+        """The status that the program ended with. MachineStop: it did not end."""
+        while self.status is None:
+            self._take_text(self._some("the end of main"))
+        return self.status
+
+
+def run_program(
+    board: Board,
+    kind: str,
+    elf: Path,
+    loads: Sequence[tuple[Path, int]],
+    networks: Sequence[Path],
+    *,
+    surroundings: Conditions | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    on_text: OnLine = None,
+    on_note: OnLine = None,
+) -> RunResult:
+    """Start an image, and show what it prints until its ``main`` returns, or it sleeps for good. As :func:`run`.
+
+    ``networks``: ``network.json`` of the networks in it, whose memories are watched. RunFailure: the program ended with
+    another status than 0, or did not end.
+    """
+    machine, heard = machine_of(board, kind), _Heard(on_text, on_note)
+    watched = [facts.load(path) for path in networks]
+    with started_machine(board, machine, elf, loads, surroundings or Conditions(), watched) as started:
+        session = _Watched(started.transport, timeout, heard.text)
+        with heard.to_the_end(session, started):
+            try:
+                status = session.until_end()
+                ended = f"the program ended with status {status}"
+                if status:
+                    raise RunFailure(ended, hint="it is what main returned, or exit() was given")
+            except MachineStop as stop:
+                if started.board is None or not started.board.asleep or stop.what.startswith(FAULT_MARK):
+                    raise
+                ended = stop.what
+    return RunResult(machine.kind, describe(machine), (), tuple(heard.console), tuple(heard.notes), ended)

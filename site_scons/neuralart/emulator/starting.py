@@ -47,20 +47,15 @@ def _qemu(
     given: Conditions,
 ) -> Iterator[Started]:
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
-        raise NeuralArtError(
-            "machine qemu has no banks that can be off, no xSPI and no external loader",
-            where=f"board {board.name}",
-            hint="these are for machine unicorn",
-        )
+        what = "machine qemu has no banks that can be off, no xSPI and no external loader"
+        raise NeuralArtError(what, where=f"board {board.name}", hint="these are for machine unicorn")
     with as_files(given.nor) as files:
         raws = [read_raw(path, address) for path, address in (*loads, *files)]
         check_disjoint([*firmware.loads, *raws])
         for load in (*firmware.loads, *raws):
             if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
-                    where=f"board {board.name}",
-                )
+                what = f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is"
+                raise NeuralArtError(what, where=f"board {board.name}")
         port = None if given.gdb is None else given.gdb.hand_over()
         if given.counts is None:
             with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
@@ -77,9 +72,8 @@ def _check_mapped(board: Board, given: Conditions) -> None:
     windows = [window.region for window in board.windows]
     for name in given.mapped:
         if name not in windows:
-            raise NeuralArtError(
-                f"no memory '{name}' that a boot chain maps", where=f"board {board.name}", hint=nearest(name, windows)
-            )
+            hint = nearest(name, windows)
+            raise NeuralArtError(f"no memory '{name}' that a boot chain maps", where=f"board {board.name}", hint=hint)
     if given.mapped and given.xspi_unmapped:
         raise NeuralArtError("a boot chain that maps nothing does not map " + ", ".join(given.mapped))
 
@@ -103,10 +97,8 @@ def started_machine(
         raise NeuralArtError(f"dead bank '{given.dead_bank}'", hint=nearest(given.dead_bank, DEAD_BANKS))
     _check_mapped(board, given)
     if given.nor is not None and loads:
-        raise NeuralArtError(
-            f"{loads[0][0].name} is to be loaded into a board that boots from its flash",
-            hint="put it into the flash plan, or load everything in place",
-        )
+        hint = "put it into the flash plan, or load everything in place"
+        raise NeuralArtError(f"{loads[0][0].name} is to be loaded into a board that boots from its flash", hint=hint)
     raws = [read_raw(path, address) for path, address in loads]
     if given.nor is None:
         check_disjoint([*firmware.loads, *raws])

@@ -18,8 +18,17 @@ from neuralart.boards.types import Board, Machine
 from neuralart.emulator import MachineStop
 from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
-from neuralart.emulator.cycle_counter import DWT, InstructionCounter
-from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
+from neuralart.emulator.devices import (
+    DWT,
+    PAGE,
+    SCS,
+    VTOR,
+    InstructionCounter,
+    NpuCache,
+    RegisterFile,
+    SystemControl,
+    Usart,
+)
 from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.instructions import BlockCounter
 from neuralart.emulator.power import Power
@@ -49,14 +58,7 @@ EXCEPTIONS = {
 
 
 class UnicornBoard:
-    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too.
-
-    Attributes:
-        symbols: Of what runs; none when the flash holds something else than the ELF.
-        notes: What a user should know of this run, so far.
-        asleep: The core sleeps, and nothing wakes it.
-        maintenance: The first cache-maintenance register writes of the firmware, in order.
-    """
+    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too."""
 
     def __init__(
         self,
@@ -77,16 +79,17 @@ class UnicornBoard:
         given = conditions or Conditions()
         self._board = board
         self._stop = ""
-        self.asleep = False
+        self.asleep = False  # The core sleeps, and nothing wakes it
         self._starved = self._counted = False
         self._spent = 0.0
         if given.nor is None:
             boot = BootState.direct(board, firmware, tuple(loads))
         else:
             boot = BootState.flash(board, firmware, given.nor)
+        # None when the flash holds something else than the ELF.
         self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
-        self.notes = list(boot.notes)
-        self.maintenance: list[str] = []
+        self.notes = list(boot.notes)  # What a user should know of this run, so far
+        self.maintenance: list[str] = []  # The firmware's first writes to cache-maintenance registers, in order
         self._power = Power(board, unmapped=given.xspi_unmapped, mapped=given.mapped)
         self._seen = self._power.generation
         v8 = "Armv8-M mainline with FPU: no MVE, no Armv8.1-M" if "m33" in machine.model else machine.isa
@@ -103,11 +106,9 @@ class UnicornBoard:
         self._bus.refresh()
         for load in boot.loads:
             self._banks.load(load)
-            for lines in (self._coherency, self._npu_lines):
-                lines.settle(load.address, len(load.data))
-        self._checkpoints = Checkpoints(
-            self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
-        )
+            self._settled(load.address, len(load.data))
+        of_caches = (self._coherency, self._npu_dirty)
+        self._checkpoints = Checkpoints(self._uc, board, self._banks, *of_caches, self.symbols, self._halt)
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
         counts, peek = given.counts, self._banks.peek
         self._blocks = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
@@ -116,6 +117,11 @@ class UnicornBoard:
     def _on_lost(self, start: int, end: int) -> None:
         self._coherency.forget(start, end)
         self._npu_lines.forget(start, end)
+
+    def _settled(self, address: int, size: int) -> None:
+        """Memory was written, not by the core."""
+        self._coherency.settle(address, size)
+        self._npu_lines.settle(address, size)
 
     def finish(self) -> None:
         """The run is over: note what never came about."""
@@ -130,11 +136,8 @@ class UnicornBoard:
         }
         model = machine.model or "cortex-m33"
         if model not in models:
-            raise NeuralArtError(
-                f"machine unicorn has no CPU model '{model}'",
-                where=f"board {self._board.name}",
-                hint=nearest(model, list(models)),
-            )
+            what = f"machine unicorn has no CPU model '{model}'"
+            raise NeuralArtError(what, where=f"board {self._board.name}", hint=nearest(model, list(models)))
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
@@ -150,10 +153,8 @@ class UnicornBoard:
         console = self._board.console
         if console is None or console.driver != "uart_stm32" or console.base % PAGE:
             has = f"{console.driver} at 0x{console.base:08x}" if console else "none"
-            raise NeuralArtError(
-                f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}",
-                where=f"board {self._board.name}",
-            )
+            what = f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}"
+            raise NeuralArtError(what, where=f"board {self._board.name}")
         return Usart(console.base, self._on_starved)
 
     # ---- peripherals ----
@@ -171,9 +172,11 @@ class UnicornBoard:
             bus.add(window, partial(power.window_clock_missing, base))
         if registers.npu_cache is not None:
             power.npu_cache = NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
-            bus.add(power.npu_cache, power.npu_cache_missing)
+            missing = partial(power.unclocked, "CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
+            bus.add(power.npu_cache, missing)
         if registers.rimc_npu is not None:
-            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), power.rif_missing)
+            missing = partial(power.unclocked, "RIFSC", registers.rimc_clock, registers.rimc_clock_bit)
+            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), missing)
 
     def _on_register(self) -> None:
         if self._seen != self._power.generation:
@@ -237,10 +240,8 @@ class UnicornBoard:
         verb = {unicorn.UC_MEM_READ_UNMAPPED: "read", unicorn.UC_MEM_WRITE_UNMAPPED: "write"}.get(access, "fetch")
         bank = self._banks.pretend(address) if verb != "fetch" else None
         if bank is not None:
-            self.notes.append(
-                f"first {verb} of {bank.name} while it is off, at 0x{address:08x} by "
-                f"{self.symbols.describe(self._pc())}: reads give zeros, writes vanish"
-            )
+            what = f"first {verb} of {bank.name} while it is off, at 0x{address:08x}"
+            self.notes.append(f"{what} by {self.symbols.describe(self._pc())}: reads give zeros, writes vanish")
             return True
         by = f" by {self.symbols.describe(self._pc())}" if verb != "fetch" else f" (lr {self._caller()})"
         self._halt(f"{verb} at 0x{address:08x}{by}: {self._why_dead(address)}")
@@ -270,10 +271,8 @@ class UnicornBoard:
         stack, entry = struct.unpack("<II", self._banks.peek(vectors, 8).ljust(8, b"\0"))
         registers = self._unicorn.arm_const
         if self._board.region_at(stack - 4) is None or self._board.region_at(entry) is None or not entry & 1:
-            raise MachineStop(
-                f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}",
-                hint="is the image linked for this board?",
-            )
+            what = f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}"
+            raise MachineStop(what, hint="is the image linked for this board?")
         self._system.write(VTOR, vectors)
         self._uc.reg_write(registers.UC_ARM_REG_MSP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_SP, stack)

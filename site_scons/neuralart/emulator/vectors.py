@@ -23,7 +23,7 @@ from neuralart import jsontext
 from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
-from neuralart.network.facts import Network, Port
+from neuralart.network.facts import Network, Port, pieces
 
 SCHEMA = 1
 DESCRIPTION = "vectors.json"
@@ -65,23 +65,15 @@ def tensors_of(ports: Sequence[Port]) -> tuple[VectorTensor, ...]:
     return tuple(VectorTensor(port.name, port.dtype, port.shape, port.bytes) for port in ports)
 
 
-def unproved(network: Network, inputs: Sequence[bytes], where: str) -> Vectors:
-    """Inputs of a network (for each inference all of them, concatenated) whose outputs are unknown."""
-    return Vectors(where, tensors_of(network.inputs), tensors_of(network.outputs), tuple(inputs), ())
-
-
 def _tensor(row: dict[str, Any], where: str) -> VectorTensor:
     tensor = VectorTensor(str(row["name"]), str(row["dtype"]), tuple(int(n) for n in row["shape"]), int(row["bytes"]))
     if tensor.dtype not in DTYPES:
-        raise NeuralArtError(
-            f"'{tensor.name}' has dtype '{tensor.dtype}'", where=where, hint=nearest(tensor.dtype, list(DTYPES))
-        )
+        hint = nearest(tensor.dtype, list(DTYPES))
+        raise NeuralArtError(f"'{tensor.name}' has dtype '{tensor.dtype}'", where=where, hint=hint)
     size = math.prod(tensor.shape) * struct.calcsize("<" + DTYPES[tensor.dtype])
     if size != tensor.bytes:
-        raise NeuralArtError(
-            f"'{tensor.name}' says {tensor.bytes} bytes, shape {list(tensor.shape)} of {tensor.dtype} has {size}",
-            where=where,
-        )
+        what = f"'{tensor.name}' says {tensor.bytes} bytes, shape {list(tensor.shape)} of {tensor.dtype} has {size}"
+        raise NeuralArtError(what, where=where)
     return tensor
 
 
@@ -89,11 +81,9 @@ def _slices(path: Path, tensors: Sequence[VectorTensor], count: int) -> tuple[by
     size = sum(tensor.bytes for tensor in tensors)
     data = read_bytes(path)
     if len(data) != size * count:
-        raise NeuralArtError(
-            f"{len(data)} bytes, but {count} vectors of {size} bytes are {size * count}",
-            where=str(path),
-            hint="vectors.json and the .bin files belong together: generate them again",
-        )
+        what = f"{len(data)} bytes, but {count} vectors of {size} bytes are {size * count}"
+        hint = "vectors.json and the .bin files belong together: generate them again"
+        raise NeuralArtError(what, where=str(path), hint=hint)
     return tuple(data[n * size : (n + 1) * size] for n in range(count))
 
 
@@ -112,16 +102,10 @@ def load(folder: Path) -> Vectors:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise NeuralArtError(f"not a vectors.json: {type(error).__name__}: {error}", where=where) from error
     if count < 1 or not inputs or not outputs:
-        raise NeuralArtError(
-            f"{count} vectors, {len(inputs)} inputs, {len(outputs)} outputs: nothing to compare", where=where
-        )
-    return Vectors(
-        str(folder),
-        inputs,
-        outputs,
-        _slices(folder / "inputs.bin", inputs, count),
-        _slices(folder / "outputs.bin", outputs, count),
-    )
+        what = f"{count} vectors, {len(inputs)} inputs, {len(outputs)} outputs: nothing to compare"
+        raise NeuralArtError(what, where=where)
+    sides = (("inputs", inputs), ("outputs", outputs))
+    return Vectors(str(folder), inputs, outputs, *(_slices(folder / f"{name}.bin", row, count) for name, row in sides))
 
 
 def write(folder: Path, vectors: Vectors, oracle: str) -> None:
@@ -136,19 +120,15 @@ def write(folder: Path, vectors: Vectors, oracle: str) -> None:
 def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
     hint = "were they made from this model, with these I/O types?"
     if len(tensors) != len(ports):
-        raise NeuralArtError(
-            f"{len(tensors)} {side}s, network {network} has {len(ports)}", where=where, hint=f"the vectors: {hint}"
-        )
+        hint = f"the vectors: {hint}"
+        raise NeuralArtError(f"{len(tensors)} {side}s, network {network} has {len(ports)}", where=where, hint=hint)
     for number, (tensor, port) in enumerate(zip(tensors, ports, strict=True)):
         ours = (tensor.name, tensor.dtype, tensor.bytes)
         theirs = (port.name, port.dtype, port.bytes)
         if ours != theirs:
-            raise NeuralArtError(
-                f"{side} {number} is '{ours[0]}' {ours[1]} of {ours[2]} bytes, "
-                f"in network {network} it is '{theirs[0]}' {theirs[1]} of {theirs[2]} bytes",
-                where=where,
-                hint=f"the vectors: {hint}",
-            )
+            both = [f"'{name}' {dtype} of {size} bytes" for name, dtype, size in (ours, theirs)]
+            what = f"{side} {number} is {both[0]}, in network {network} it is {both[1]}"
+            raise NeuralArtError(what, where=where, hint=f"the vectors: {hint}")
 
 
 def check(vectors: Vectors, network: Network) -> None:
@@ -298,11 +278,8 @@ def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: 
         at += tensor.bytes
         if wanted.max_lsb is not None:
             if not all(isinstance(value, int) for value in theirs):
-                raise NeuralArtError(
-                    f"output '{tensor.name}' is {tensor.dtype}: max_lsb counts steps of integers",
-                    where=network.name,
-                    hint="cos or rmse",
-                )
+                what = f"output '{tensor.name}' is {tensor.dtype}: max_lsb counts steps of integers"
+                raise NeuralArtError(what, where=network.name, hint="cos or rmse")
             worst = max((abs(a - b) for a, b in zip(ours, theirs, strict=True)), default=0)
             if worst > wanted.max_lsb:
                 raise Difference(f"{what}: differs by {worst}, allowed max_lsb {wanted.max_lsb}", where=network.name)
@@ -311,3 +288,47 @@ def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: 
             raise Difference(f"{what}: cos {cos!r}, allowed {number(wanted.cos)} at least", where=network.name)
         if wanted.rmse is not None and (rmse := root_mean_square(real, golden)) > wanted.rmse:
             raise Difference(f"{what}: rmse {rmse!r}, allowed {number(wanted.rmse)}", where=network.name)
+
+
+BEST = 5
+FIRST = 8
+"""So many classes, and so many elements, are shown."""
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _range(values: Sequence[float]) -> str:
+    finite = [value for value in values if math.isfinite(value)]
+    parts = []
+    if finite:
+        mean = math.fsum(finite) / len(finite)
+        parts.append(f"min {_number(min(finite))}, max {_number(max(finite))}, mean {_number(mean)}")
+    if len(finite) < len(values):
+        parts.append(f"{len(values) - len(finite)} of {len(values)} are no numbers")
+    more = ", ..." if len(values) > FIRST else ""
+    return "; ".join([*parts, "first " + ", ".join(map(_number, values[:FIRST])) + more])
+
+
+def _line(port: Port, values: Sequence[float], labels: Sequence[str]) -> str:
+    shown = _range(values)
+    if len(labels) == len(values) and all(map(math.isfinite, values)):
+        best = sorted(range(len(values)), key=lambda index: (-values[index], index))[:BEST]
+        shown = ", ".join(f"{labels[index]} {_number(values[index])}" for index in best)
+    return f"output '{port.name}' {port.dtype}[{','.join(map(str, port.shape))}]: {shown}"
+
+
+def described(network: Network, data: bytes, labels: Sequence[str] = ()) -> list[str]:
+    """A line for each output of an inference (``data``: all of them, concatenated); quantized ones as real values.
+
+    An output with as many elements as there are names of classes shows the best of them.
+    """
+    parts = zip(network.outputs, pieces(data, (port.bytes for port in network.outputs)), strict=True)
+    lines = [_line(port, real_values(stored(port.dtype, part), port), labels) for port, part in parts]
+    # Names may be meant for others than the outputs of a network: a detector's boxes have classes, too.
+    port = network.outputs[0]
+    scores = math.prod(port.shape)
+    if labels and len(network.outputs) == 1 and port.shape[-1:] == (scores,) and scores != len(labels):
+        lines[0] += f" ({len(labels)} names of classes, but {scores} scores: names not used)"
+    return lines

@@ -8,22 +8,18 @@ from pathlib import Path
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file; build it first")
-    parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
-    parser.add_argument(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
-    parser.add_argument(
-        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite edited files, and files that no export wrote")
-    parser.add_argument("--quiet", action="store_true", help="print nothing when it went well")
+    add = parser.add_argument
+    add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    add("--force", action="store_true", help="overwrite edited files, and files that no export wrote")
+    add("--quiet", action="store_true", help="print nothing when it went well")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder.
-    NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder holds other files.
-    """
+    """Write the folder. NeuralArtError: nothing is built of today's configuration, or the folder holds other files."""
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
     from neuralart.export.collect import BuiltNetwork, collect
@@ -52,17 +48,10 @@ def run(args: argparse.Namespace) -> int:
     found = built.networks or [facts.load(folder / "network.json") for folder in folders.values()]
     pools = {network.name: {pool.fname: pool.address for pool in network.pools.enabled} for network in networks}
     machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
-    inputs = collect(
-        variant,
-        board,
-        layout,
-        [BuiltNetwork(each, folders[each.name], pools.get(each.name, {})) for each in found],
-        build / variant.name,
-        machine.cpu_flags if machine is not None else (),
-    )
-    done = write(args.to, inputs, force=args.force)
+    parts = [BuiltNetwork(each, folders[each.name], pools.get(each.name, {})) for each in found]
+    flags = machine.cpu_flags if machine is not None else ()
+    done = write(args.to, collect(variant, board, layout, parts, build / variant.name, flags), force=args.force)
     if not args.quiet:
-        print(
-            f"{args.to}: {len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
-        )
+        counts = f"{len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
+        print(f"{args.to}: {counts}")
     return 0

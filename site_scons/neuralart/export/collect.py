@@ -96,19 +96,12 @@ def collect(
     program: Path,
     cpu_flags: Sequence[str] = (),
 ) -> ExportInputs:
-    """Everything that a variant's build made for a program that is built elsewhere.
+    """Everything that a variant's build made for a program that is built elsewhere. NeuralArtError: something is
+    missing.
 
-    Args:
-        variant: The variant.
-        board: Its board.
-        layout: Its layout: says how each initializer reaches its pool, hence which files there are. None: its networks
-            run on the core and are C alone.
-        networks: Its networks, in order.
-        program: Folder of the files for all networks together: ``build/<variant>``.
-        cpu_flags: GCC flags of the core, for information.
-
-    Raises:
-        NeuralArtError: Something is missing.
+    The ``layout`` says how each initializer reaches its pool, hence which files there are; None: the networks run on
+    the core and are C alone. ``program``: folder of the files for all networks together, ``build/<variant>``.
+    ``cpu_flags``: GCC flags of the core, for information.
     """
     common: dict[str, Any] = {"name": variant.name, "title": variant.title, "board": board.name}
     common["cpu_flags"] = tuple(cpu_flags)
@@ -122,10 +115,8 @@ def collect(
     if layout.descriptor is not None and images:
         at = program / "descriptor"
         images.append(ImagePart("", "", layout.descriptor, at.with_suffix(".bin"), at.with_suffix(".hex")))
-    sources = [program / "npu_memory_init.c"]
-    sources += [
-        program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
-    ]
+    links = (item for item in layout.initializers if item.strategy == LINK)
+    sources = [program / "npu_memory_init.c", *(program / f"npu_link_{each.network}_{each.pool}.c" for each in links)]
     parts = tuple(network_part(built, built.facts.name in linked) for built in networks)
     defines, kernels = variant.defines, variant.kernels
     if layout.loaded is not None and variant.relocatable is not None:

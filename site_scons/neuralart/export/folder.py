@@ -72,15 +72,12 @@ def _shown(names: list[str]) -> str:
 def _refuse_strangers(
     folder: Path, now: Mapping[str, bytes | None], wanted: Mapping[str, bytes], listed: set[str]
 ) -> None:
-    strange = [
-        name for name, data in now.items() if data is not None and name not in listed and data != wanted.get(name, data)
-    ]
+    there = {name: data for name, data in now.items() if data is not None and name not in listed}
+    strange = [name for name, data in there.items() if data != wanted.get(name, data)]
     if strange:
-        raise NeuralArtError(
-            f"no export wrote {_shown(strange)}, and this one would overwrite {'it' if len(strange) == 1 else 'them'}",
-            where=str(folder),
-            hint="export into a folder of its own, or --force",
-        )
+        them = "it" if len(strange) == 1 else "them"
+        what = f"no export wrote {_shown(strange)}, and this one would overwrite {them}"
+        raise NeuralArtError(what, where=str(folder), hint="export into a folder of its own, or --force")
 
 
 def _refuse_edited(
@@ -92,29 +89,16 @@ def _refuse_edited(
         if (data := now[name]) is not None and sha256(data) != digest and data != wanted.get(name)
     ]
     if edited:
-        raise NeuralArtError(
-            f"edited since the last export: {_shown(edited)}",
-            where=str(folder),
-            hint="what you change there is lost with each export: keep it elsewhere; --force overwrites it",
-        )
+        hint = "what you change there is lost with each export: keep it elsewhere; --force overwrites it"
+        raise NeuralArtError(f"edited since the last export: {_shown(edited)}", where=str(folder), hint=hint)
 
 
 def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
-    """Write an export, or bring an earlier one up to date.
+    """Write an export to a folder, which is made if it is not there, or bring an earlier one up to date.
 
     Files that no export wrote stay; so do the times of files that are right already. The manifest is written last.
-
-    Args:
-        folder: Where; it is made if it is not there.
-        inputs: What.
-        force: Overwrite what was edited since, and what no export wrote.
-
-    Returns:
-        What changed.
-
-    Raises:
-        NeuralArtError: Something cannot be read or written, was edited, or is not from an export. What can be
-            checked is checked before anything is written.
+    ``force`` overwrites what was edited since, and what no export wrote. NeuralArtError: something cannot be read or
+    written, was edited, or is not from an export; what can be checked is checked before anything is written.
     """
     wanted = files(inputs)
     if folder.exists() and not folder.is_dir():
@@ -126,9 +110,8 @@ def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
             raise
         listed, finished = {}, True
     for name in _outside(folder, iter(sorted({*wanted, *listed}))):
-        raise NeuralArtError(
-            f"{name} is a symbolic link, or behind one", where=str(folder), hint="an export writes plain files only"
-        )
+        hint = "an export writes plain files only"
+        raise NeuralArtError(f"{name} is a symbolic link, or behind one", where=str(folder), hint=hint)
     now = {name: _present(folder / name) for name in sorted({*wanted, *listed})}
     if not force:
         body = {name: data for name, data in now.items() if name != MANIFEST}

@@ -28,12 +28,7 @@ def _text(version: str, **contents: Any) -> str:
 
 
 def launch_json(variants: Sequence[str], build: str = "build") -> str:
-    """``.vscode/launch.json`` for variants.
-
-    Args:
-        variants: Their names.
-        build: The build folder, relative to the folder that Visual Studio Code opens, with slashes.
-    """
+    """``.vscode/launch.json``; ``build``: relative to the folder that Visual Studio Code opens, with slashes."""
     configurations = [
         {
             "name": f"debug {name}",
@@ -55,12 +50,7 @@ def launch_json(variants: Sequence[str], build: str = "build") -> str:
 
 
 def debug_tasks(variants: Sequence[str], scons: str = "scons") -> list[dict[str, Any]]:
-    """The tasks that the configurations of :func:`launch_json` start: each builds a variant and waits for gdb.
-
-    Args:
-        variants: Their names.
-        scons: The command that builds.
-    """
+    """The tasks that the configurations of :func:`launch_json` start: each builds a variant and waits for gdb."""
     # A background task is ready when it prints the line with which `neuralart run --gdb` begins to listen.
     matcher = {
         "pattern": {"regexp": "^scons: \\*\\*\\* (.*)$", "message": 1, "kind": "file", "file": 1},
@@ -80,11 +70,6 @@ def debug_tasks(variants: Sequence[str], scons: str = "scons") -> list[dict[str,
     ]
 
 
-def tasks_json(variants: Sequence[str], scons: str = "scons") -> str:
-    """``.vscode/tasks.json`` with :func:`debug_tasks` and nothing else."""
-    return _text("2.0.0", tasks=debug_tasks(variants, scons))
-
-
 def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -> str:
     """A ``tasks.json`` of the user's (or of ``neuralart new``) whose tasks ``debug-...`` are those of the variants; all
     others stay. ValueError: it is no JSON, as a file with comments, or has no list of tasks.
@@ -92,11 +77,8 @@ def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -
     data = jsontext.loads(text)
     if not isinstance(data, dict) or not isinstance(data.get("tasks"), list):
         raise ValueError("no list of tasks")
-    kept = [
-        task
-        for task in data["tasks"]
-        if not (isinstance(task, dict) and str(task.get("label", "")).startswith("debug-"))
-    ]
+    labels = [str(task.get("label", "")) if isinstance(task, dict) else "" for task in data["tasks"]]
+    kept = [task for task, label in zip(data["tasks"], labels, strict=True) if not label.startswith("debug-")]
     return json.dumps({**data, "tasks": [*kept, *debug_tasks(variants, scons)]}, indent=2) + "\n"
 
 
@@ -123,7 +105,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = list(dict.fromkeys(args.variant)) or list(known)
     top = args.file.parent
     scons = "./sconsw" if (top / "sconsw").is_file() else "scons"
-    files = {"launch.json": launch_json(chosen, args.build), "tasks.json": tasks_json(chosen, scons)}
+    tasks = _text("2.0.0", tasks=debug_tasks(chosen, scons))
+    files = {"launch.json": launch_json(chosen, args.build), "tasks.json": tasks}
     for name in files:
         path = top / ".vscode" / name
         if path.exists() and not args.force and not (old := read_bytes(path)).startswith(MARK.encode()):

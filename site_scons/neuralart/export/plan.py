@@ -95,17 +95,13 @@ class _Draft:
 
     def put(self, name: str, data: bytes, origin: str) -> str:
         if not is_name(name):
-            raise NeuralArtError(
-                f"'{name}' cannot be the name of an exported file",
-                where=origin,
-                hint="letters, digits, '_', '.', '+' and '-'",
-            )
+            hint = "letters, digits, '_', '.', '+' and '-'"
+            raise NeuralArtError(f"'{name}' cannot be the name of an exported file", where=origin, hint=hint)
         for known in self.files:
             # Some file systems do not tell A from a.
             if known.casefold() == name.casefold() and (known != name or self.files[known] != data):
-                raise NeuralArtError(
-                    f"two different files would become {name}: {self.origin[known]} is the other", where=origin
-                )
+                what = f"two different files would become {name}: {self.origin[known]} is the other"
+                raise NeuralArtError(what, where=origin)
         self.files[name], self.origin[name] = data, origin
         return name
 
@@ -125,9 +121,8 @@ def _network(draft: _Draft, part: NetworkPart) -> makefiles.ExportedNetwork:
         draft.copy(folder, path)
     for raw in part.raws:
         draft.copy(folder, raw.path)
-    return makefiles.ExportedNetwork(
-        part.name, tuple(draft.copy(folder, path) for path in part.sources), folder, part.linked
-    )
+    sources = tuple(draft.copy(folder, path) for path in part.sources)
+    return makefiles.ExportedNetwork(part.name, sources, folder, part.linked)
 
 
 def _runtime_version(part: NetworkPart) -> str:
@@ -143,17 +138,9 @@ def _images(inputs: ExportInputs, draft: _Draft) -> list[dict[str, Any]]:
         else:
             text = ihex(image.address, draft.files[binary])
             hexa = draft.put(f"{binary.removesuffix('.bin')}.hex", text.encode(), str(image.binary))
-        rows.append(
-            {
-                "network": image.network,
-                "pool": image.pool,
-                "address": image.address,
-                "bytes": len(draft.files[binary]),
-                "binary": binary,
-                "hex": hexa,
-                "external": image.external,
-            }
-        )
+        said = {"network": image.network, "pool": image.pool, "address": image.address}
+        said |= {"bytes": len(draft.files[binary]), "binary": binary, "hex": hexa, "external": image.external}
+        rows.append(said)
     return rows
 
 
@@ -168,20 +155,17 @@ def _check(inputs: ExportInputs) -> None:
     runtimes = {(part.runtime, part.runtime_version): part for part in inputs.networks}
     if len(runtimes) > 1:
         one, other, *_ = runtimes.values()
-        raise NeuralArtError(
-            f"network {one.name} is made for runtime {one.runtime} {_runtime_version(one)}, network {other.name} for "
-            f"{other.runtime} {_runtime_version(other)}: no program has both",
-            where=where,
-            hint="compile all networks with the same compiler",
-        )
+        what = f"network {one.name} is made for runtime {one.runtime} {_runtime_version(one)}, "
+        what += f"network {other.name} for {other.runtime} {_runtime_version(other)}: no program has both"
+        raise NeuralArtError(what, where=where, hint="compile all networks with the same compiler")
     for define in inputs.defines:
         if not _DEFINE.fullmatch(define):
             raise NeuralArtError(f"'{define}' is no preprocessor definition", where=where, hint="NAME or NAME=value")
 
 
 def files(inputs: ExportInputs) -> dict[str, bytes]:
-    """All files of an export by their names below its folder; the manifest comes last.
-    NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
+    """All files of an export by their names below its folder; the manifest comes last. NeuralArtError: a file cannot be
+    read, or two of them want one name, or the networks do not go together.
     """
     _check(inputs)
     draft = _Draft()

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,9 +56,8 @@ def chip_of(board: Board) -> Chip:
     try:
         base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
     except KeyError as error:
-        raise NeuralArtError(
-            f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to", where=where
-        ) from error
+        what = f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to"
+        raise NeuralArtError(what, where=where) from error
     if not 0 < sector <= _LARGEST_SECTOR or size % sector:
         raise NeuralArtError(f"flash of {size} bytes is not made of sectors of {sector} bytes", where=where)
     return Chip(base, size, sector)
@@ -81,10 +80,8 @@ class Nor:
 
     def _check(self, verb: str, offset: int, count: int) -> None:
         if offset < 0 or count < 0 or offset + count > self.chip.size:
-            raise NeuralArtError(
-                f"{verb} of {count} bytes at offset 0x{offset:x}, the chip has {self.chip.size} bytes",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"{verb} of {count} bytes at offset 0x{offset:x}, the chip has {self.chip.size} bytes"
+            raise NeuralArtError(what, where=f"flash at 0x{self.chip.base:08x}")
 
     def _parts(self, offset: int, count: int) -> Iterator[tuple[int, int, int]]:
         """(sector, first byte in it, bytes) that a range is made of."""
@@ -106,10 +103,8 @@ class Nor:
         """Erase whole sectors. NeuralArtError: outside of the chip, or not whole sectors."""
         self._check("erase", offset, count)
         if offset % self.chip.sector or count % self.chip.sector:
-            raise NeuralArtError(
-                f"erase of {count} bytes at offset 0x{offset:x}, sectors have {self.chip.sector} bytes",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"erase of {count} bytes at offset 0x{offset:x}, sectors have {self.chip.sector} bytes"
+            raise NeuralArtError(what, where=f"flash at 0x{self.chip.base:08x}")
         for number, _, _ in self._parts(offset, count):
             self._sectors.pop(number, None)
 
@@ -122,11 +117,9 @@ class Nor:
         # Long equal or erased stretches are the rule: one number is compared before bytes are looked at.
         if int.from_bytes(data, "little") & ~int.from_bytes(held, "little"):
             at = next(n for n, (new, old) in enumerate(zip(data, held, strict=True)) if new & ~old)
-            raise NeuralArtError(
-                f"programming 0x{data[at]:02x} over 0x{held[at]:02x} at offset 0x{offset + at:x}: "
-                "bits turn from 0 to 1 by erasing only",
-                where=f"flash at 0x{self.chip.base:08x}",
-            )
+            what = f"programming 0x{data[at]:02x} over 0x{held[at]:02x} at offset 0x{offset + at:x}"
+            where = f"flash at 0x{self.chip.base:08x}"
+            raise NeuralArtError(f"{what}: bits turn from 0 to 1 by erasing only", where=where)
         at = 0
         for number, inside, part in self._parts(offset, len(data)):
             sector = self._sectors.setdefault(number, bytearray(self._blank))
@@ -168,9 +161,8 @@ def load(path: Path) -> Nor:
     base, size, sector, count = _GEOMETRY.unpack_from(data, len(MAGIC))
     expected = _HEADER + count * (4 + sector)
     if len(data) != expected:
-        raise NeuralArtError(
-            f"{len(data)} bytes, but {count} sectors of {sector} bytes make {expected}", where=where, hint=hint
-        )
+        what = f"{len(data)} bytes, but {count} sectors of {sector} bytes make {expected}"
+        raise NeuralArtError(what, where=where, hint=hint)
     (crc,) = _CRC.unpack_from(data, _HEADER - _CRC.size)
     body = memoryview(data)[_HEADER:]
     computed = zlib.crc32(body, zlib.crc32(memoryview(data)[len(MAGIC) : _HEADER - _CRC.size]))
@@ -192,18 +184,12 @@ def load_for(path: Path, board: Board) -> Nor:
     """Read the virtual flash of a board. NeuralArtError: there is none, it is damaged, or a chip of another board."""
     chip = chip_of(board)
     if not path.exists():
-        raise NeuralArtError(
-            "there is no virtual flash yet",
-            where=str(path),
-            hint="write it: scons flash-VARIANT, or neuralart flash --plan PLAN --nor FILE",
-        )
+        hint = "write it: scons flash-VARIANT, or neuralart flash --plan PLAN --nor FILE"
+        raise NeuralArtError("there is no virtual flash yet", where=str(path), hint=hint)
     nor = load(path)
     if nor.chip != chip:
-        raise NeuralArtError(
-            f"it is a chip of {nor.chip}, board {board.name} has {chip}",
-            where=str(path),
-            hint="each board needs a file of its own",
-        )
+        hint = "each board needs a file of its own"
+        raise NeuralArtError(f"it is a chip of {nor.chip}, board {board.name} has {chip}", where=str(path), hint=hint)
     return nor
 
 
@@ -228,10 +214,8 @@ class Mismatch:
 
     def __str__(self) -> str:
         erased = " (erased)" if self.found == ERASED else ""
-        return (
-            f"'{self.write.name}' differs at 0x{self.write.address + self.offset:08x}: {self.write.file} "
-            f"offset 0x{self.offset:x} is 0x{self.expected:02x}, the flash has 0x{self.found:02x}{erased}"
-        )
+        what = f"'{self.write.name}' differs at 0x{self.write.address + self.offset:08x}: {self.write.file} offset"
+        return f"{what} 0x{self.offset:x} is 0x{self.expected:02x}, the flash has 0x{self.found:02x}{erased}"
 
 
 def _parts_of(write: Write, data: bytes, chip: Chip) -> Iterator[tuple[int, int, bytes]]:
@@ -263,27 +247,25 @@ def changes(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> list
     return [(address, bytes(stretch)) for address, stretch in found]
 
 
+def _ranged(write: Write) -> str:
+    return f"'{write.name}' [0x{write.address:08x}, 0x{write.end:08x})"
+
+
 def check_plan(plan: FlashPlan, nor: Nor) -> None:
     """Do all writes of a plan fit into this chip? NeuralArtError: one does not, or two need the same erase sector."""
     chip = nor.chip
     owner: dict[int, Write] = {}
     for write in plan.writes:
         if write.address < chip.base or write.end > chip.base + chip.size:
-            raise NeuralArtError(
-                f"'{write.name}' [0x{write.address:08x}, 0x{write.end:08x}) is not within the flash "
-                f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})",
-                where=plan.where,
-            )
+            inside = f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})"
+            raise NeuralArtError(f"{_ranged(write)} is not within the flash {inside}", where=plan.where)
         for number in sectors_of(write, chip):
             if number in owner:
-                other, start = owner[number], chip.base + number * chip.sector
-                raise NeuralArtError(
-                    f"'{other.name}' [0x{other.address:08x}, 0x{other.end:08x}) and '{write.name}' "
-                    f"[0x{write.address:08x}, 0x{write.end:08x}) share the erase sector "
-                    f"[0x{start:08x}, 0x{start + chip.sector:08x})",
-                    where=plan.where,
-                    hint=f"give each its own sectors of {chip.sector} bytes: writing one would erase the other",
-                )
+                start = chip.base + number * chip.sector
+                what = f"{_ranged(owner[number])} and {_ranged(write)} share the erase sector"
+                what += f" [0x{start:08x}, 0x{start + chip.sector:08x})"
+                hint = f"give each its own sectors of {chip.sector} bytes: writing one would erase the other"
+                raise NeuralArtError(what, where=plan.where, hint=hint)
             owner[number] = write
 
 
@@ -330,18 +312,19 @@ def program_plan(
     return tuple(apply(write, data, nor, force=force) for write, data in zip(writes, files, strict=True))
 
 
-def first_difference(one: bytes, other: bytes) -> int:
-    """Index; the bytes are known to differ somewhere."""
-    return next(n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+def mismatch_of(write: Write, data: bytes, held: bytes) -> Mismatch | None:
+    """The first byte in which what a device holds is not what the write says; None: there is none."""
+    if data == held:
+        return None
+    at = next(n for n, (one, other) in enumerate(zip(data, held, strict=True)) if one != other)
+    return Mismatch(write, at, data[at], held[at])
 
 
 def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
     """The first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
     check_plan(plan, nor)
-    writes: Sequence[Write] = plan.chosen(only)
+    writes = plan.chosen(only)
     for write, data in zip(writes, contents(plan, writes, top), strict=True):
-        held = nor.read(write.address - nor.chip.base, len(data))
-        if held != data:
-            at = first_difference(data, held)
-            return Mismatch(write, at, data[at], held[at])
+        if found := mismatch_of(write, data, nor.read(write.address - nor.chip.base, len(data))):
+            return found
     return None

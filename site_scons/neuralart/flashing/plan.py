@@ -148,30 +148,25 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
         path = top / write.file
         data = read_bytes(path)
         if len(data) != write.bytes or hashlib.sha256(data).hexdigest() != write.sha256:
-            raise NeuralArtError(
-                f"'{write.name}' has changed since the plan was made "
-                f"({len(data)} bytes, planned {write.bytes}): nothing was written",
-                where=str(path),
-                hint=f"build again, so that {plan.where or 'the plan'} fits",
-            )
+            what = f"'{write.name}' has changed since the plan was made ({len(data)} bytes, planned {write.bytes})"
+            hint = f"build again, so that {plan.where or 'the plan'} fits"
+            raise NeuralArtError(f"{what}: nothing was written", where=str(path), hint=hint)
         found.append(data)
     return found
 
 
 def held_after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:
     """What a device holds after some writes, by address: what they overlap is gone."""
-    names = {write.name for write in writes}
-    kept = [
-        old
-        for old in held
-        if old.name not in names and not any(new.address < old.end and old.address < new.end for new in writes)
-    ]
-    return tuple(sorted((*kept, *writes), key=lambda write: write.address))
+
+    def gone(old: Write) -> bool:
+        return any(new.name == old.name or (new.address < old.end and old.address < new.end) for new in writes)
+
+    return tuple(sorted((*(old for old in held if not gone(old)), *writes), key=lambda write: write.address))
 
 
 def save_record(path: Path, runner: str, probe: str, board: str, held: Sequence[Write]) -> None:
     """Write a record, whole or not at all. NeuralArtError: the place cannot be written."""
-    rows = [dataclasses.asdict(write) for write in held]
+    rows = [asdict(write) for write in held]
     data = {"schema": RECORD_SCHEMA, "runner": runner, "probe": probe, "board": board, "holds": rows}
     write_text(path, json.dumps(data, indent=1) + "\n")
 
@@ -187,8 +182,7 @@ def read_record(path: Path) -> tuple[Write, ...]:
         raise NeuralArtError("not a record of what a device holds", where=str(path), hint=hint) from error
     if schema != RECORD_SCHEMA:
         raise NeuralArtError(f"schema {schema}, this version reads {RECORD_SCHEMA}", where=str(path), hint=hint)
-    plan = parse(json.dumps({"schema": 1, "board": board, "writes": rows}), str(path))
-    return plan.writes
+    return parse(json.dumps({"schema": SCHEMA, "board": board, "writes": rows}), str(path)).writes
 
 
 def remove_record(path: Path) -> None:

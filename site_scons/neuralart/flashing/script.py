@@ -81,9 +81,8 @@ class CommandScript:
         head = ["#!/bin/sh", "# Written by neuralart. Each command ends the script if it fails.", "set -eu"]
         head.append('cd "$(dirname "$0")"')
         if self._uses_loaders():
-            head.append(
-                'programmer=$(command -v STM32_Programmer_CLI) || { echo "no STM32_Programmer_CLI" >&2; exit 1; }'
-            )
+            missing = '{ echo "no STM32_Programmer_CLI" >&2; exit 1; }'
+            head.append(f"programmer=$(command -v STM32_Programmer_CLI) || {missing}")
             head.append('loaders=$(dirname "$programmer")/ExternalLoader')
         return "\n".join([*head, *(" ".join(said(word) for word in row) for row in self.rows), ""])
 
@@ -99,13 +98,8 @@ class CommandScript:
             return word if _BARE.fullmatch(word) else f'"{_batch_text(word)}"'
 
         # Names of files are UTF-8, as all that we write.
-        head = [
-            "@echo off",
-            "chcp 65001 >nul",
-            "rem Written by neuralart. Each command ends the script if it fails.",
-            "setlocal",
-        ]
-        head.append('cd /d "%~dp0"')
+        head = ["@echo off", "chcp 65001 >nul", "rem Written by neuralart. Each command ends the script if it fails."]
+        head += ["setlocal", 'cd /d "%~dp0"']
         if self._uses_loaders():
             head.append('for %%I in (STM32_Programmer_CLI.exe) do set "LOADERS=%%~dp$PATH:IExternalLoader"')
         rows = [f"{' '.join(said(word) for word in row)} || exit /b 1" for row in self.rows]

@@ -1,28 +1,33 @@
-"""What goes onto a board: files and their flash addresses, the image that is started, who it must say that it is."""
+"""What is written, loaded and started for ``neuralart load``, and what a board that was just started says of itself."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+import random
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
+from neuralart.emulator import Difference, LinkFailure
 from neuralart.emulator.coherency import EXTERNAL_LOADER
 from neuralart.emulator.image import read_elf
+from neuralart.emulator.link import RemoteNetwork, Session
 from neuralart.emulator.runner import refuse_vendor
+from neuralart.emulator.vectors import Vectors, first_difference
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, check_plan, chip_of
 from neuralart.flashing.plan import FlashPlan
 from neuralart.flashing.runners.gdb import Later
-from neuralart.loading.talk import Wanted
 from neuralart.memory.plan import plan_report
 from neuralart.memory.plan.last_build import network_folders, read_index, top_folder
 from neuralart.network import facts
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.types import Image
+from neuralart.validation_link.client import PER_LAYER, ValidationClient
+from neuralart.validation_link.ports import BoardPort
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,8 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
         if taken or write.address % chip.sector:
             what = f"would overwrite the slot '{taken[0]}'" if taken else f"no multiple of its sectors of {chip.sector}"
             what = f"'{write.name}' at 0x{write.address:08x}: {what}"
-            raise NeuralArtError(
-                what, where="--address", hint=f"the board's: 0x{places.model:08x},0x{places.params:08x}"
-            )
+            hint = f"the board's: 0x{places.model:08x},0x{places.params:08x}"
+            raise NeuralArtError(what, where="--address", hint=hint)
     write_bytes(table, load_table.make(sorted(mode), [(at, params if image.split else 0)]))
     writes.append(plans.write_of("load table", "model", table, places.table))
     plan = FlashPlan(board.name, tuple(writes), f"flash of {board.name}")
@@ -108,9 +112,8 @@ def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes
 
 
 def of_folder(folder: Path, board: Board) -> Deployment:
-    """An ordinary network with its firmware: the folder of a variant that was built.
-
-    NeuralArtError: it is none, is for another board, or a file has changed since the build.
+    """An ordinary network with its firmware: the folder of a variant that was built. NeuralArtError: it is none, is for
+    another board, or a file has changed since the build.
     """
     index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
     if (built_for := read_index(index)["board"]) != board.name:
@@ -126,3 +129,77 @@ def of_folder(folder: Path, board: Board) -> Deployment:
     wanted = tuple((each.symbol, each.abi_stamp, str(index)) for each in found)
     later = Later(waits, parts) if parts and waits is not None else None
     return Deployment(board, plan, top_folder(index), wanted, elf=elf, later=later)
+
+
+Wanted = tuple[str, str, str]
+"""C name of a network, what it must say of itself (16 hex digits), and the file that it was made from."""
+
+
+class SerialTransport(BoardPort):
+    """A serial port as the other end of a session. Of the machine behind it nothing is known but what it sends."""
+
+    def waiting_for(self) -> str:
+        return "is it the board's port, with its baud rate?"
+
+    def spent(self) -> float | None:
+        return None  # It is unknown
+
+    def idle(self) -> bool:
+        return False  # It is unknown
+
+
+def discard(port: BoardPort) -> None:
+    """Throw away what ran before has said. A board that never ends is not heard out: 64 KiB are."""
+    left = 1 << 16
+    # A socket gives one byte each time.
+    while left > 0 and (data := port.read(0.05)):
+        left -= len(data)
+
+
+def introduced(session: Session, wanted: Sequence[Wanted], url: str) -> Iterator[tuple[int, RemoteNetwork]]:
+    """Number and description of each network that is wanted, if the board says that it runs them, bit by bit.
+    LinkFailure: it runs something else, or reports an error. MachineStop: it says nothing.
+    """
+    found = {each.name: (number, each) for number, each in enumerate(session.hello())}
+    for name, stamp, where in wanted:
+        if name not in found or found[name][1].abi_stamp != stamp:
+            runs = ", ".join(f"'{each.name}' {each.abi_stamp}" for _, each in found.values()) or "no network"
+            what = f"the board runs {runs}, not '{name}' {stamp} of {where}"
+            raise LinkFailure(what, where=url, hint="load it without no-flash")
+        yield found[name]
+
+
+def inferences(session: Session, number: int, remote: RemoteNetwork, vectors: Vectors | None) -> tuple[bytes, bytes]:
+    """Let a network compute golden vectors, or two random inputs. Returns its last input and output, each all tensors
+    concatenated. Difference: an output is not what the vectors expect.
+    """
+    size = sum(remote.inputs)
+    inputs = vectors.input_data if vectors is not None else [random.Random(n).randbytes(size) for n in (1, 2)]
+    for index, data in enumerate(inputs):
+        output = session.infer(number, data)
+        if vectors is not None and (text := first_difference(vectors, index, output)):
+            raise Difference(text, where=vectors.where)
+    return data, output
+
+
+def epochs(port: BoardPort, remote: RemoteNetwork, data: bytes, expected: bytes) -> list[int]:
+    """What each epoch of an inference takes, then all of it. Difference: other outputs than by the host link."""
+    client = ValidationClient(port)
+    records = client.run(client.network(remote.name), facts.pieces(data, remote.inputs), PER_LAYER)
+    client.close()
+    if b"".join(bytes(tensor["data"]["content"]) for tensor in records[-1].tensors) != expected:
+        raise Difference("observed epoch by epoch, its outputs differ", where=remote.name)
+    return [max(each.operator["counters"], default=0) for each in records]
+
+
+def table(counts: Sequence[int], virtual: bool, hertz: float) -> Iterator[str]:
+    """Lines about what :func:`epochs` returned. ``virtual``: instructions were counted, which are no time; else cycles
+    of a core of ``hertz`` (0: unknown).
+    """
+    *each, whole = counts
+    yield f"  {'epoch':<8}{'instructions' if virtual else 'cycles':>14}{'%':>8}"
+    for number, count in enumerate(each):
+        yield f"  {number:<8}" + (f"{count:>14,}{100 * count / whole:>8.1f}" if whole else f"{'-':>14}")
+    end = "a virtual board: instructions (by 1,000) are no time" if virtual else "--cpu-mhz makes time of cycles"
+    end = f"{1000 * whole / hertz:.3f} ms, {hertz / whole:.2f} inf/s" if hertz and whole and not virtual else end
+    yield f"  total   {whole:>14,}  {end}" if whole else f"  total   {'-':>14}  nothing is counted here"

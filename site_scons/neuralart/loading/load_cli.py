@@ -49,13 +49,11 @@ def _addresses(text: str) -> tuple[int, ...]:
     return tuple(map(sizes.word, text.split(",")))
 
 
+_above_0 = sizes.number_that(lambda value: 0 < value < 1e9, "is no number above 0")
+
+
 def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    number = _above_0(text)
     return int(number) if number.is_integer() else number
 
 
@@ -120,10 +118,9 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     from neuralart.emulator.link import Session
     from neuralart.emulator.vectors import load
     from neuralart.flashing.runners import FlashJob, process
-    from neuralart.flashing.runners.connected import serial_port
     from neuralart.flashing.runners.gdb import Gdb
-    from neuralart.flashing.runners.session import image_parts
-    from neuralart.loading import deployment, talk
+    from neuralart.flashing.runners.session import image_parts, serial_port
+    from neuralart.loading import deployment
 
     say(f"neuralart load (version {__version__})\nCreating date  : {time.asctime()}")
     process.use_ide(args.cube_ide_dir)
@@ -145,26 +142,25 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     image_parts(elf, board)
     vectors = load(args.vectors) if args.vectors is not None else None
     url, gdb = args.port or serial_port(args.probe, "neuralart load"), Gdb()
-    with closing(talk.SerialTransport(url, args.baud)) as port:
+    with closing(deployment.SerialTransport(url, args.baud)) as port:
         _flash(args, job, say)
         say(f"Loading & start the application '{elf.name}'..")
         with gdb.session(job) as probe:
             virtual = gdb.check_device(probe).device_id is None
-            talk.discard(port)
+            deployment.discard(port)
             gdb.start(probe, elf, made.later)
         session = Session(port, timeout=args.timeout, on_text=lambda line: say(f"  | {line}"))
-        found = list(talk.introduced(session, made.wanted, url))
+        found = list(deployment.introduced(session, made.wanted, url))
         say(f"Executing the deployed model (desc={url})..")
         for (name, stamp, where), (number, remote) in zip(made.wanted, found, strict=True):
             say(f"The board runs '{name}', stamp {stamp}: that of {where}.")
-            last = talk.inferences(session, number, remote, vectors)
-            say(
-                f"{name}: {f'{vectors.count} vectors bit-exact' if vectors else 'computed, not compared: no --vectors'}"
-            )
+            last = deployment.inferences(session, number, remote, vectors)
+            how = f"{vectors.count} vectors bit-exact" if vectors else "computed, not compared: no --vectors"
+            say(f"{name}: {how}")
             if read_elf(elf).symbols.address_of("validation_link_take") is None:
                 say("  no table: 'defines: [NEURALART_VALIDATION_LINK]' in the variant lets it tell its epochs")
                 continue
-            for line in talk.table(talk.epochs(port, remote, *last), virtual, 1e6 * args.cpu_mhz):
+            for line in deployment.table(deployment.epochs(port, remote, *last), virtual, 1e6 * args.cpu_mhz):
                 say(line)
 
 

@@ -14,9 +14,10 @@ To hash all files of all networks before each step would cost more than the step
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import UnionType
@@ -124,6 +125,12 @@ class Network:
         return tuple(pool for pool in self.pools if pool.weights and not pool.of_application)
 
 
+def pieces(data: bytes, sizes: Iterable[int]) -> list[bytes]:
+    """Data cut into pieces of so many bytes each, such as the tensors of a vector."""
+    ends = itertools.accumulate(sizes, initial=0)
+    return [data[start:end] for start, end in itertools.pairwise(ends)]
+
+
 def to_json(network: Network) -> str:
     """Canonical text of ``network.json``."""
     data = {"schema": SCHEMA, **asdict(network)}
@@ -204,15 +211,10 @@ class Listed:
 
 def manifest(network: str, files: Mapping[str, bytes]) -> str:
     """The JSON text; ``files`` are name -> content of everything that is listed."""
-    rows = [
-        {
-            "name": name,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "crc32": f"{zlib.crc32(data):08x}",
-        }
-        for name, data in sorted(files.items())
-    ]
+    rows = []
+    for name, data in sorted(files.items()):
+        hashes = {"sha256": hashlib.sha256(data).hexdigest(), "crc32": f"{zlib.crc32(data):08x}"}
+        rows.append({"name": name, "bytes": len(data), **hashes})
     return json.dumps({"schema": MANIFEST_SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
 
 
@@ -231,9 +233,8 @@ def read_manifest(path: Path) -> tuple[str, tuple[Listed, ...]]:
             if len(row.name.encode("utf-8", "replace")) > _LONGEST_NAME:
                 raise TypeError(f"'{row.name}' is no row of it")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(
-            f"not the manifest of a compile: {error}", where=str(path), hint="compile the network again"
-        ) from error
+        hint = "compile the network again"
+        raise NeuralArtError(f"not the manifest of a compile: {error}", where=str(path), hint=hint) from error
     return network, tuple(rows)
 
 
@@ -280,9 +281,8 @@ def check_files(folder: Path) -> tuple[Listed, ...]:
     rows = listed_files(folder)
     for row in rows:
         if not (folder / row.name).is_file():
-            raise NeuralArtError(
-                f"{row.name} is not there", where=str(folder / MANIFEST), hint="compile the network again"
-            )
+            hint = "compile the network again"
+            raise NeuralArtError(f"{row.name} is not there", where=str(folder / MANIFEST), hint=hint)
     refuse_changed(folder)
     return rows
 
@@ -291,11 +291,8 @@ def refuse_changed(folder: Path) -> None:
     """Refuse files that are not what the compile wrote (:func:`changed_files`). NeuralArtError: there is one."""
     wrong = changed_files(folder)
     if wrong:
-        raise NeuralArtError(
-            f"{', '.join(wrong)} changed since the network was compiled",
-            where=str(folder),
-            hint=f"{MANIFEST} holds the hashes; compile the network again",
-        )
+        hint = f"{MANIFEST} holds the hashes; compile the network again"
+        raise NeuralArtError(f"{', '.join(wrong)} changed since the network was compiled", where=str(folder), hint=hint)
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

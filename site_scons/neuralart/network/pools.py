@@ -105,18 +105,13 @@ def _range(pool: MemoryPool) -> str:
 
 def _place(pool: MemoryPool) -> None:
     if pool.address < EXTERNAL:
-        raise NeuralArtError(
-            f"pool {pool.fname} is USEMODE_RELATIVE and lies at 0x{pool.address:08x}: only external memory, from "
-            f"0x{EXTERNAL:08x}, can move",
-            where=pool.where,
-            hint="USEMODE_ABSOLUTE for memories inside the chip",
-        )
+        what = f"pool {pool.fname} is USEMODE_RELATIVE and lies at 0x{pool.address:08x}"
+        what += f": only external memory, from 0x{EXTERNAL:08x}, can move"
+        raise NeuralArtError(what, where=pool.where, hint="USEMODE_ABSOLUTE for memories inside the chip")
     if pool.end > _ADDRESS_SPACE:
-        raise NeuralArtError(
-            f"pool {pool.fname} ends at 0x{pool.end:x}, behind the 32-bit address space",
-            where=pool.where,
-            hint="its offset is the place it has by default; are the magnitudes of offset and size right?",
-        )
+        what = f"pool {pool.fname} ends at 0x{pool.end:x}, behind the 32-bit address space"
+        hint = "its offset is the place it has by default; are the magnitudes of offset and size right?"
+        raise NeuralArtError(what, where=pool.where, hint=hint)
 
 
 def _kinds(pools: Iterable[MemoryPool]) -> None:
@@ -125,11 +120,8 @@ def _kinds(pools: Iterable[MemoryPool]) -> None:
         before = first.setdefault(pool.writable, pool)
         if before is not pool:
             kind = "read/write" if pool.writable else "read-only"
-            raise NeuralArtError(
-                f"{before.fname} and {pool.fname} are both relative {kind} pools: a loader moves one of each kind",
-                where=pool.where,
-                hint="disable one of them with size 0",
-            )
+            what = f"{before.fname} and {pool.fname} are both relative {kind} pools: a loader moves one of each kind"
+            raise NeuralArtError(what, where=pool.where, hint="disable one of them with size 0")
 
 
 def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
@@ -140,12 +132,10 @@ def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
             if after.address < before.end and (before.relative or after.relative):
                 mover = after if after.relative else before
                 common = min(before.end, after.end) - after.address
-                raise NeuralArtError(
-                    f"pools {_range(before)} and {_range(after)} overlap by {common} bytes; {mover.fname} is "
-                    "USEMODE_RELATIVE, its offset is the place it has by default",
-                    where=mover.where,
-                    hint="give it another offset, or disable it with size 0",
-                )
+                what = f"pools {_range(before)} and {_range(after)} overlap by {common} bytes; "
+                what += f"{mover.fname} is USEMODE_RELATIVE, its offset is the place it has by default"
+                hint = "give it another offset, or disable it with size 0"
+                raise NeuralArtError(what, where=mover.where, hint=hint)
 
 
 def check_relative(pools: PoolFile) -> None:
@@ -155,11 +145,8 @@ def check_relative(pools: PoolFile) -> None:
     mine = tuple(pool for pool in pools.enabled if not pool.epoch_controller)
     for pool in mine:
         if pool.in_c:
-            raise NeuralArtError(
-                f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only",
-                where=pool.where,
-                hint="set its fformat to FORMAT_RAW",
-            )
+            what = f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only"
+            raise NeuralArtError(what, where=pool.where, hint="set its fformat to FORMAT_RAW")
     movers = [pool for pool in mine if pool.relative]
     for pool in movers:
         _place(pool)

@@ -9,12 +9,9 @@ from neuralart.errors import NeuralArtError, nearest
 
 NPU, CPU = "NPU", "CPU"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_KEYWORDS = frozenset(
-    (
-        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
-        *("float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed"),
-        *("sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"),
-    )
+_KEYWORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"
 )
 
 
@@ -27,6 +24,7 @@ class Target(NamedTuple):
 
 
 _UNTRIED = Target(CPU, why="no board of it is known here, on which what comes out was ever tried")
+_OTHERS = "f3 f4 f7 g0 g4 h5 l4 l5 u5 wl wb wba"
 
 TARGETS: dict[str, Target] = {
     "stm32n6": Target(NPU, "stm32n6570-dk"),
@@ -34,10 +32,7 @@ TARGETS: dict[str, Target] = {
     "stm32h7": Target(CPU),
     "mps2-an500": Target(CPU),
     "stm32": _UNTRIED,
-    **{
-        f"stm32{series}": _UNTRIED
-        for series in ("f3", "f4", "f7", "g0", "g4", "h5", "l4", "l5", "u5", "wl", "wb", "wba")
-    },
+    **{f"stm32{series}": _UNTRIED for series in _OTHERS.split()},
 }
 
 
@@ -53,22 +48,17 @@ def usable(name: str, flow: str = NPU) -> Target:
     if target is None:
         raise NeuralArtError(f"unknown target '{name}'", where="--target", hint=nearest(name, possible))
     if target.why:
-        raise NeuralArtError(
-            f"'{name}' is refused: {target.why}", where="--target", hint=f"possible: {', '.join(possible)}"
-        )
+        hint = f"possible: {', '.join(possible)}"
+        raise NeuralArtError(f"'{name}' is refused: {target.why}", where="--target", hint=hint)
     if target.flow != flow:
         fitting = [key for key in possible if TARGETS[key].flow == flow]
-        raise NeuralArtError(
-            f"'{name}' is a target of the {target.flow} flow, this is the {flow} flow",
-            where="--target",
-            hint=f"possible: {', '.join(fitting)}",
-        )
+        what = f"'{name}' is a target of the {target.flow} flow, this is the {flow} flow"
+        raise NeuralArtError(what, where="--target", hint=f"possible: {', '.join(fitting)}")
     return target
 
 
 def check_name(name: str, where: str) -> None:
     """Refuse (NeuralArtError) what is no C identifier of at most 63 characters, or a keyword, as a network's name."""
-    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
-        raise NeuralArtError(
-            f"'{name}' is not a C identifier", where=where, hint="letters, digits and _, no digit first, 63 at most"
-        )
+    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS.split():
+        hint = "letters, digits and _, no digit first, 63 at most"
+        raise NeuralArtError(f"'{name}' is not a C identifier", where=where, hint=hint)

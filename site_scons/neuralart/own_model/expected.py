@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.model import reader
 from neuralart.model.graph import DTYPE_BYTES, Model
-from neuralart.network.facts import Port
+from neuralart.network.facts import Port, pieces
 from neuralart.resources import package_parent
 
 LITERT, BOARD = "litert", "board"
@@ -67,7 +67,6 @@ def litert_runs(
     model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = (), *, every_tensor: bool = False
 ) -> Iterator[Any]:
     """LiteRT's interpreter after each inference; ``every_tensor``: inner tensors keep their values until then.
-
     NeuralArtError: it cannot run the model.
     """
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
@@ -82,11 +81,10 @@ def litert_runs(
         interpreter.allocate_tensors()
         details = interpreter.get_input_details()
         for data in inputs:
-            at = 0
-            for port, detail in zip(given, details, strict=True):
-                value = np.frombuffer(data[at : at + port.bytes], np.dtype(port.dtype).newbyteorder("<"))
+            parts = pieces(data, (port.bytes for port in given))
+            for port, part, detail in zip(given, parts, details, strict=True):
+                value = np.frombuffer(part, np.dtype(port.dtype).newbyteorder("<"))
                 interpreter.set_tensor(detail["index"], value.astype(port.dtype).reshape(detail["shape"]))
-                at += port.bytes
             interpreter.invoke()
             yield interpreter
     except (RuntimeError, ValueError) as error:
@@ -128,6 +126,5 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequenc
             result = run_built(board, machine, built, NetworkRun(network / "network.json", GivenInputs(tuple(inputs))))
         except RunFailure as failure:
             raise NeuralArtError(f"cannot be run on board {board.name}: {failure}", where=str(model)) from failure
-        return ExpectedOutputs(
-            f"scons-neuralart {__version__} on {machine.kind} {board.name}", result.networks[0].outputs
-        )
+        oracle = f"scons-neuralart {__version__} on {machine.kind} {board.name}"
+        return ExpectedOutputs(oracle, result.networks[0].outputs)

@@ -1,11 +1,16 @@
-"""A new project for one model: names, files, and a first compile that shows whether the model can be built."""
+"""A new project for one model: names, files, and a first compile that shows whether the model can be built. And what
+editors check its YAML files with.
+"""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
 import re
+import shlex
+import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,18 +61,16 @@ class Names:
 
 
 def names_of(folder: Path) -> Names:
-    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``.
-
-    NeuralArtError: it gives no C name.
+    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``. NeuralArtError: it
+    gives no C name.
     """
     text = folder.resolve().name
     names = Names(re.sub(r"\s+", "-", text), re.sub(r"[\s.-]", "_", text))
     try:
         check_name(names.network, str(folder))
     except NeuralArtError as error:
-        raise NeuralArtError(
-            f"the name of the folder gives no C name: {error.what}", where=str(folder), hint=error.hint
-        ) from error
+        what = f"the name of the folder gives no C name: {error.what}"
+        raise NeuralArtError(what, where=str(folder), hint=error.hint) from error
     return names
 
 
@@ -92,7 +95,6 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
 
     from neuralart import config
     from neuralart.export import ide
-    from neuralart.own_model import schema_cli
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
@@ -100,7 +102,6 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
     )
     cpu = flow_of(board.target) == CPU
     said = {
@@ -117,14 +118,13 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
-        values = (
-            {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said
-        )
+        title = json.dumps(f"{names.variant} on {board.title}")
+        values = {**quoted, "title": title} if file.endswith(".yaml") else said
         made[file] = environment.get_template(template).render(values).encode("utf-8")
     tasks = jsontext.loads(made[".vscode/tasks.json"])
     tasks["tasks"] += ide.debug_tasks([names.variant])
     made[".vscode/tasks.json"] = (json.dumps(tasks, indent=2) + "\n").encode("utf-8")
-    made[SCHEMA] = schema_cli.text_of("variants").encode("utf-8")
+    made[SCHEMA] = schema_text("variants").encode("utf-8")
     made[".vscode/launch.json"] = ide.launch_json([names.variant]).encode("utf-8")
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "variants.yaml"
@@ -166,9 +166,8 @@ def check_empty(folder: Path) -> None:
 def relative_toolpath(toolpath: Path, folder: Path) -> str:
     """Where the SConstruct of a folder finds the package. NeuralArtError: it is not there."""
     if not (toolpath / "neuralart" / "__init__.py").is_file():
-        raise NeuralArtError(
-            "holds no package neuralart", where=str(toolpath), hint="it is the folder site_scons of scons-neuralart"
-        )
+        hint = "it is the folder site_scons of scons-neuralart"
+        raise NeuralArtError("holds no package neuralart", where=str(toolpath), hint=hint)
     if toolpath.is_absolute():
         return toolpath.as_posix()
     return "#" + Path(os.path.relpath(toolpath.resolve(), folder.resolve())).as_posix()
@@ -192,10 +191,8 @@ def write(folder: Path, made: dict[str, bytes]) -> None:
 
 
 def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) -> tuple[Names, Network | None]:
-    """Make a project. Returns its names, and the facts of the network if there is a model.
-
-    NeuralArtError: the folder is not empty, its name cannot be used, or the model cannot be compiled. Nothing is
-    written then.
+    """Make a project. Returns its names, and the facts of the network if there is a model. NeuralArtError: the folder
+    is not empty, its name cannot be used, or the model cannot be compiled. Nothing is written then.
     """
     check_empty(folder)
     names = replace(names_of(folder), suffix=model.suffix if model is not None else ".tflite")
@@ -206,3 +203,69 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
         made[names.model] = read_bytes(model)
     write(folder, made)
     return names, network
+
+
+KINDS = ("variants", "board")
+
+
+def configure_schema(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    text = "of variants.yaml or of board files (default: variants)"
+    parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help=text)
+
+
+def run_schema(args: argparse.Namespace) -> int:
+    """Print a schema."""
+    print(schema_text(args.kind), end="")
+    return 0
+
+
+def schema_text(kind: str) -> str:
+    """One of KINDS as JSON Schema. Words that plugins of this installation add are in it."""
+    if kind == "board":
+        from neuralart.boards import schema as boards
+
+        return json.dumps(boards.board(), indent=1) + "\n"
+    from neuralart.config import schema
+
+    return json.dumps(schema.variants(), indent=1) + "\n"
+
+
+def configure_new(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add, text = parser.add_argument, "new or empty; its name becomes that of the variant and the network"
+    add("folder", type=Path, metavar="FOLDER", help=text)
+    add("--board", default="", metavar="NAME", help="board of the database: neuralart boards")
+    add("--model", type=Path, metavar="FILE", help="the model (.tflite or .onnx), which is copied")
+    text = "folder of the package neuralart, for a project beside it (default: the package is installed)"
+    add("--toolpath", type=Path, metavar="DIR", help=text)
+
+
+def _asked_board() -> str:
+    """The board, by a question if there is a terminal."""
+    from neuralart import boards
+
+    known = ", ".join(boards.names())
+    if not sys.stdin.isatty():
+        raise NeuralArtError("no board", where="--board", hint=f"known: {known}")
+    try:
+        return input(f"board ({known}): ").strip()
+    except EOFError:
+        return ""
+
+
+def run_new(args: argparse.Namespace) -> int:
+    """Make the folder, and say what comes next. NeuralArtError: it cannot be made."""
+    from neuralart import boards
+
+    check_empty(args.folder)
+    board = boards.load(args.board or _asked_board(), (), "--board")
+    names, network = make(args.folder, board, args.model, args.toolpath)
+    print(f"{args.folder.as_posix()}: variant {names.variant}, network {names.network}, board {board.name}")
+    if network is None:
+        print(f"  your model is missing: put it at {(args.folder / names.model).as_posix()}")
+    else:
+        weights = sum(pool.weights for pool in network.pools if not pool.virtual)
+        print(f"  {names.model}: {len(network.epochs)} epochs, {weights} bytes of weights")
+    print(f"  next: cd {shlex.quote(args.folder.as_posix())}; scons; scons run-{names.variant}")
+    return 0

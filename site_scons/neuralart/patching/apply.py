@@ -98,18 +98,11 @@ def apply(
     force: bool = False,
     before: Mapping[str, PatchedPiece] | None = None,
 ) -> Applied:
-    """Do the operations.
+    """Do the operations. NeuralArtError: a place is missing or not unique, or a block was changed by hand.
 
-    Args:
-        source: The file.
-        what: Its operations.
-        markers: Of the list.
-        render: Text of an operation; its second argument tells whether the file defines a macro (outside the block).
-        force: Overwrite a block that was changed by hand.
-        before: Pieces of an earlier patch of this very file, if it is known: what was there before stays known.
-
-    Raises:
-        NeuralArtError: A place is missing or not unique, or a block was changed by hand.
+    ``render`` gives the text of an operation; its second argument tells whether the file defines a macro (outside the
+    block). ``force`` overwrites a block that was changed by hand. ``before``: pieces of an earlier patch of this very
+    file, by which what was there before stays known.
     """
     outside = _spans(source, what, markers)
     defined = {each.name for each in places.definitions(source, outside)}
@@ -148,19 +141,15 @@ def _check_block(source: CSource, old: str, earlier: PatchedPiece | None, force:
     if not why and earlier is not None and not is_ours(_lf(old)) and old != earlier.original:
         why = "the line that a patch wrote first is gone"
     if why and not force:
-        raise NeuralArtError(
-            f"the generated block was changed by hand: {why}",
-            where=source.name,
-            hint="move the changes out of the block, or say --force to overwrite them",
-        )
+        hint = "move the changes out of the block, or say --force to overwrite them"
+        raise NeuralArtError(f"the generated block was changed by hand: {why}", where=source.name, hint=hint)
 
 
 def undo(
     source: CSource, what: FilePatch, markers: Markers, pieces: Mapping[str, PatchedPiece], *, force: bool
 ) -> bytes:
-    """Put back what was there before the first patch; whatever else was changed since stays.
-
-    NeuralArtError: A place is gone, or holds what no patch wrote.
+    """Put back what was there before the first patch; whatever else was changed since stays. NeuralArtError: a place is
+    gone, or holds what no patch wrote.
     """
     outside = _spans(source, what, markers)
     edits = []
@@ -175,11 +164,8 @@ def undo(
         if old == _lf(piece.original):
             continue
         if old != _lf(piece.patched) and not force:
-            raise NeuralArtError(
-                f"'{operation.key}' was changed by hand since the patch",
-                where=source.where(place[0]),
-                hint="say --force to put back what was there before the patch",
-            )
+            said, where = f"'{operation.key}' was changed by hand since the patch", source.where(place[0])
+            raise NeuralArtError(said, where=where, hint="say --force to put back what was there before the patch")
         edits.append(Edit(*place, piece.original))
     return source.edited(edits)
 

@@ -19,43 +19,33 @@ DEFAULT_OUTPUT = Path("build") / "patched"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("application", metavar="APPLICATION", type=Path, help="the application's folder")
-    parser.add_argument("--network", type=Path, metavar="DIR", help="what generate wrote: c_info.json and headers")
-    parser.add_argument("--c-info", type=Path, metavar="FILE", help="the c_info.json, if it is elsewhere")
-    parser.add_argument("--headers", type=Path, metavar="DIR", help="network_data_params.h etc., if they are elsewhere")
-    parser.add_argument("--aspect-ratio", metavar="MODE", help="crop, padding or fit")
-    parser.add_argument("--list", default="", metavar="LIST", help="patch list: a name, or a .yaml file of your own")
+    add = parser.add_argument
+    add("application", metavar="APPLICATION", type=Path, help="the application's folder")
+    add("--network", type=Path, metavar="DIR", help="what generate wrote: c_info.json and headers")
+    add("--c-info", type=Path, metavar="FILE", help="the c_info.json, if it is elsewhere")
+    add("--headers", type=Path, metavar="DIR", help="network_data_params.h etc., if they are elsewhere")
+    add("--aspect-ratio", metavar="MODE", help="crop, padding or fit")
+    add("--list", default="", metavar="LIST", help="patch list: a name, or a .yaml file of your own")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--output", type=Path, metavar="DIR", help=f"folder for patched copies (default: {DEFAULT_OUTPUT.as_posix()})"
-    )
+    text = f"folder for patched copies (default: {DEFAULT_OUTPUT.as_posix()})"
+    how.add_argument("--output", type=Path, metavar="DIR", help=text)
     how.add_argument("--in-place", action="store_true", help="patch the application's own files")
     how.add_argument("--restore", action="store_true", help="take patches in place back")
     only = parser.add_mutually_exclusive_group()
-    only.add_argument(
-        "--diff", action="store_true", help="show what would change in the application's files, write nothing"
-    )
+    text = "show what would change in the application's files, write nothing"
+    only.add_argument("--diff", action="store_true", help=text)
     only.add_argument("--check", action="store_true", help="is everything up to date? write nothing; 1 if it is not")
-    parser.add_argument("--force", action="store_true", help="overwrite generated blocks that were changed by hand")
-    parser.add_argument("--linker-script", type=Path, metavar="FILE", help="instead of the patch list's")
-    parser.add_argument("--memory-pools", type=Path, metavar="FILE", help="memory-pool file that limits memories")
-    parser.add_argument(
-        "--reserve",
-        action="append",
-        default=[],
-        metavar="MEMORY=SIZE",
-        help="kept free for the application, as AXIRAM=96K",
-    )
-    parser.add_argument(
-        "--include", action="append", default=[], metavar="DIR", help="the application's include path, for patched.json"
-    )
+    add("--force", action="store_true", help="overwrite generated blocks that were changed by hand")
+    add("--linker-script", type=Path, metavar="FILE", help="instead of the patch list's")
+    add("--memory-pools", type=Path, metavar="FILE", help="memory-pool file that limits memories")
+    text = "kept free for the application, as AXIRAM=96K"
+    add("--reserve", action="append", default=[], metavar="MEMORY=SIZE", help=text)
+    text = "the application's include path, for patched.json"
+    add("--include", action="append", default=[], metavar="DIR", help=text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Patch, show, check or restore; 1 if ``--check`` found something out of date.
-
-    NeuralArtError: It cannot be done; nothing was changed.
-    """
+    """Patch, show, check or restore; 1 if ``--check`` found something out of date. NeuralArtError: it cannot be."""
     if args.restore:
         return _restore(args)
     request = _request(args)

@@ -48,9 +48,8 @@ def choose_camera(
     """Choose the first resolution of a ladder (smallest first) whose picture holds the network's input (pixels).
 
     *crop* cuts a square as high as the picture, *padding* adds borders until the picture is as high as it is wide,
-    *fit* takes it as it is.
-
-    NeuralArtError: The mode is unknown, the input is no picture, or no resolution is large enough.
+    *fit* takes it as it is. NeuralArtError: the mode is unknown, the input is no picture, or no resolution is large
+    enough.
     """
     if mode not in MODES:
         raise NeuralArtError(f"aspect ratio '{mode}' is not known", where=where, hint=nearest(mode, MODES))
@@ -59,29 +58,18 @@ def choose_camera(
         raise NeuralArtError(what, where=where)
     if width < 1 or height < 1:
         raise NeuralArtError(f"the network's input is {width}x{height} pixels", where=where)
-    room = (0, 0)
+    room, crop = (0, 0), mode == CROP
     for each in ladder:
-        room = {CROP: (each.height, each.height), PADDING: (each.width, each.width)}.get(
-            mode, (each.width, each.height)
-        )
+        room = (each.height if crop else each.width, each.width if mode == PADDING else each.height)
         if width <= room[0] and height <= room[1]:
-            return Camera(
-                mode=mode,
-                constant=each.constant,
-                width=each.height_symbol if mode == CROP else each.width_symbol,
-                height=each.height_symbol,
-                buffer_width=room[0],
-                buffer_height=room[1],
-                crop_x=(each.width - each.height) // 2 if mode == CROP else 0,
-                crop_x_text=f"({each.width_symbol} - {each.height_symbol}) / 2" if mode == CROP else "0",
-            )
+            begins = (each.width - each.height) // 2 if crop else 0
+            text = f"({each.width_symbol} - {each.height_symbol}) / 2" if crop else "0"
+            symbol = each.height_symbol if crop else each.width_symbol
+            return Camera(mode, each.constant, symbol, each.height_symbol, *room, begins, text)
     largest = ladder[-1]
-    raise NeuralArtError(
-        f"the network's input of {width}x{height} pixels exceeds what the camera gives: at most {room[0]}x{room[1]} "
-        f"with {mode} (from {largest.width}x{largest.height})",
-        where=where,
-        hint="use a network with a smaller input, or another aspect ratio",
-    )
+    what = f"the network's input of {width}x{height} pixels exceeds what the camera gives"
+    what += f": at most {room[0]}x{room[1]} with {mode} (from {largest.width}x{largest.height})"
+    raise NeuralArtError(what, where=where, hint="use a network with a smaller input, or another aspect ratio")
 
 
 @dataclass(frozen=True)
@@ -116,7 +104,7 @@ class BufferUse:
 class Budget:
     """What is taken so far: memories by name, and what is in each, in the order it came.
 
-    Reserve: memory -> bytes kept free; pools: name -> bytes (those of other names than memories do not matter).
+    ``reserve``: memory -> bytes kept free; ``pools``: name -> bytes (those of other names than memories do not matter).
     NeuralArtError: a reserve names no memory, or is larger than it.
     """
 
@@ -149,29 +137,21 @@ class Budget:
         if use.bytes > self.free(region):
             before = "".join(f", {each.what} takes {each.bytes}" for each in self.uses[region])
             capacity = self.regions[region].capacity
-            raise NeuralArtError(
-                f"{use.what} needs {use.bytes} bytes in {region}, {self.free(region)} of {capacity} are left "
-                f"({self.regions[region].text()}{before})",
-                where=self.script.name,
-                hint=f"make the network use less of {region} (its memory-pool file), or reserve less ({region}=SIZE)",
-            )
+            what = f"{use.what} needs {use.bytes} bytes in {region}, {self.free(region)} of {capacity} are left "
+            what += f"({self.regions[region].text()}{before})"
+            hint = f"make the network use less of {region} (its memory-pool file), or reserve less ({region}=SIZE)"
+            raise NeuralArtError(what, where=self.script.name, hint=hint)
         self.uses[region].append(use)
 
     def choose(self, use: BufferUse, places: Sequence[tuple[str, str]]) -> str:
-        """Put a buffer into the first memory with room; its place, of (name of a place, memory), the best first.
-
-        NeuralArtError: None has room.
-        """
+        """Put a buffer into the first memory with room, of (name of place, memory); its place. NeuralArtError: none."""
         for place, region in places:
             if use.bytes <= self.free(region):
                 self.take(region, use)
                 return place
         left = ", ".join(f"{region} has {self.free(region)} ({self.regions[region].text()})" for _, region in places)
-        raise NeuralArtError(
-            f"{use.what} needs {use.bytes} bytes, no memory has room: {left}",
-            where=self.script.name,
-            hint="use a smaller network, or reserve less",
-        )
+        what = f"{use.what} needs {use.bytes} bytes, no memory has room: {left}"
+        raise NeuralArtError(what, where=self.script.name, hint="use a smaller network, or reserve less")
 
     def stack_note(self) -> str:
         """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty.
@@ -185,10 +165,8 @@ class Budget:
         region = self.regions[memory.name]
         if not self.uses[memory.name] or region.length - region.capacity >= needed:
             return ""
-        return (
-            f"the stack grows down from the end of {memory.name} and wants {needed} bytes, "
-            f"{region.length - region.capacity} are reserved there: it would run into buffers unnoticed"
-        )
+        what = f"the stack grows down from the end of {memory.name} and wants {needed} bytes"
+        return f"{what}, {region.length - region.capacity} are reserved there: it would run into buffers unnoticed"
 
 
 @dataclass(frozen=True)
@@ -266,38 +244,22 @@ def decide(
     reserve: Mapping[str, int],
     pools: Mapping[str, int],
 ) -> Decision:
-    """Decide everything.
-
-    Args:
-        what: The patch list.
-        network: The network.
-        script: The application's linker script.
-        aspect_ratio: ``crop``, ``padding`` or ``fit``.
-        reserve: Memory -> bytes, in place of those of the patch list.
-        pools: Sizes in the memory-pool file; empty without one.
-
-    Raises:
-        NeuralArtError: It cannot be done; with all numbers.
+    """Decide everything. ``reserve``: memory -> bytes, in place of the list's; ``pools``: of the memory-pool file.
+    NeuralArtError: it cannot be done; with all numbers.
     """
-    camera = choose_camera(
-        aspect_ratio, what.resolutions, network.width, network.height, network.channels, network.file
-    )
+    shape = (network.width, network.height, network.channels)
+    camera = choose_camera(aspect_ratio, what.resolutions, *shape, network.file)
     budget = Budget(script, {**what.reserve, **reserve}, pools)
     activations = tuple(_activation(what, script, pool) for pool in network.activations)
     _check_names(activations, network.file)
     for each in activations:
         budget.take(each.region, BufferUse(f"activation buffer {each.number} (pool {each.pool})", each.bytes))
     images = {image.name: _image(what, image, camera, network, budget) for image in what.images}
-    notes = [
-        f"pool '{each.pool}' is called {each.name} in C and in sections"
-        for each in activations
-        if _NO_NAME.search(each.pool)
-    ]
+    renamed = [each for each in activations if _NO_NAME.search(each.pool)]
+    notes = [f"pool '{each.pool}' is called {each.name} in C and in sections" for each in renamed]
     if not network.input_pool:
-        notes.append(
-            "the network's input lies in no activation buffer: macros that say in which it does are left out, and the "
-            "application must give it a buffer of its own"
-        )
+        left = "macros that say in which it does are left out, and the application must give it a buffer of its own"
+        notes.append(f"the network's input lies in no activation buffer: {left}")
     notes += filter(None, [budget.stack_note()])
     regions = tuple(
         RegionUse(name, region.text(), region.capacity, budget.used(name))
@@ -319,11 +281,9 @@ def _check_names(activations: tuple[Activation, ...], where: str) -> None:
     for each in activations:
         same = [other.pool for other in activations if other.symbol == each.symbol]
         if len(same) > 1:
-            raise NeuralArtError(
-                f"pools {' and '.join(repr(pool) for pool in same)} would both be the buffer {each.symbol}",
-                where=where,
-                hint="give the pools of the memory-pool file names that differ in letters, digits and _",
-            )
+            what = f"pools {' and '.join(repr(pool) for pool in same)} would both be the buffer {each.symbol}"
+            hint = "give the pools of the memory-pool file names that differ in letters, digits and _"
+            raise NeuralArtError(what, where=where, hint=hint)
 
 
 def _image(

@@ -47,27 +47,16 @@ def read_record(root: Path) -> Record | None:
         files = {str(name): pieces_from_json(pieces) for name, pieces in data["files"].items()}
         return Record(str(data["list"]), files)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(
-            f"the record of earlier patches cannot be read: {error}",
-            where=str(path),
-            hint=f"the files from before the first patch are in {BACKUP}",
-        ) from error
-
-
-def _record_bytes(name: str, files: Mapping[str, Mapping[str, PatchedPiece]]) -> bytes:
-    rows = {path: pieces_to_json(pieces) for path, pieces in sorted(files.items())}
-    return (json.dumps({"schema": SCHEMA, "list": name, "files": rows}, indent=1) + "\n").encode()
+        what = f"the record of earlier patches cannot be read: {error}"
+        hint = f"the files from before the first patch are in {BACKUP}"
+        raise NeuralArtError(what, where=str(path), hint=hint) from error
 
 
 def plan(request: PatchRequest, name: str = "") -> tuple[Plan, list[Change]]:
     """Work out a patch in place, with all changes it takes: none if all is up to date; nothing is written.
 
-    Args:
-        request: What is wanted.
-        name: Of the patch list in the record: where ``--restore`` finds it again; the list's own name if empty.
-
-    Raises:
-        NeuralArtError: It cannot be done.
+    ``name``: of the patch list in the record, where ``--restore`` finds it again; the list's own name if empty.
+    NeuralArtError: it cannot be done.
     """
     root = lists.find_root(request.application, request.patches) or request.application
     record = read_record(root)
@@ -78,7 +67,9 @@ def plan(request: PatchRequest, name: str = "") -> tuple[Plan, list[Change]]:
     files = {**(record.files if record else {}), **{each.path: each.pieces for each in made.files}}
     kept = {f"{BACKUP}/{each.path}": each.old for each in made.files}
     backups = [Change(path, data) for path, data in kept.items() if not (made.root / path).is_file()]
-    own = [Change(IGNORE, b"*\n"), Change(RECORD, _record_bytes(name or request.patches.name, files))]
+    rows = {path: pieces_to_json(pieces) for path, pieces in sorted(files.items())}
+    text = json.dumps({"schema": SCHEMA, "list": name or request.patches.name, "files": rows}, indent=1) + "\n"
+    own = [Change(IGNORE, b"*\n"), Change(RECORD, text.encode())]
     every = [*own, *backups, *changes]
     current = {each.path for each in every if _bytes(made.root / each.path) == each.new}
     return made, [each for each in every if each.path not in current]
@@ -89,13 +80,8 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def patch(request: PatchRequest, name: str = "") -> tuple[Plan, list[str]]:
-    """Patch in place. An interrupted patch is finished or undone first.
-
-    Returns:
-        The plan, and the application's files that changed.
-
-    Raises:
-        NeuralArtError: It cannot be done; the application is as it was.
+    """Patch in place, after an interrupted patch is finished or undone. Returns the plan, and the application's files
+    that changed. NeuralArtError: it cannot be done; the application is as it was.
     """
     # Without a root, making the plan says which files are missing.
     root = lists.find_root(request.application, request.patches) or plans.make(request).root
@@ -130,18 +116,10 @@ def find_state(application: Path) -> Path | None:
 
 
 def restore(root: Path, patches: PatchList | None = None, *, force: bool = False) -> list[str]:
-    """Put back what was there before the first patch; other changes to the files since stay.
+    """Put back what was there before the first patch, by default of the record's list; other changes since stay.
 
-    Args:
-        root: Folder that the list's paths start from.
-        patches: The list; by default that of the record.
-        force: Also where what a patch wrote was changed since.
-
-    Returns:
-        Files that changed.
-
-    Raises:
-        NeuralArtError: It cannot be done; nothing was changed.
+    ``force``: also where what a patch wrote was changed since. Returns the files that changed. NeuralArtError: it
+    cannot be done; nothing was changed.
     """
     with _alone(root):
         return _restore(root, patches, force=force)
@@ -157,11 +135,8 @@ def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]
     changes = []
     for path, pieces in record.files.items():
         if path not in files:
-            raise NeuralArtError(
-                f"patch list {what.name} knows no {path}, which was patched",
-                where=str(root),
-                hint="name the list that was used then: --list",
-            )
+            text, hint = f"patch list {what.name} knows no {path}, which was patched", "name the one used then: --list"
+            raise NeuralArtError(text, where=str(root), hint=hint)
         source = CSource(str(root / path), read_bytes(root / path))
         changes.append(Change(path, undo(source, files[path], what.markers, pieces, force=force)))
     changed = [each.path for each in changes if each.new != _bytes(root / each.path)]

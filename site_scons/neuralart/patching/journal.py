@@ -135,13 +135,8 @@ def pending(root: Path) -> bool:
 
 
 def commit(root: Path, changes: Sequence[Change]) -> list[str]:
-    """Make changes as one; those that have their bytes already are left alone.
-
-    Returns:
-        Paths that were changed.
-
-    Raises:
-        NeuralArtError: Something failed; all files are as they were.
+    """Make changes as one; those that have their bytes already are left alone. Returns the paths that were changed.
+    NeuralArtError: something failed; all files are as they were.
     """
     wanted = [change for change in changes if _now(root / change.path) != change.new]
     if not wanted:
@@ -168,19 +163,11 @@ def commit(root: Path, changes: Sequence[Change]) -> list[str]:
 
 
 def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
-    """Finish or undo what was interrupted, and clear away what it left.
+    """Finish or undo what was interrupted, and clear away what it left: ``forward``, ``back``, or empty (nothing was).
 
-    Args:
-        root: Folder that paths start from.
-        prefer: ``forward`` or ``back``, where both can be done.
-        force: Treat a file that was changed since as if the patch had written it.
-
-    Returns:
-        ``forward``, ``back``, or empty if nothing was interrupted.
-
-    Raises:
-        NeuralArtError: One of the files was changed since, or the journal cannot be read.
-        OSError: The disk does not let us.
+    ``prefer`` is one of both, where both can be done; ``force`` treats a file that was changed since as if the patch
+    had written it. NeuralArtError: one of the files was changed since, or the journal cannot be read. OSError: the disk
+    does not let us.
     """
     if not pending(root):
         _tidy(root)
@@ -189,11 +176,9 @@ def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
     state = {entry.path: _digest(root / entry.path) for entry in entries}
     strange = [each.path for each in entries if state[each.path] not in (each.old, each.new)]
     if strange and not force:
-        raise NeuralArtError(
-            f"a patch was interrupted, and since then {', '.join(strange)} changed",
-            where=str(root),
-            hint=f"say --force to have the patch win; bytes from before it are in {STATE}/change/old",
-        )
+        what = f"a patch was interrupted, and since then {', '.join(strange)} changed"
+        hint = f"say --force to have the patch win; bytes from before it are in {STATE}/change/old"
+        raise NeuralArtError(what, where=str(root), hint=hint)
     left = [each for each in entries if state[each.path] != each.new and each.new]
     missing = any(_digest(each.place(root, "new")) != each.new for each in left)
     way = BACK if prefer == BACK or missing else FORWARD
@@ -255,11 +240,9 @@ def _entries(root: Path) -> list[_Entry]:
             entries.append(_Entry(number, row["path"], row["old"], row["new"]))
         return entries
     except (ValueError, KeyError, TypeError) as error:
-        raise NeuralArtError(
-            f"the journal of an interrupted patch cannot be read: {error}",
-            where=str(path),
-            hint=f"bytes from before it are in {STATE}/change/old; delete {STATE}/change when the files are right",
-        ) from error
+        what = f"the journal of an interrupted patch cannot be read: {error}"
+        hint = f"bytes from before it are in {STATE}/change/old; delete {STATE}/change when the files are right"
+        raise NeuralArtError(what, where=str(path), hint=hint) from error
 
 
 def _forward(root: Path, entry: _Entry) -> None:
@@ -299,8 +282,5 @@ def _digest(path: Path) -> str:
 
 
 def _failed(error: OSError, root: Path, state: str) -> NeuralArtError:
-    return NeuralArtError(
-        f"cannot write: {error.strerror or error}; {state}",
-        where=str(error.filename or root),
-        hint="is the folder writable, is the disk full?",
-    )
+    what, where = f"cannot write: {error.strerror or error}; {state}", str(error.filename or root)
+    return NeuralArtError(what, where=where, hint="is the folder writable, is the disk full?")

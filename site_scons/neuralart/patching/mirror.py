@@ -44,16 +44,10 @@ class IncludeDir:
 
 
 def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tuple[IncludeDir, ...]:
-    """An include path without the originals of mirrored folders.
+    """The include path ``given`` (from the root, or absolute), in its order, without originals of mirrored ``folders``.
 
-    Args:
-        root: The application's root.
-        folders: Mirrored folders, from the root.
-        given: The application's include path: from the root, or absolute.
-
-    Returns:
-        In the same order. A mirrored folder (or one within it) is its copy; in front of a folder that contains a
-        mirrored one stands that folder's place in the copy, so that ``#include "CM7/main.h"`` finds it there first.
+    A mirrored folder (or one within it) is its copy; in front of a folder that contains a mirrored one stands that
+    folder's place in the copy, so that ``#include "CM7/main.h"`` finds it there first.
     """
     real = Path(os.path.realpath(root))
     mirrored = [PurePosixPath(folder) for folder in folders]
@@ -73,10 +67,8 @@ def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tu
 
 
 def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Files of the mirrored folders, from the root, sorted: what a copy will have, besides ``patched.json``.
-
-    Names of files in ``without`` are left out, because generated ones take their place. NeuralArtError: a folder in
-    them is a link.
+    """Files of the mirrored folders, from the root, sorted: what a copy will have, besides ``patched.json``. Without
+    files named as in ``without``, whose place generated ones take. NeuralArtError: a folder in them is a link.
     """
     found: list[str] = []
     for folder in patches.folders:
@@ -90,18 +82,12 @@ def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tu
 
 
 def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
-    """Refuse a place for the copies that would hit the originals.
-
-    NeuralArtError: It is the application itself, or lies in a folder that is copied.
-    """
+    """NeuralArtError: the copies would hit the originals: it is the application, or lies in a folder that is copied."""
     root, place = Path(os.path.realpath(plan_root)), Path(os.path.realpath(output))
     for folder in patches.folders:
         if place == root or root / folder in (place, *place.parents):
-            raise NeuralArtError(
-                f"the copies of {folder} would be the originals, or lie among them",
-                where=str(output),
-                hint="name another folder, or say --in-place",
-            )
+            what = f"the copies of {folder} would be the originals, or lie among them"
+            raise NeuralArtError(what, where=str(output), hint="name another folder, or say --in-place")
 
 
 def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] = ()) -> dict[str, bytes]:
@@ -112,13 +98,13 @@ def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] =
     return made
 
 
-def _some(of: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in names}
+_OF_IMAGE = ("section", "region", "bytes")
+_OF_ACTIVATION = ("number", "pool", "symbol", *_OF_IMAGE)
 
 
 def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
-    decision, what = plan.decision, plan.patches
-    camera = decision.camera
+    decision, what, camera = plan.decision, plan.patches, plan.decision.camera
+    buffer = [camera.buffer_width, camera.buffer_height]
     patched = {each.path for each in plan.files}
     path = include_path(plan.root, what.folders, include or what.folders)
     data = {
@@ -130,17 +116,11 @@ def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
         "sources": [each for each in paths if PurePosixPath(each).suffix.lower() in SOURCES],
         "include_path": [asdict(each) for each in path],
         "dropped_include_path": [folder for folder in what.folders if IncludeDir(OUTPUT, folder) in path],
-        "camera": {
-            "mode": camera.mode,
-            "resolution": camera.constant,
-            "buffer": [camera.buffer_width, camera.buffer_height],
-        },
-        "activations": [
-            _some(each, "number", "pool", "symbol", "section", "region", "bytes") for each in decision.activations
-        ],
+        "camera": {"mode": camera.mode, "resolution": camera.constant, "buffer": buffer},
+        "activations": [{key: getattr(each, key) for key in _OF_ACTIVATION} for each in decision.activations],
         "input": decision.input.number if decision.input else None,
-        "images": {image.name: _some(image, "section", "region", "bytes") for image in decision.images.values()},
-        "regions": {each.name: _some(each, "capacity", "used") for each in decision.regions},
+        "images": {each.name: {key: getattr(each, key) for key in _OF_IMAGE} for each in decision.images.values()},
+        "regions": {each.name: {"capacity": each.capacity, "used": each.used} for each in decision.regions},
     }
     return (json.dumps(data, indent=1) + "\n").encode()
 
@@ -148,17 +128,10 @@ def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
 def changes(
     plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
 ) -> list[Change]:
-    """What must be written for the copy to be right; nothing is written.
+    """What must be written for the copy to be right; nothing is written. NeuralArtError: something is in the way.
 
-    Args:
-        plan: The patch.
-        output: Folder of the copy.
-        include: The application's include path.
-        without: Names of files that are left out.
-        force: Overwrite what is not from an earlier patch, and blocks that were changed by hand in the copy.
-
-    Raises:
-        NeuralArtError: Something is in the way.
+    ``include`` is the application's include path, ``without`` names files that are left out. ``force`` overwrites what
+    is not from an earlier patch, and blocks that were changed by hand in the copy.
     """
     check_output(plan.root, plan.patches, output)
     wanted = contents(plan, include, without)
@@ -171,11 +144,9 @@ def changes(
             continue
         if old is not None and path != INDEX and not force:
             if path not in before:
-                raise NeuralArtError(
-                    "is in the way: it is not the copy of an earlier patch",
-                    where=str(target),
-                    hint="name an empty folder, or say --force to overwrite it",
-                )
+                what = "is in the way: it is not the copy of an earlier patch"
+                hint = "name an empty folder, or say --force to overwrite it"
+                raise NeuralArtError(what, where=str(target), hint=hint)
             _check_block(plan.patches, path, str(target), old)
         like = plan.root / path
         made.append(Change(path, data, like if like.is_file() else None))
@@ -192,11 +163,8 @@ def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
     except NeuralArtError:
         why = "its marker lines are gone"
     if why:
-        raise NeuralArtError(
-            f"the generated block of the copy was changed by hand: {why}",
-            where=name,
-            hint="move the changes to the application's own files, or say --force to overwrite them",
-        )
+        hint = "move the changes to the application's own files, or say --force to overwrite them"
+        raise NeuralArtError(f"the generated block of the copy was changed by hand: {why}", where=name, hint=hint)
 
 
 def _listed(output: Path) -> set[str]:
@@ -212,13 +180,8 @@ def _listed(output: Path) -> set[str]:
 def write(
     plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
 ) -> list[str]:
-    """Bring the copy up to date; only what differs is written, all of it or nothing.
-
-    Returns:
-        Paths that changed, from the output folder.
-
-    Raises:
-        NeuralArtError: It cannot be done; the copy is as it was.
+    """Bring the copy up to date, as :func:`changes`: all of it or nothing. Returns the paths that changed, from the
+    output folder. NeuralArtError: it cannot be done; the copy is as it was.
     """
     check_output(plan.root, plan.patches, output)
     with alone_with(output.resolve(), patience=60):

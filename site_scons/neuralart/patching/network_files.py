@@ -48,10 +48,7 @@ class NetworkForPatching:
 
 
 def read_c_info(data: bytes, file: str) -> CInfo:
-    """Read the bytes of the ``c_info.json`` of a compile.
-
-    NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
-    """
+    """Read a compile's ``c_info.json``. NeuralArtError: it is none, or lacks graph and pools (after a validation)."""
     info = parse_c_info(data, file)
     for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
         if not found:
@@ -71,8 +68,7 @@ def _check_network(info: CInfo) -> None:
 
 def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
-
-    NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    NeuralArtError: it is no picture, its size is not fixed, or its layout is not known.
     """
     shape, axes = list(buffer.shape), list(buffer.axes)
     shown = f"input '{buffer.name}' has shape {_listed(shape)}"
@@ -121,15 +117,8 @@ def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
 
 
 def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
-    """Put together what is known.
-
-    Args:
-        info: What the compile tells.
-        name: C name of the network.
-        numbers: Id of a pool -> number of its macro, of every pool with activations.
-
-    Raises:
-        NeuralArtError: The network does not take one picture.
+    """Put together what is known; ``numbers``: id of a pool -> number of its macro, of every pool with activations.
+    NeuralArtError: the network does not take one picture.
     """
     inputs = info.graph.inputs if info.graph is not None else ()
     if len(inputs) != 1:
@@ -141,9 +130,7 @@ def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> 
     pools = [ActivationPool(number, pool, used, numbers[number]) for number, pool, used in activation_pools(info)]
     pools.sort(key=lambda pool: pool.number)
     height, width, channels = image_shape(buffer, info.file)
-    return NetworkForPatching(
-        info.file, name, tuple(pools), numbers.get(buffer.pool, 0), width=width, height=height, channels=channels
-    )
+    return NetworkForPatching(info.file, name, tuple(pools), numbers.get(buffer.pool, 0), width, height, channels)
 
 
 # Which activation buffer has which number: as the generator's headers say -------------------------------------
@@ -159,14 +146,8 @@ class Headers:
 
 
 def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
-    """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API.
-
-    Args:
-        headers: The files.
-        name: C name of the network; macros begin with ``AI_<NAME>_``.
-
-    Raises:
-        NeuralArtError: They contradict themselves or each other.
+    """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API. Macros begin with
+    ``AI_<NAME>_``. NeuralArtError: they contradict themselves or each other.
     """
     prefix = f"AI_{name.upper()}_"
     numbered = re.compile(rf"{re.escape(prefix)}DATA_ACTIVATION_([1-9][0-9]{{0,3}})_SIZE")
@@ -192,12 +173,9 @@ def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
     if not sizes and not legacy:
         return None
     if sorted(sizes) != list(range(1, len(sizes) + 1)) or (count is not None and count != len(sizes)):
-        raise NeuralArtError(
-            f"{prefix}DATA_ACTIVATION_n_SIZE is there for n = {sorted(sizes)}, "
-            f"{prefix}DATA_ACTIVATIONS_COUNT is {'missing' if count is None else count}",
-            where=where,
-            hint="headers of different compiles?",
-        )
+        what = f"{prefix}DATA_ACTIVATION_n_SIZE is there for n = {sorted(sizes)}, "
+        what += f"{prefix}DATA_ACTIVATIONS_COUNT is {'missing' if count is None else count}"
+        raise NeuralArtError(what, where=where, hint="headers of different compiles?")
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if len(dims) == 3 else ())
 
 
@@ -208,24 +186,20 @@ def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str)
     st_ai = [source.name for source in headers if f"STAI_{name.upper()}_" in source.code]
     options = " ".join(LEGACY_OPTIONS)
     if st_ai or f"{name}_details.h" in generated or "--c-api st-ai" in arguments:
-        return NeuralArtError(
-            f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy API "
-            f"(ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)",
-            where=folder,
-            hint=f"generate with {options}: from ST Edge AI Core 3.0 on st-ai is the default",
-        )
-    return NeuralArtError(
-        f"no header with AI_{name.upper()}_DATA_ACTIVATION_n_SIZE: "
-        + (f"read {', '.join(Path(source.name).name for source in headers)}" if headers else "found none at all"),
-        where=folder,
-        hint=f"name the folder of {name}_data_params.h; generate with {options} --name {name}",
-    )
+        what = f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy "
+        what += f"API (ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)"
+        hint = f"generate with {options}: from ST Edge AI Core 3.0 on st-ai is the default"
+        return NeuralArtError(what, where=folder, hint=hint)
+    seen = ", ".join(Path(source.name).name for source in headers)
+    found = f"read {seen}" if headers else "found none at all"
+    hint = f"name the folder of {name}_data_params.h; generate with {options} --name {name}"
+    what = f"no header with AI_{name.upper()}_DATA_ACTIVATION_n_SIZE: {found}"
+    return NeuralArtError(what, where=folder, hint=hint)
 
 
 def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
-
-    NeuralArtError: It assigns arrays of one pool to several buffers.
+    NeuralArtError: it assigns arrays of one pool to several buffers.
     """
     if network_c is None:
         return {}
@@ -234,51 +208,40 @@ def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     for match in _ASSIGNED.finditer(network_c.code):
         pool, number = pool_of.get(match.group(1)), int(match.group(2)) + 1
         if pool is not None and told.setdefault(pool, number) != number:
-            raise NeuralArtError(
-                f"array {match.group(1)} lies in activation buffer {number}, others of its pool in {told[pool]}",
-                where=network_c.where(match.start()),
-                hint=f"of another compile than {info.file}?",
-            )
+            what = f"array {match.group(1)} lies in activation buffer {number}, others of its pool in {told[pool]}"
+            hint = f"of another compile than {info.file}?"
+            raise NeuralArtError(what, where=network_c.where(match.start()), hint=hint)
     return told
 
 
 def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
-    """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
-
-    NeuralArtError: Pools and header do not belong together, or it is unknown which is which.
+    """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not. NeuralArtError: pools and
+    header do not belong together, or it is unknown which is which.
     """
     pools = activation_pools(info)
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
     said = ", ".join(f"{number}: {size}" for number, size in sorted(headers.sizes.items())) or "none"
     if sorted(used for _, _, used in pools) != sorted(headers.sizes.values()):
-        raise NeuralArtError(
-            f"the activation buffers of the header ({said} bytes) are not the pools of {info.file} ({listed} bytes)",
-            where=headers.where,
-            hint="files of different compiles? take both from one",
-        )
+        what = f"the activation buffers of the header ({said} bytes) are not the pools of {info.file} ({listed} bytes)"
+        raise NeuralArtError(what, where=headers.where, hint="files of different compiles? take both from one")
     told = assigned(info, network_c)
     result: dict[int, int] = {}
     for pool, name, used in pools:
         candidates = [number for number, size in headers.sizes.items() if size == used]
         if pool in told:
             if told[pool] not in candidates:
-                raise NeuralArtError(
-                    f"network.c says that pool {name} is activation buffer {told[pool]}, but it uses {used} bytes and "
-                    f"buffer {told[pool]} has {headers.sizes.get(told[pool], 'no')} bytes",
-                    where=headers.where,
-                    hint="files of different compiles? take all from one",
-                )
+                what = f"network.c says that pool {name} is activation buffer {told[pool]}, but it uses {used} bytes "
+                what += f"and buffer {told[pool]} has {headers.sizes.get(told[pool], 'no')} bytes"
+                hint = "files of different compiles? take all from one"
+                raise NeuralArtError(what, where=headers.where, hint=hint)
             result[pool] = told[pool]
         elif len(left := [number for number in candidates if number not in told.values()]) == 1:
             result[pool] = left[0]
         else:
             same = ", ".join(each for _, each, size in pools if size == used)
-            raise NeuralArtError(
-                f"pools {same} use {used} bytes each: which of them are the activation buffers "
-                f"{', '.join(map(str, candidates))} is unknown",
-                where=headers.where,
-                hint="put network.c beside the header",
-            )
+            what = f"pools {same} use {used} bytes each: which of them are the activation buffers "
+            what += f"{', '.join(map(str, candidates))} is unknown"
+            raise NeuralArtError(what, where=headers.where, hint="put network.c beside the header")
     if len(set(result.values())) != len(result):
         raise NeuralArtError(f"two pools would be one activation buffer: {result}", where=headers.where)
     return result
@@ -312,9 +275,8 @@ def _any_header(folder: Path, name: str) -> bool:
 
 
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
-    """Read a network with the C name that the application expects.
-
-    NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
+    """Read a network with the C name that the application expects. NeuralArtError: something is missing or wrong, or it
+    is a network that no application is patched for.
     """
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():
@@ -331,11 +293,8 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)
     if said.input and said.input != shape:
-        raise NeuralArtError(
-            f"the input is {_picture(shape)} by {info.file}, and {_picture(said.input)} by the generated header",
-            where=str(files.headers),
-            hint="files of different compiles? take all from one",
-        )
+        what = f"the input is {_picture(shape)} by {info.file}, and {_picture(said.input)} by the generated header"
+        raise NeuralArtError(what, where=str(files.headers), hint="files of different compiles? take all from one")
     return network
 
 

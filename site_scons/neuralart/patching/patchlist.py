@@ -109,10 +109,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> PatchList:
-    """A patch list by name, or from a file (a name with a slash or ending in ``.yaml``).
-
-    NeuralArtError: There is none, or it is wrong.
-    """
+    """A patch list by name, or a file (its name has a slash or ends in ``.yaml``). NeuralArtError: none, or wrong."""
     if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name:
         return read(Path(name))
     if name not in names():
@@ -129,10 +126,7 @@ def find_root(application: Path, patches: PatchList) -> Path | None:
 
 
 def choose_list(application: Path, name: str = "") -> PatchList:
-    """The list that is named, else the one whose files the application has.
-
-    NeuralArtError: There is none, or it is an STM32N6 application.
-    """
+    """The list that is named, else that whose files the application has. NeuralArtError: none, or it is for STM32N6."""
     if not application.is_dir():
         raise NeuralArtError("no such folder", where=str(application))
     candidates = [load(name)] if name else [load(each) for each in names()]
@@ -146,28 +140,21 @@ def choose_list(application: Path, name: str = "") -> PatchList:
     seen = looks_like_n6(application)
     if seen:
         raise refuse_n6(str(application), f"it has {seen}")
-    missing = "; ".join(
-        f"{each.name} wants "
-        + ", ".join(f.path for f in each.files if not (application / each.root / f.path).is_file())
-        + f" in {each.root}"
-        for each in candidates
-    )
-    raise NeuralArtError(
-        f"no patch list fits this application: {missing}",
-        where=str(application),
-        hint="give the folder of the application, or a patch list of your own: --list FILE.yaml",
-    )
+    missing = []
+    for each in candidates:
+        lacks = (f.path for f in each.files if not (application / each.root / f.path).is_file())
+        missing.append(f"{each.name} wants {', '.join(lacks)} in {each.root}")
+    what = f"no patch list fits this application: {'; '.join(missing)}"
+    hint = "give the folder of the application, or a patch list of your own: --list FILE.yaml"
+    raise NeuralArtError(what, where=str(application), hint=hint)
 
 
 def refuse_n6(where: str, seen: str) -> NeuralArtError:
     """Why an STM32N6 application or network is not patched; ``seen``: by what it was recognized."""
-    return NeuralArtError(
-        f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
-        "and it reads sizes in headers of the network",
-        where=where,
-        hint="set the memory-pool file of the network instead, and let neuralart write app_config.h and network_io.h "
-        "for the application",
-    )
+    what = f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
+    what += "and it reads sizes in headers of the network"
+    hint = "set the memory-pool file of the network instead, and let neuralart write app_config.h and network_io.h "
+    return NeuralArtError(what, where=where, hint=f"{hint}for the application")
 
 
 def check_target(target: str, where: str = "") -> None:
@@ -216,11 +203,8 @@ def read(path: Path) -> PatchList:
     """Read a patch list; NeuralArtError: it is wrong; ``where`` is ``file:line``."""
     top = read_yaml(path, stable_name(str(path)))
     check_schema(top, SCHEMA)
-    fields = _fields(
-        top,
-        ("title", "target", "linker_script", "marker", "camera", "activations", "files"),
-        ("schema", "root", "memory_pools", "reserve", "network", "images"),
-    )
+    needed = ("title", "target", "linker_script", "marker", "camera", "activations", "files")
+    fields = _fields(top, needed, ("schema", "root", "memory_pools", "reserve", "network", "images"))
     marker = _fields(fields["marker"], ("start", "stop"))
     camera = _fields(fields["camera"], ("resolutions",), ("bytes_per_pixel",))
     activations = _fields(fields["activations"], ("section", "symbol"), ("pools",))
@@ -268,13 +252,9 @@ def _markers(start: Value, stop: Value) -> Markers:
 
 def _resolution(item: Value) -> Resolution:
     fields = _fields(item, ("constant", "width", "height", "width_symbol", "height_symbol"))
-    made = Resolution(
-        fields["constant"].matching(_NAME, _A_NAME),
-        fields["width"].integer(1, 1 << 14),
-        fields["height"].integer(1, 1 << 14),
-        fields["width_symbol"].matching(_NAME, _A_NAME),
-        fields["height_symbol"].matching(_NAME, _A_NAME),
-    )
+    width, height = (fields[key].integer(1, 1 << 14) for key in ("width", "height"))
+    names = [fields[key].matching(_NAME, _A_NAME) for key in ("constant", "width_symbol", "height_symbol")]
+    made = Resolution(names[0], width, height, names[1], names[2])
     if made.height > made.width:
         raise item.error(f"{made.width}x{made.height}: higher than wide")
     return made
@@ -291,15 +271,14 @@ def _image(item: Value) -> ImageBuffer:
 
 def _file(item: Value) -> FilePatch:
     fields = _fields(item, ("path", "operations"))
-    operations = tuple(_operation(each) for each in fields["operations"].items())
-    seen: set[str] = set()
-    for operation in operations:
-        if operation.key in seen:
+    operations: dict[str, Operation] = {}
+    for operation in map(_operation, fields["operations"].items()):
+        if operation.key in operations:
             raise NeuralArtError(f"'{operation.key}' a second time for {fields['path'].text()}", where=operation.where)
-        seen.add(operation.key)
+        operations[operation.key] = operation
     if not operations:
         raise fields["operations"].error("nothing to do for this file")
-    return FilePatch(_path(fields["path"]), operations)
+    return FilePatch(_path(fields["path"]), tuple(operations.values()))
 
 
 def _operation(item: Value) -> Operation:

@@ -72,11 +72,8 @@ def _missing(source: CSource, marker: str, other: str) -> NeuralArtError:
         return NeuralArtError(f"{what}, and no line looks like it", where=source.name, hint="is it the file?")
     text = source.text[at.start : at.stop]
     shown = text.replace("\t", "\\t").encode("ascii", "backslashreplace").decode()
-    return NeuralArtError(
-        f"{what}; line {at.number} looks like it: '{_quoted(shown)}' ({_difference(text, marker)})",
-        where=source.name,
-        hint=f"make line {at.number} exactly the marker",
-    )
+    what += f"; line {at.number} looks like it: '{_quoted(shown)}' ({_difference(text, marker)})"
+    return NeuralArtError(what, where=source.name, hint=f"make line {at.number} exactly the marker")
 
 
 def _quoted(text: str) -> str:
@@ -91,11 +88,8 @@ def find_block(source: CSource, markers: Markers) -> MarkedBlock:
     for marker, found in ((markers.start, starts), (markers.stop, stops)):
         if len(found) > 1:
             listed = ", ".join(str(line.number) for line in found)
-            raise NeuralArtError(
-                f"the marker line '{_quoted(marker)}' stands there {len(found)} times, in lines {listed}",
-                where=source.name,
-                hint="one block per file: remove the others",
-            )
+            what = f"the marker line '{_quoted(marker)}' stands there {len(found)} times, in lines {listed}"
+            raise NeuralArtError(what, where=source.name, hint="one block per file: remove the others")
     if not starts:
         raise _missing(source, markers.start, markers.stop)
     start = starts[0]
@@ -149,11 +143,9 @@ def find_macro(source: CSource, name: str, outside: Sequence[Span] = ()) -> Defi
     found = [each for each in definitions(source, outside) if each.name == name]
     if len(found) > 1:
         listed = ", ".join(str(source.line_of(each.start)) for each in found)
-        raise NeuralArtError(
-            f"{name} is defined {len(found)} times, in lines {listed}: which one counts?",
-            where=source.name,
-            hint="keep one definition (what stands under #if 0 or in comments does not count)",
-        )
+        what = f"{name} is defined {len(found)} times, in lines {listed}: which one counts?"
+        hint = "keep one definition (what stands under #if 0 or in comments does not count)"
+        raise NeuralArtError(what, where=source.name, hint=hint)
     if found and found[0].function_like:
         what = f"{name} has parameters, a plain macro is to be patched"
         raise NeuralArtError(what, where=source.where(found[0].start))
@@ -184,10 +176,8 @@ def integer(source: CSource, definition: Definition) -> int:
     match = _INTEGER.fullmatch(text)
     octal = match is not None and len(match.group(1)) > 1 and match.group(1).isdigit() and text.startswith("0")
     if match is None or octal:
-        raise NeuralArtError(
-            f"{definition.name} is '{value_text(source, definition)}', a plain decimal or hexadecimal number is read",
-            where=source.where(definition.start),
-        )
+        what = f"{definition.name} is '{value_text(source, definition)}', a plain decimal or hexadecimal number is read"
+        raise NeuralArtError(what, where=source.where(definition.start))
     return int(match.group(1), 0)
 
 
@@ -211,16 +201,11 @@ def require_attribute(source: CSource, family: str, outside: Sequence[Span] = ()
     found = [each for each in every if each.name == family or each.name.startswith(f"{family}_")]
     if not found:
         listed = ", ".join(dict.fromkeys(each.name for each in every)) or "none"
-        raise NeuralArtError(
-            f"no variable has a section attribute {family}...",
-            where=source.name,
-            hint=f"sections that are named there: {listed}",
-        )
+        hint = f"sections that are named there: {listed}"
+        raise NeuralArtError(f"no variable has a section attribute {family}...", where=source.name, hint=hint)
     if len(found) > 1:
         lines = ", ".join(str(source.line_of(each.start)) for each in found)
-        raise NeuralArtError(
-            f"{len(found)} section attributes {family}..., in lines {lines}: which one counts?",
-            where=source.name,
-            hint="keep one (what stands under #if 0 or in comments does not count)",
-        )
+        what = f"{len(found)} section attributes {family}..., in lines {lines}: which one counts?"
+        hint = "keep one (what stands under #if 0 or in comments does not count)"
+        raise NeuralArtError(what, where=source.name, hint=hint)
     return found[0]

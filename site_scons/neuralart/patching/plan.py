@@ -89,10 +89,7 @@ def renderer(decision: Decision) -> Callable[[Operation, Callable[[str], bool]],
 
 
 def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
-    """Name of a pool -> bytes that a network may use.
-
-    NeuralArtError: It is no such file, or a pool stands there twice.
-    """
+    """Name of a pool -> bytes that a network may use. NeuralArtError: it is no such file, or a pool is there twice."""
     sizes: dict[str, int] = {}
     for pool in h7_files.read_cpu_pools(path, display).pools:
         if pool.name in sizes:
@@ -156,14 +153,8 @@ def _memory_pools(request: PatchRequest, root: Path) -> Path | None:
 
 
 def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]] | None = None) -> Plan:
-    """Work out a patch; nothing is written.
-
-    Args:
-        request: What is wanted.
-        before: Pieces of an earlier patch in place, by file.
-
-    Raises:
-        NeuralArtError: It cannot be done.
+    """Work out a patch; nothing is written. ``before``: pieces of an earlier patch in place, by file. NeuralArtError:
+    it cannot be done.
     """
     what = request.patches
     root = find_root(request.application, what)
@@ -178,8 +169,7 @@ def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]]
     render = renderer(decision)
     files, notes = [], list(decision.notes)
     for each in what.files:
-        path = root / each.path
-        data = read_bytes(path)
+        path, data = root / each.path, read_bytes(root / each.path)
         source = CSource(str(path), data)
         done = apply(source, each, what.markers, render, force=request.force, before=(before or {}).get(each.path))
         for section, where in done.sections:

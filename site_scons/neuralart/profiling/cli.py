@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.sizes import number_that
 
 if TYPE_CHECKING:
     from neuralart.profiling.estimate import NetworkEstimate
@@ -26,14 +27,11 @@ _LOG = "neuralart_profile.log"
 _DEFAULT_NPU_HZ = 10**9
 
 
+_clock = number_that(lambda value: 1.0 <= value <= 100_000.0, "is not a clock in MHz, for example 800")
+
+
 def _megahertz(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 100_000.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a clock in MHz, for example 800")
-    return value * 1e6
+    return _clock(text) * 1e6
 
 
 def _batch(text: str) -> int:
@@ -109,7 +107,7 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
 def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasurement]:
     """What the board at a port measures now."""
     from neuralart.files import write_text
-    from neuralart.flashing.runners.connected import serial_port
+    from neuralart.flashing.runners.session import serial_port
     from neuralart.memory.plan.last_build import network_folders
     from neuralart.network import facts
     from neuralart.profiling.board import measured_log
@@ -184,9 +182,8 @@ def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults
     pair = _compile(args, args.pair) if args.pair is not None else None
     sources = estimates if pair is None else [pair] * len(estimates)
     if pair is not None and not (estimates and (args.desc or pair.executions)):
-        raise NeuralArtError(
-            "a pair is of another compile, and was measured", where="--pair", hint="-c NETWORK, -d LOG"
-        )
+        hint = "-c NETWORK, -d LOG"
+        raise NeuralArtError("a pair is of another compile, and was measured", where="--pair", hint=hint)
     if not args.desc and not any(each.executions for each in sources):
         return [(each, None) for each in estimates]
     from neuralart.profiling.estimate import NetworkEstimate
@@ -278,9 +275,8 @@ def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the profile. Returns 2 if a limit is to be checked and not kept.
-
-    NeuralArtError: there is no such network, or one of its files is wrong.
+    """Print the profile. Returns 2 if a limit is to be checked and not kept. NeuralArtError: there is no such network,
+    or one of its files is wrong.
     """
     from neuralart.files import write_bytes, write_text
     from neuralart.profiling import measured_report as report

@@ -274,9 +274,8 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
 
 
 def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[NetworkMeasurement]:
-    """Each network that a log measured; ``batch``: only the first samples of each pass (0: all).
-
-    NeuralArtError: the log holds no measurement, or one that contradicts itself.
+    """Each network that a log measured; ``batch``: only the first samples of each pass (0: all). NeuralArtError: the
+    log holds no measurement, or one that contradicts itself.
     """
     text = data.decode("utf-8", "replace")
     log = _Log(where)

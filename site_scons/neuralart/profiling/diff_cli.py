@@ -55,8 +55,7 @@ def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _totals(side: NetworkSide) -> dict[str, float | None]:
-    from neuralart.profiling.estimate import traffic_of
-    from neuralart.profiling.totals import known_sum
+    from neuralart.profiling.estimate import known_sum, traffic_of
 
     figures: dict[str, float | None] = {"epochs": len(side.epochs)}
     figures |= {key: known_sum(side.epochs, key) for key in ("operations", "compute_cycles", "max_cycles")}
@@ -82,14 +81,8 @@ def _epoch(one: EpochEstimate, other: EpochEstimate, a: NetworkSide, b: NetworkS
 
 def network_diff(name: str, a: NetworkSide, b: NetworkSide) -> dict[str, Any]:
     """What changed in a network, for programs."""
-    made: dict[str, Any] = {
-        "name": name,
-        "matched": 0,
-        "added": [],
-        "removed": [],
-        "to_software": [],
-        "to_hardware": [],
-    }
+    made: dict[str, Any] = {"name": name, "matched": 0}
+    made |= {key: [] for key in ("added", "removed", "to_software", "to_hardware")}
     changed = []
     for one, other in matches(a.epochs, b.epochs):
         if one is None or other is None:
@@ -146,9 +139,8 @@ def _shown(value: Any) -> str:
 
 
 def _rows(pairs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
-    return [
-        [name, *(v if isinstance(v, str) else _shown(v) for v in pair), _change(*pair)] for name, pair in pairs.items()
-    ]
+    both = pairs.items()
+    return [[name, *(v if isinstance(v, str) else _shown(v) for v in pair), _change(*pair)] for name, pair in both]
 
 
 def sections(record: Mapping[str, Any]) -> list[Section]:

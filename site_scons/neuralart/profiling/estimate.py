@@ -172,9 +172,7 @@ def from_csv(
     epochs = []
     for row in table.epochs:
         pools = {
-            pool.name: PoolAccess(
-                round(pool.read), round(pool.written), round(pool.read_cycles), round(pool.write_cycles)
-            )
+            pool.name: PoolAccess(*map(round, (pool.read, pool.written, pool.read_cycles, pool.write_cycles)))
             for pool in row.pools
             if pool.read or pool.written
         }
@@ -230,6 +228,12 @@ def _port(port: NetworkPort) -> Port:
     return Port(port.row.name, port.pool, port.address, size, port.mem_shape, port.dtype, scale, zero_point)
 
 
+def known_sum(epochs: Iterable[EpochEstimate], key: str) -> int | None:
+    """Sum of a figure over epochs; None where none of them tells it."""
+    known = [value for epoch in epochs if (value := getattr(epoch, key)) is not None]
+    return sum(known) if known else None
+
+
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
     """Traffic of some epochs together, by pool."""
     sums: dict[str, PoolAccess] = {}
@@ -244,9 +248,8 @@ def _only(found: list[Path], folder: Path, what: str) -> Path | None:
     """The one file of a folder for a role. NeuralArtError: several would do."""
     if len(found) > 1:
         names = ", ".join(path.name for path in found[:4])
-        raise NeuralArtError(
-            f"several could be its {what}: {names}", where=str(folder), hint="name the network with --name"
-        )
+        hint = "name the network with --name"
+        raise NeuralArtError(f"several could be its {what}: {names}", where=str(folder), hint=hint)
     return found[0] if found else None
 
 
@@ -277,11 +280,9 @@ def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO
     info, code = _c_info(folder, name), _network_c(folder, name)
     table = next((path for path in (folder / f"{name}.csv", folder / _CSV) if path.is_file()), None)
     if info is None and table is None and code is None:
-        raise NeuralArtError(
-            "neither a c_info.json, a network.csv nor a generated network.c is here",
-            where=str(folder),
-            hint="give the output folder of stedgeai generate, or st_ai_ws/neural_art__NAME",
-        )
+        what = "neither a c_info.json, a network.csv nor a generated network.c is here"
+        hint = "give the output folder of stedgeai generate, or st_ai_ws/neural_art__NAME"
+        raise NeuralArtError(what, where=str(folder), hint=hint)
     of_code = None if code is None else from_network_c(network_c.read(code))
     if info is not None:
         estimate = from_c_info(c_info.read(info), speeds)
@@ -338,11 +339,8 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
         return replace(estimate, missing=_missing(None, path, None, speeds))
     if path.suffix == ".c":
         return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
-    raise NeuralArtError(
-        "not a file that holds an estimate",
-        where=str(path),
-        hint="give a c_info.json, network.csv, network.c or a folder",
-    )
+    hint = "give a c_info.json, network.csv, network.c or a folder"
+    raise NeuralArtError("not a file that holds an estimate", where=str(path), hint=hint)
 
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
@@ -351,10 +349,7 @@ def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
 
     index = build / variant / "index.json"
     if not index.is_file():
-        raise NeuralArtError(
-            f"'{variant}' is neither a file, a folder nor a variant that was built",
-            where=str(index),
-            hint=f"scons {variant}",
-        )
+        what = f"'{variant}' is neither a file, a folder nor a variant that was built"
+        raise NeuralArtError(what, where=str(index), hint=f"scons {variant}")
     folders = network_folders(index)
     return [of_folder(folder, name) for name, folder in sorted(folders.items())]

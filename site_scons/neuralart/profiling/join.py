@@ -9,7 +9,7 @@ from functools import cached_property
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.profiling.estimate import UNKNOWN, EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
+from neuralart.profiling.estimate import UNKNOWN, EpochEstimate, NetworkEstimate, PoolAccess, known_sum, traffic_of
 from neuralart.profiling.measured import Clocks, MeasuredEpoch, MeasuredTensor, NetworkMeasurement, Phases, milliseconds
 
 # Logs print nine decimals of a scale.
@@ -27,8 +27,7 @@ class ProfiledEpoch:
 
     def sum_of(self, key: str) -> int | None:
         """``operations``, ``compute_cycles`` or ``max_cycles`` of its epochs; None where none of them tells."""
-        known = [value for epoch in self.expected if (value := getattr(epoch, key)) is not None]
-        return sum(known) if known else None
+        return known_sum(self.expected, key)
 
     @property
     def pools(self) -> dict[str, PoolAccess]:
@@ -120,11 +119,8 @@ def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, cloc
     differences += _epochs(found, estimate)
     if differences:
         more = f" (and {len(differences) - 1} more differences)" if len(differences) > 1 else ""
-        raise NeuralArtError(
-            f"the measurement is of another build than {', '.join(estimate.source)}: {differences[0]}{more}",
-            where=measurement.source,
-            hint="-c names the compile that was measured",
-        )
+        what = f"the measurement is of another build than {', '.join(estimate.source)}: {differences[0]}{more}"
+        raise NeuralArtError(what, where=measurement.source, hint="-c names the compile that was measured")
     return ProfiledNetwork(measurement, clocks, found, estimate, tuple(notes))
 
 
@@ -153,7 +149,6 @@ def beside(network: ProfiledNetwork, main: NetworkEstimate) -> ProfiledNetwork:
 
 def of_executions(estimate: NetworkEstimate) -> NetworkMeasurement:
     """The times that a validation on a board wrote into a ``c_info.json``; they have no names, only their order.
-
     NeuralArtError: there are none, or not as many as epochs and blobs.
     """
     where = estimate.source[0]

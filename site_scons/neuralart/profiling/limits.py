@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.config.types import Budgets
-from neuralart.profiling.estimate import NetworkEstimate, traffic_of
+from neuralart.profiling.estimate import NetworkEstimate, known_sum, traffic_of
 from neuralart.profiling.join import ProfiledNetwork
 from neuralart.profiling.measured_report import measured_record
 from neuralart.profiling.sides import NetworkSide, read_profile
-from neuralart.profiling.totals import known_sum, ratio, totals_of
+from neuralart.profiling.totals import ratio, totals_of
 
 if TYPE_CHECKING:
     from neuralart.profiling.instructions import InstructionProfile
@@ -54,9 +54,8 @@ def broken(
     ) -> None:
         if allowed is None or (have is not None and (have >= allowed if least else have <= allowed)):
             return
-        said = (
-            "nothing tells it" if have is None else f"{have:,.6g}, {'wanted' if least else 'allowed'}: {allowed:,.6g}"
-        )
+        bound = f"{'wanted' if least else 'allowed'}: {allowed:,.6g}"
+        said = "nothing tells it" if have is None else f"{have:,.6g}, {bound}"
         worst = "" if have is None else _worst(costs)
         found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
 

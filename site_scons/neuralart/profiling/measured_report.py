@@ -17,19 +17,8 @@ from neuralart.profiling.join import ProfiledEpoch, ProfiledNetwork
 from neuralart.profiling.measured import BURSTS, BusBursts, Phases, jitter, milliseconds, total_phases
 from neuralart.profiling.totals import bandwidth, gops, in_words, per_second, ratio
 
-HEADS = (
-    "epoch",
-    "type",
-    "ms",
-    "%",
-    "cumul %",
-    "CPU cycles",
-    "NPU core",
-    "- max_cycles",
-    "compute",
-    "GOPS",
-    "operators",
-)
+_TIMES, _CYCLES = ("ms", "%", "cumul %"), ("CPU cycles", "NPU core", "- max_cycles")
+HEADS = ("epoch", "type", *_TIMES, *_CYCLES, "compute", "GOPS", "operators")
 _NONE = Phases(None, 0, None)
 _BAR = 60
 
@@ -42,6 +31,10 @@ def _fields(record: Phases | None) -> dict[str, Any] | None:
     return None if record is None else asdict(record)
 
 
+def _speed(count: float, cycles: int | None, clock: int | None) -> float | None:
+    return bandwidth(count, cycles or 0, clock or 0)
+
+
 def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
     return {
         str(port): {
@@ -49,7 +42,7 @@ def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -
             "written": bursts.bytes[1],
             "read_bursts": list(bursts.read),
             "write_bursts": list(bursts.written),
-            "bytes_per_second": bandwidth(sum(bursts.bytes), core or 0, npu_hz or 0),
+            "bytes_per_second": _speed(sum(bursts.bytes), core, npu_hz),
         }
         for port, bursts in ports.items()
     }
@@ -77,8 +70,8 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "difference_to_estimate": ratio(apart, most),
         "compute_ratio": ratio(compute, core),
         "compute_ratio_total": ratio(compute, total),
-        "gops": None if operations is None else gops(operations, total or 0, npu_hz or 0),
-        "core_gops": None if operations is None else gops(operations, core or 0, npu_hz or 0),
+        "gops": gops(operations, total, npu_hz or 0),
+        "core_gops": gops(operations, core, npu_hz or 0),
         "bus": _bus(one.ports, core, npu_hz),
         "streams": [
             {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
@@ -86,12 +79,8 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         ],
         "npu_cache": None if one.cache is None else {key: list(row) for key, row in asdict(one.cache).items()},
         "pools": {
-            name: {
-                "read": access.read,
-                "written": access.written,
-                "bytes_per_second": bandwidth(access.bytes, core or 0, npu_hz or 0),
-            }
-            for name, access in epoch.pools.items()
+            name: {"read": each.read, "written": each.written, "bytes_per_second": _speed(each.bytes, core, npu_hz)}
+            for name, each in epoch.pools.items()
         },
     }
 
@@ -107,15 +96,11 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
     operations, compute = (sum(v for v in sums[key] if v is not None) or None for key in sums)
     pools = traffic_of(each for epoch in network.epochs for each in epoch.expected)
     both = {**pools, "": PoolAccess(sum(p.read for p in pools.values()), sum(p.written for p in pools.values()))}
-    speeds = {
-        name: {
-            "read": access.read,
-            "written": access.written,
-            "peak_bytes_per_second": bandwidth(access.bytes, _core(npu) or 0, clocks.npu or 0),
-            "average_bytes_per_second": bandwidth(access.bytes, cycles or 0, clocks.mcu or 0),
-        }
-        for name, access in both.items()
-    }
+    speeds: dict[str, dict[str, Any]] = {}
+    for name, access in both.items():
+        peak, mean = _speed(access.bytes, _core(npu), clocks.npu), _speed(access.bytes, cycles, clocks.mcu)
+        of = {"peak_bytes_per_second": peak, "average_bytes_per_second": mean}
+        speeds[name] = {"read": access.read, "written": access.written, **of}
     return {
         "duration_ms": took,
         "npu_core_ms": core_took,
@@ -123,8 +108,8 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
         "mcu_cycles": _fields(mcu),
         "npu_cycles": _fields(npu),
         "inferences_per_second": per_second(cycles or 0, clocks.mcu or 0),
-        "gops": None if operations is None else gops(operations, npu_total or 0, clocks.npu or 0),
-        "core_gops": None if operations is None else gops(operations, _core(npu) or 0, clocks.npu or 0),
+        "gops": gops(operations, npu_total, clocks.npu or 0),
+        "core_gops": gops(operations, _core(npu), clocks.npu or 0),
         "compute_ratio": ratio(compute, npu_total),
         "core_compute_ratio": ratio(compute, _core(npu)),
         "jitter": jitter(epochs),
@@ -245,13 +230,11 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     apart = ""
     if record["difference"] is not None:
         shares = (_percent(record[f"difference_to_{what}"]) for what in ("measured", "estimate"))
-        apart = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)".format(
-            record["difference"], *shares
-        )
+        form = " {:+d} to max_cycles ({} of the measured, {} of the estimated cycles)"
+        apart = form.format(record["difference"], *shares)
     add("core npu cycles", f"{_number(core, 'd')} -> {_number(milliseconds(core, clocks.npu), '.3f')} ms{apart}")
-    add(
-        "compute cycles ratio", f"{_percent(record['compute_ratio'])} (total {_percent(record['compute_ratio_total'])})"
-    )
+    both = f"{_percent(record['compute_ratio'])} (total {_percent(record['compute_ratio_total'])})"
+    add("compute cycles ratio", both)
     add("GOPS", f"{_number(record['gops'], '.1f')} (core {_number(record['core_gops'], '.1f')})")
     name = "[" + ",".join(map(str, BURSTS)) + "]x8="
     for port, bus in record["bus"].items():

@@ -133,14 +133,10 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
     known = network.info.pools if network.info is not None else ()
     widths = sorted({pool.byte_width / pool.freq_ratio for pool in known if pool.byte_width and pool.freq_ratio})
     whole = to_record(estimate, npu_hz) if measured is None else measured_record(measured)
-    speeds = [
-        (
-            pool,
-            *(f"{one[k]:,}" for k in ("read", "written")),
-            *(in_words(one[f"{k}_bytes_per_second"]) for k in _SPEEDS),
-        )
-        for pool, one in whole["totals"]["pools"].items()
-    ]
+    speeds = []
+    for pool, one in whole["totals"]["pools"].items():
+        shown_speeds = (in_words(one[f"{k}_bytes_per_second"]) for k in _SPEEDS)
+        speeds.append((pool, f"{one['read']:,}", f"{one['written']:,}", *shown_speeds))
     return [
         Note("\n".join([f"{name} (times: {source})", *said]), "text"),
         _time_line(key, f"{name}: time line. {cut(boxes, most)[1]}".rstrip(), shown, colors),

@@ -17,9 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", metavar="VARIANT", help="a variant of the project file that is built, or a folder with its index.json")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
-    add(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--title", default="", metavar="TEXT", help="a line below the heading (default: the variant's title)")
     text = "what a board measured, as -d of 'neuralart profile' takes it: the profile shows it beside the estimate"

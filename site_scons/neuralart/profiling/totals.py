@@ -15,7 +15,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.profiling.cost import cost_model
-from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
+from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, known_sum, traffic_of
 
 GIGA = 1e9
 # Keeps a quotient finite where the divisor is zero.
@@ -28,9 +28,9 @@ def ratio(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 
-def gops(operations: float, cycles: float, clock: float) -> float | None:
+def gops(operations: float | None, cycles: float | None, clock: float) -> float | None:
     """Giga operations a second. The vendor's profiler prints it as "ops/cycle": the same at 1 GHz only."""
-    return ratio(clock * operations / GIGA, cycles)
+    return ratio(None if operations is None else clock * operations / GIGA, cycles)
 
 
 def whole_operations_per_cycle(operations: float, cycles: float) -> int | None:
@@ -101,11 +101,9 @@ def compare_outputs(
     if not reference or not all(reference):
         raise NeuralArtError("there is nothing to compare: no samples, or no values", hint="give at least one sample")
     if [len(row) for row in reference] != [len(row) for row in predicted]:
-        raise NeuralArtError(
-            f"{len(reference)} reference samples of {len(reference[0])} values, {len(predicted)} predicted ones "
-            f"of {len(predicted[0]) if predicted else 0}",
-            hint="both must be the same output of the same samples",
-        )
+        what = f"{len(reference)} reference samples of {len(reference[0])} values, "
+        what += f"{len(predicted)} predicted ones of {len(predicted[0]) if predicted else 0}"
+        raise NeuralArtError(what, hint="both must be the same output of the same samples")
     right = [value for row in reference for value in row]
     found = [value for row in predicted for value in row]
     errors = [one - other for one, other in zip(right, found, strict=True)]
@@ -144,12 +142,6 @@ class EstimateTotals:
     software: int  # Epochs whose time the estimate leaves out
 
 
-def known_sum(epochs: Sequence[EpochEstimate], key: str) -> int | None:
-    """Sum of a figure over epochs; None where none of them tells it."""
-    known = [value for epoch in epochs if (value := getattr(epoch, key)) is not None]
-    return sum(known) if known else None
-
-
 def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
     """Add up an estimate."""
     epochs = estimate.epochs
@@ -185,12 +177,9 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
     most = totals.max_cycles or 0
     pools: dict[str, dict[str, Any]] = {}
     for name, access in totals.pools.items():
-        pools[name] = {
-            "read": access.read,
-            "written": access.written,
-            "peak_bytes_per_second": _peak(estimate.epochs, name, npu_hz),
-            "average_bytes_per_second": bandwidth(access.bytes, most, npu_hz),
-        }
+        peak, average = _peak(estimate.epochs, name, npu_hz), bandwidth(access.bytes, most, npu_hz)
+        speeds = {"peak_bytes_per_second": peak, "average_bytes_per_second": average}
+        pools[name] = {"read": access.read, "written": access.written, **speeds}
     moved = sum(access.bytes for access in totals.pools.values())
     return {
         "kind": "neuralart-profile",
@@ -217,7 +206,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
             "max_cycles": totals.max_cycles,
             "operations_per_cycle": ratio(totals.operations, totals.max_cycles),
             "ideal_operations_per_cycle": ratio(totals.operations, totals.compute_cycles),
-            "gops": None if totals.operations is None else gops(totals.operations, most, npu_hz),
+            "gops": gops(totals.operations, most, npu_hz),
             "inferences_per_second": totals.inferences_per_second,
             "ideal_inferences_per_second": totals.ideal_inferences_per_second,
             "estimated_instructions": totals.estimated_instructions,
@@ -229,10 +218,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
 
 
 def _row(epoch: EpochEstimate, npu_hz: float) -> list[Any]:
-    speeds = [
-        None if cycles is None or epoch.operations is None else gops(epoch.operations, cycles, npu_hz)
-        for cycles in (epoch.max_cycles, epoch.compute_cycles)
-    ]
+    speeds = [gops(epoch.operations, cycles, npu_hz) for cycles in (epoch.max_cycles, epoch.compute_cycles)]
     shown = ["-" if speed is None else f"{speed:.1f}" for speed in speeds]
     moved = " ".join(f"[{name}: r={access.read}, w={access.written}]" for name, access in epoch.pools.items())
     operators = Counter(epoch.operators)
@@ -255,11 +241,11 @@ def _instructions(estimate: NetworkEstimate, found: EstimateTotals) -> list[str]
     if found.estimated_instructions is None:
         return []
     model, known = cost_model(), sum(epoch.estimated_instructions is not None for epoch in estimate.epochs)
+    how = f"estimate for {known} of {found.software} software epochs: {model.core}; no cycles"
+    off = f"{100 * model.error:.0f} %, nine of ten epochs by up to {100 * model.epoch_error:.0f} %"
     return [
-        f"instructions : {found.estimated_instructions:,} (estimate for {known} of {found.software} software epochs: "
-        f"{model.core}; no cycles)",
-        f"their error  : with one of {len(model.models)} networks left out, its sum is off by up to "
-        f"{100 * model.error:.0f} %, nine of ten epochs by up to {100 * model.epoch_error:.0f} %",
+        f"instructions : {found.estimated_instructions:,} ({how})",
+        f"their error  : with one of {len(model.models)} networks left out, its sum is off by up to {off}",
     ]
 
 

@@ -1,13 +1,13 @@
-"""What this package consists of on this machine: its own files, and the packages that it runs with."""
+"""``neuralart sbom``: what this package consists of on this machine: its own files, and the packages it runs with."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import __version__
-from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 from neuralart.resources import PACKAGE, firmware_dir
 from neuralart.sbom import bill
 from neuralart.sbom.bill import BillPart
@@ -53,6 +53,8 @@ def requirements() -> tuple[BillPart, ...]:
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
+    from neuralart.doctor.surroundings import EXTRAS, PACKAGES
+
     parts: dict[str, BillPart] = {}
     todo = [*PACKAGES, *EXTRAS, "cyclonedx-python-lib"]
     while todo:
@@ -63,9 +65,8 @@ def requirements() -> tuple[BillPart, ...]:
             continue  # an extra that was not asked for
         key = canonicalize_name(name)
         if key not in parts:
-            parts[key] = BillPart(
-                bill.LIBRARY, key, "dependency", _contents(found), found.version, purl=key, license=_license(found)
-            )
+            said = (bill.LIBRARY, key, "dependency", _contents(found), found.version, key, _license(found))
+            parts[key] = BillPart(*said)
             needed = [Requirement(text) for text in found.requires or ()]
             todo += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
     return tuple(parts[key] for key in sorted(parts))
@@ -77,3 +78,20 @@ def text() -> str:
     digest = bill.of_files({part.name: part.sha256 for part in own})
     subject = BillPart(bill.LIBRARY, NAME, "package", digest, __version__, purl=NAME, license=LICENSE, parts=own)
     return bill.text(subject, requirements())
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to a file (default: print it)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write the bill. NeuralArtError: The library is not installed, or the file cannot be written."""
+    from neuralart.files import write_text
+    from neuralart.sbom.package import text
+
+    if args.output is not None:
+        write_text(args.output, text())
+    else:
+        print(text(), end="")
+    return 0

@@ -41,9 +41,7 @@ def run(args: argparse.Namespace) -> int:
         made = image_header.make(read_bytes(args.image), args.type, version, where=str(args.image))
     image = image_header.judged(made, str(args.image))
     write_bytes(args.output, made)
-    print(
-        f"{args.output}: {len(made)} bytes, header {args.header_version}, type {args.type}, entry "
-        f"0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}; "
-        f"{'signed' if image.signed else 'no signature'}"
-    )
+    places = f"entry 0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}"
+    said = f"{len(made)} bytes, header {args.header_version}, type {args.type}, {places}"
+    print(f"{args.output}: {said}; {'signed' if image.signed else 'no signature'}")
     return 0

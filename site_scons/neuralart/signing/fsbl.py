@@ -28,11 +28,8 @@ def _of_hex(data: bytes, slot: int, where: str) -> bytes:
     if not parts:
         raise NeuralArtError("it holds no bytes", where=where)
     if parts[0][0] != slot:
-        raise NeuralArtError(
-            f"it goes to 0x{parts[0][0]:08x}, the slot of the first-stage boot loader is at 0x{slot:08x}",
-            where=where,
-            hint="slots: {fsbl: ...} moves the slot",
-        )
+        what = f"it goes to 0x{parts[0][0]:08x}, the slot of the first-stage boot loader is at 0x{slot:08x}"
+        raise NeuralArtError(what, where=where, hint="slots: {fsbl: ...} moves the slot")
     made = bytearray()
     for at, part in parts:
         if at - slot < len(made) or at - slot - len(made) > 1 << 20:
@@ -43,18 +40,11 @@ def _of_hex(data: bytes, slot: int, where: str) -> bytes:
 
 
 def boot_loader(data: bytes, board: Board, slot: int, room: int, where: str) -> bytes:
-    """The bytes of a slot: header, then boot loader.
+    """The bytes of a slot: header, then boot loader; ``room``: bytes up to what follows the slot in flash.
 
-    Args:
-        data: The file: Intel HEX or a binary with its header, a bare binary that begins with its vector table, or an
-            ELF file. What has no header gets one, without a signature.
-        board: The board.
-        slot: Address of the slot.
-        room: Bytes up to what follows it in flash.
-        where: The file, for messages.
-
-    Raises:
-        NeuralArtError: The boot ROM would not start it, it is for another place, or does not fit.
+    ``data``: Intel HEX or a binary with its header, a bare binary that begins with its vector table, or an ELF file.
+    What has no header gets one, without a signature. NeuralArtError: the boot ROM would not start it, it is for another
+    place, or does not fit.
     """
     if data[:4] == b"\x7fELF":
         data = _linked(data, where)
@@ -65,12 +55,9 @@ def boot_loader(data: bytes, board: Board, slot: int, room: int, where: str) -> 
         data = image_header.make(data, "fsbl", image_header.VERSIONS[version or "2.3"], where)
     image = image_header.judged(data, where)
     if image.binary_type != image_header.TYPES["fsbl"]:
-        raise NeuralArtError(
-            f"its header says binary type 0x{image.binary_type:x}, not 0x10: the boot ROM takes it for no first-stage "
-            "boot loader",
-            where=where,
-            hint="sign it with type fsbl",
-        )
+        what = f"its header says binary type 0x{image.binary_type:x}, not 0x10"
+        what += ": the boot ROM takes it for no first-stage boot loader"
+        raise NeuralArtError(what, where=where, hint="sign it with type fsbl")
     if len(data) > room:
         raise NeuralArtError(f"{len(data)} bytes, the slot at 0x{slot:08x} has room for {room}", where=where)
     return data

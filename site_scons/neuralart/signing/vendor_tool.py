@@ -43,9 +43,8 @@ def _tail(said: str) -> str:
 
 
 def sign(image: Path, kind: str, version: str, options: Sequence[str] = ()) -> bytes:
-    """Sign a bare program that begins with its vector table; returns the image, header first.
-
-    NeuralArtError: there is no tool, it wrote nothing, or what it wrote would not start or holds another program.
+    """Sign a bare program that begins with its vector table; returns the image, header first. NeuralArtError: there is
+    no tool, it wrote nothing, or what it wrote would not start or holds another program.
     """
     row = programs.row(programs.SIGNING, Host(os.environ, system_of(sys.platform)))
     if not row.path or row.status == BROKEN:

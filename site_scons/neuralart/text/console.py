@@ -48,15 +48,11 @@ def painted(text: str) -> str:
 
 
 class TerminalStream:
-    """A stream that takes away what is in the way of a text, and paints it.
-
-    Attributes:
-        before: Called before each text, with :data:`WRITING` held.
-    """
+    """A stream that takes away what is in the way of a text, and paints it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.before: Callable[[], None] = lambda: None
+        self.before: Callable[[], None] = lambda: None  # Called before each text, with :data:`WRITING` held
         self._paint = in_color(stream)
 
     def write(self, text: str) -> int:

@@ -88,6 +88,11 @@ def _segment(found: Any) -> Segment:
     return Segment(run, load, size, file_size, int(found["p_offset"]), bool(found["p_flags"] & _SEGMENT_EXECUTABLE))
 
 
+def _symbol(found: Any) -> Symbol:
+    kind, binding = (str(found["st_info"][key]) for key in ("type", "bind"))
+    return Symbol(found.name, int(found["st_value"]), int(found["st_size"]), kind, binding, found["st_shndx"])
+
+
 class Elf:
     """One file. Raises NeuralArtError: no ELF file, or damaged."""
 
@@ -139,17 +144,7 @@ class Elf:
         """The symbol table, with its first empty entry; nothing if the file has none."""
         with self._guarded():
             table = self._elf.get_section_by_name(".symtab")
-            return tuple(
-                Symbol(
-                    each.name,
-                    int(each["st_value"]),
-                    int(each["st_size"]),
-                    str(each["st_info"]["type"]),
-                    str(each["st_info"]["bind"]),
-                    each["st_shndx"],
-                )
-                for each in (table.iter_symbols() if table is not None and hasattr(table, "iter_symbols") else ())
-            )
+            return tuple(map(_symbol, table.iter_symbols() if hasattr(table, "iter_symbols") else ()))
 
     def relocations(self, section: Section) -> list[Relocation]:
         """Entries of a section of relocations."""

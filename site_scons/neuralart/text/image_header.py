@@ -126,30 +126,17 @@ def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
     if layout is None:
         if data[at : at + 4] == MAGIC:
             seen = " or ".join(f"0x{_word(data, at + each.checksum + 4):08x}" for each in LAYOUTS.values())
-            raise NeuralArtError(
-                f"header of unknown version at 0x{at:x} ({seen})", where=where, hint="versions 2.1 and 2.3 are known"
-            )
+            hint = "versions 2.1 and 2.3 are known"
+            raise NeuralArtError(f"header of unknown version at 0x{at:x} ({seen})", where=where, hint=hint)
         raise NeuralArtError(f"no image header at 0x{at:x}: it does not begin with STM2", where=where)
     if len(data) < at + layout.size:
-        raise NeuralArtError(
-            f"the file ends inside the image header: {len(data) - at} of {layout.size} bytes",
-            where=where,
-            hint="the file is cut off",
-        )
+        what = f"the file ends inside the image header: {len(data) - at} of {layout.size} bytes"
+        raise NeuralArtError(what, where=where, hint="the file is cut off")
     base = at + layout.checksum
     checksum, _, length, entry, _, load, _, version = struct.unpack_from("<8I", data, base)
-    return BootImage(
-        layout=layout,
-        at=at,
-        checksum=checksum,
-        image_length=length,
-        entry_point=entry,
-        load_address=load,
-        image_version=version,
-        binary_type=_word(data, at + layout.binary_type),
-        signed=any(data[at + 4 : at + 4 + layout.signature]),
-        data=data[at : at + layout.size + length],
-    )
+    kind, signed = _word(data, at + layout.binary_type), any(data[at + 4 : at + 4 + layout.signature])
+    body = data[at : at + layout.size + length]
+    return BootImage(layout, at, checksum, length, entry, load, version, kind, signed, body)
 
 
 def find(data: bytes) -> Iterator[int]:
@@ -217,11 +204,9 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
     if program.startswith(MAGIC):
         raise NeuralArtError("it has an image header already", where=where, hint="sign the bare image, firmware.bin")
     if not _is_vector_table(program, 0):
-        raise NeuralArtError(
-            f"it does not begin with a vector table: words 0x{_word(program, 0):08x} 0x{_word(program, 4):08x}",
-            where=where,
-            hint="give the image from its vector table on, as objcopy -O binary writes it",
-        )
+        what = f"it does not begin with a vector table: words 0x{_word(program, 0):08x} 0x{_word(program, 4):08x}"
+        hint = "give the image from its vector table on, as objcopy -O binary writes it"
+        raise NeuralArtError(what, where=where, hint=hint)
     payload = bytes(VECTOR_TABLE - layout.size) + program
     payload += bytes(-len(payload) % _ALIGNMENT)
     header = bytearray(layout.size)
@@ -253,13 +238,12 @@ def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
 
 def record(image: BootImage, at: int) -> dict[str, object]:
     """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
-    table = image.vector_table
     return {
         "at": at,
         "header_version": image.layout.version,
         "image_length": image.image_length,
         "entry_point": image.entry_point,
-        "vector_table_offset": table,
+        "vector_table_offset": image.vector_table,
         "stack_pointer": image.vector(0),
         "reset_handler": image.vector(1),
         "binary_type": image.binary_type,

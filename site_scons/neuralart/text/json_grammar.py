@@ -77,10 +77,8 @@ class Reader:
                     self.at += 1
                 continue
             if two in ("//", "/*"):
-                self.fail(
-                    "a comment is not allowed here",
-                    "only // to the end of the line is" if self.relaxed else "this format has no comments: remove it",
-                )
+                hint = "only // to the end of the line is" if self.relaxed else "this format has no comments: remove it"
+                self.fail("a comment is not allowed here", hint)
             if two[:1] == "#":
                 self.fail("'#' starts no comment in JSON", "remove it")
             return

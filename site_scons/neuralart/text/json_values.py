@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
 from neuralart.text.json_grammar import MAX_DEPTH, QUOTES, Place, Reader
 from neuralart.text.values import Location, Value
 
-__all__ = ["MAX_DEPTH", "JsonValue", "kind_of", "parse", "parse_tolerant", "parse_tool"]
+__all__ = ["MAX_DEPTH", "JsonValue", "document", "kind_of", "parse", "parse_tolerant", "parse_tool", "shaped"]
 
 _BOM = b"\xef\xbb\xbf"
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
@@ -107,7 +109,6 @@ class JsonValue(Value):
 
     @property
     def where(self) -> Location:
-        """Where it begins."""
         path: list[str | int] = []
         here: JsonValue = self
         while here._above is not None:
@@ -117,23 +118,19 @@ class JsonValue(Value):
 
     @property
     def kind(self) -> str:
-        """``mapping``, ``list`` or ``scalar``."""
         return "mapping" if type(self.value) is dict else "list" if type(self.value) is list else "scalar"
 
     @property
     def described(self) -> str:
-        """What it is, in words for a message."""
         return kind_of(self.value)
 
     def wrong(self, wanted: str, hint: str = "") -> NeuralArtError:
-        """An error: this is not what must stand here."""
         return self.fault(f"{self.name} must be {wanted}, not {self.described}", hint)
 
     def _inner(self, step: str | int, value: Any) -> Self:
         return type(self)(value, self._document, self, step)
 
     def mapping(self) -> dict[str, Self]:
-        """Members of an object, in the order of the file. Raises NeuralArtError: not an object."""
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
         return {key: self._inner(key, value) for key, value in self.value.items()}
@@ -155,7 +152,6 @@ class JsonValue(Value):
         return tuple(sorted(set(self.value) - {*known, *others}))
 
     def items(self) -> list[Self]:
-        """Entries of a list. Raises NeuralArtError: not a list."""
         if type(self.value) is not list:
             raise self.wrong("a list [ ]")
         return [self._inner(number, value) for number, value in enumerate(self.value)]
@@ -219,9 +215,8 @@ def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NeuralArtError("UTF-16 text", where=f"{file}:1:1", hint="save it as UTF-8 without BOM")
     if data.startswith(_BOM):
-        raise NeuralArtError(
-            "the file starts with a byte-order mark (BOM)", where=f"{file}:1:1", hint="save it as UTF-8 without BOM"
-        )
+        hint = "save it as UTF-8 without BOM"
+        raise NeuralArtError("the file starts with a byte-order mark (BOM)", where=f"{file}:1:1", hint=hint)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -263,3 +258,38 @@ def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | N
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
     document = _Document(Reader(text, file, tool=True), synonyms)
     return JsonValue(document.value, document)
+
+
+def shaped(value: Any, shape: Any, where: str, name: str = "") -> Any:
+    """The members of a JSON value that a shape names; others are of a later version, and left out.
+
+    A shape is a type, several, a list of one shape, or members and their shapes (``...``: any names). ``where`` and
+    ``name``: the file and the value in it. NeuralArtError: a member is missing, or of another type.
+    """
+    place = f"{where}: {name}" if name else where
+    if isinstance(shape, dict) and isinstance(value, dict):
+        if ... in shape:
+            return {key: shaped(each, shape[...], where, f"{name}.{key}") for key, each in value.items()}
+        missing = next((key for key in shape if key not in value), None)
+        if missing is not None:
+            raise NeuralArtError(f"'{missing}' is missing", where=place, hint="build it again")
+        return {key: shaped(value[key], each, where, f"{name}.{key}" if name else key) for key, each in shape.items()}
+    if isinstance(shape, list) and isinstance(value, list):
+        return [shaped(each, shape[0], where, f"{name}[{number}]") for number, each in enumerate(value)]
+    kinds = shape if isinstance(shape, tuple) else (type(shape) if isinstance(shape, dict | list) else shape,)
+    # A truth value is no number.
+    if type(value) not in kinds:
+        wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise NeuralArtError(f"{value!r} is no {wanted}", where=place, hint="build it again")
+    return value
+
+
+def document(path: Path, schema: int) -> dict[str, Any]:
+    try:
+        data = jsontext.loads(read_bytes(path))
+    except ValueError as error:
+        raise NeuralArtError(f"no JSON: {error}", where=str(path), hint="build it again") from error
+    found = shaped(data, {"schema": int}, str(path))["schema"]
+    if found != schema:
+        raise NeuralArtError(f"schema {found}, this version reads {schema}", where=str(path), hint="build it again")
+    return dict(data)

@@ -71,13 +71,7 @@ def reported(line: str, work: Work) -> bool:
 
 
 class Reporter:
-    """Shows work that takes long, on one stream.
-
-    Args:
-        stream: Where lines and bars go.
-        live: Draw bars.
-        clock: Seconds.
-    """
+    """Shows work that takes long, on one stream; ``live``: by bars. The clock tells seconds."""
 
     def __init__(self, stream: TextIO, *, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock

@@ -6,8 +6,9 @@ A K is always 1024 bytes.
 from __future__ import annotations
 
 import contextlib
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.json_values import JsonValue
@@ -45,10 +46,8 @@ def amount(value: JsonValue) -> int:
     elif type(value.value) is str:
         return parse(value.value, str(value.where), value.key)
     else:
-        raise value.fault(
-            f"{value.key} must be a number, a text or value and magnitude, not {value.described}",
-            'such as "128KB"',
-        )
+        hint = 'such as "128KB"'
+        raise value.fault(f"{value.key} must be a number, a text or value and magnitude, not {value.described}", hint)
     if not 0 <= size <= LARGEST:
         raise named.fault(f"{value.key} is {size} bytes, possible are 0 to {LARGEST}")
     return size
@@ -93,6 +92,22 @@ def word(text: str) -> int:
     import argparse
 
     raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit address or offset, for example 0x71000000")
+
+
+def number_that(fits: Callable[[float], bool], what: str) -> Callable[[str], float]:
+    """A ``type`` of argparse: a number that fits; of any other text is said ``what`` it is not."""
+
+    def parsed(text: str) -> float:
+        value = math.nan
+        with contextlib.suppress(ValueError):
+            value = float(text)
+        if fits(value):
+            return value
+        import argparse
+
+        raise argparse.ArgumentTypeError(f"'{text}' {what}")
+
+    return parsed
 
 
 def text(size: int) -> str:

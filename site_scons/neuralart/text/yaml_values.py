@@ -61,11 +61,9 @@ def _text_of(data: bytes, display: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NeuralArtError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8",
-            where=f"{display}:{_line_of(data[: error.start].decode('latin-1'))}",
-            hint="save the file as UTF-8",
-        ) from error
+        where = f"{display}:{_line_of(data[: error.start].decode('latin-1'))}"
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise NeuralArtError(what, where=where, hint="save the file as UTF-8") from error
     found = _UNPRINTABLE.search(text)
     if found:
         what = f"character U+{ord(found.group()):04X} is not allowed in YAML"
@@ -98,9 +96,8 @@ def _syntax_error(error: Any, text: str, display: str) -> NeuralArtError:
     lines = text.splitlines() or [""]
     shown = lines[min(line, len(lines)) - 1]
     if "\t" in shown[: len(shown) - len(shown.lstrip())]:
-        return NeuralArtError(
-            "a tab indents this line, YAML allows spaces only", where=f"{display}:{line}", hint="replace it by spaces"
-        )
+        what = "a tab indents this line, YAML allows spaces only"
+        return NeuralArtError(what, where=f"{display}:{line}", hint="replace it by spaces")
     said = str(getattr(error, "problem", None) or error)
     if getattr(error, "context", None):
         said += f", {error.context}"
@@ -131,17 +128,14 @@ class YamlValue(Value):
 
     @property
     def where(self) -> Location:
-        """Where it was written."""
         return Location(self.file, self.line)
 
     @property
     def kind(self) -> str:
-        """``mapping``, ``list`` or ``scalar``."""
         return {"mapping": "mapping", "sequence": "list"}.get(self._node.id, "scalar")
 
     @property
     def described(self) -> str:
-        """What it is, in words for a message."""
         if self.is_mapping:
             return "a mapping of keys and values"
         if self.is_list:
@@ -149,7 +143,6 @@ class YamlValue(Value):
         return "empty" if self._scalar_tag() == "null" else f"'{self._node.value}'"
 
     def wrong(self, wanted: str, hint: str = "") -> NeuralArtError:
-        """An error: this is not what must stand here."""
         return self.error(f"must be {wanted}, this is {self.described}", hint)
 
     def _scalar_tag(self) -> str:
@@ -179,17 +172,14 @@ class YamlValue(Value):
             if key_node.id != "scalar" or not name or key_node.tag == _TAG + "null":
                 raise made(node, self.file, line, self.key).error("a key must be a plain word")
             if key_node.tag == _TAG + "merge":
-                raise made(node, self.file, line, self.key).error(
-                    "merge keys (<<) are not read",
-                    "write the keys out; anchors and aliases are read",
-                )
+                hint = "write the keys out; anchors and aliases are read"
+                raise made(node, self.file, line, self.key).error("merge keys (<<) are not read", hint)
             if name in entries:
                 raise here.error(f"is written twice, first in line {entries[name].line}")
             entries[name] = here
         return entries
 
     def items(self) -> list[Self]:
-        """Members of a list. Raises NeuralArtError: not a list."""
         if not self.is_list:
             raise self.wrong("a list, like [a, b]")
         self._check_tag("seq")

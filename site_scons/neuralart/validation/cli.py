@@ -55,9 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
     add("--port", default="", metavar="URL", help=text)
     add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
-    add(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
 
@@ -95,10 +94,9 @@ def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vecto
         return reference.of_file(path, network.outputs, vectors.count)
     if path is None:
         if not subject.config.model:
+            what = f"network {subject.config.name} names no model"
             hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
-            raise NeuralArtError(
-                f"network {subject.config.name} names no model", where=subject.config.said(), hint=hint
-            )
+            raise NeuralArtError(what, where=subject.config.said(), hint=hint)
         path, cut = args.file.parent / subject.config.model, subject.config.cut
         if args.labels is not None and subject.config.min_cos is None and not has_litert():
             return None
@@ -116,7 +114,7 @@ def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, 
 
 def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     from neuralart.emulator.inputs.preprocessing import elements
-    from neuralart.validation.labels import read_labels
+    from neuralart.validation.figures import read_labels
 
     if len(network.outputs) != 1 or elements(network.outputs[0]) < 2:
         what = f"network {network.name} has {len(network.outputs)} outputs, the first of "
@@ -132,10 +130,9 @@ def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> Epo
 
     where = "--per-layer"
     if not has_litert():
+        what = "LiteRT computes the tensors to compare with, and is not installed"
         hint = "pip install 'scons-neuralart[oracle]'"
-        raise NeuralArtError(
-            "LiteRT computes the tensors to compare with, and is not installed", where=where, hint=hint
-        )
+        raise NeuralArtError(what, where=where, hint=hint)
     if kind != "unicorn":
         what = f"machine {kind} shows no tensors between its epochs"
         raise NeuralArtError(what, where=where, hint="a machine unicorn does: --on virtual, on a board that has one")
@@ -179,15 +176,9 @@ def _outputs(
                 layers.sample_ends()
             work.show(done, count, "vectors")
 
-        result = run_built(
-            subject.board,
-            machine,
-            subject.folder,
-            runner.NetworkRun(subject.facts, inputs),
-            dead_bank=subject.variant.dead_bank,
-            on_vector=vector_done,
-            calls=layers.calls() if layers is not None else None,
-        )
+        one, dead = runner.NetworkRun(subject.facts, inputs), subject.variant.dead_bank
+        calls, place = layers.calls() if layers is not None else None, (subject.board, machine, subject.folder)
+        result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
     for note in result.notes:
         print(f"neuralart validate: note: {note}", file=sys.stderr)
     return f"{result.machine} ({result.note})", result.networks[0].outputs
@@ -199,8 +190,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     from neuralart.emulator.inputs.preprocessing import elements
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.profiling.totals import compare_outputs
-    from neuralart.validation.figures import ValidationFigures
-    from neuralart.validation.labels import classify
+    from neuralart.validation.figures import ValidationFigures, classify
     from neuralart.validation.reference import split
 
     variant, config, network = subject.variant, subject.config, subject.network
@@ -217,7 +207,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
         machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
     layers = _layers(args, subject, machine.kind if machine is not None else args.on) if args.per_layer else None
     if args.on == _BOARD:
-        from neuralart.validation.on_board import on_board
+        from neuralart.validation.reference import on_board
 
         with at_work(f"validate {variant.name}") as work:
             data, count = vectors.input_data, vectors.count
@@ -248,7 +238,6 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures. Returns 2 if one is below the bound of the network, or the run did not end well.
-
     NeuralArtError: the variant is not built, or inputs, reference and labels do not fit it.
     """
     from neuralart.emulator import RunFailure

@@ -27,9 +27,8 @@ class LayerFigures:
     name: str  # As in the model
     dtype: str  # ``int8``, ``float32``...
     shape: tuple[int, ...]  # With the batch
-    steps: (
-        float | None
-    )  # Largest difference, in steps of the tensor's quantization; None: it has none, or no finite one
+    # Largest difference, in steps of the tensor's quantization; None: it has none, or no finite one
+    steps: float | None
     difference: float | None  # Largest difference of real values; None: one of them is no number, or nothing compared
     samples: tuple[int, ...] = ()  # The samples in which it differs, from 0
     note: str = ""  # Why it was not compared; empty: it was
@@ -95,9 +94,8 @@ def _differences(np: Any, port: Port, ours: bytes, theirs: Any, scale: float, ze
 def compare_layers(
     tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()
 ) -> tuple[LayerFigures, ...]:
-    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample.
-
-    NeuralArtError: LiteRT is missing, or cannot run the model.
+    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample. NeuralArtError:
+    LiteRT is missing, or cannot run the model.
     """
     np = library("numpy", "--per-layer")
     known: set[str] = set()

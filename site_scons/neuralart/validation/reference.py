@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from neuralart.emulator.inputs import readers
+from neuralart.emulator.inputs import source
 from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE, elements, encoded, library, of_array, shape_text
 from neuralart.emulator.vectors import finite_values, real_values
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.network.facts import Port
+from neuralart.network.facts import Network, Port, pieces
+
+if TYPE_CHECKING:
+    from neuralart.validation_link.client import ValidationClient
 
 Samples: TypeAlias = list[list[float]]
 """Real values of one output: a row for each sample."""
@@ -21,17 +25,13 @@ ReferenceOutputs: TypeAlias = tuple[str, Sequence[Samples]]
 
 
 def split(ports: Sequence[Port], data: Sequence[bytes], where: str) -> tuple[Samples, ...]:
-    """Each output as real values; ``data``: for each sample all outputs, concatenated.
-
-    Difference: a value is no number.
+    """Each output as real values; ``data``: for each sample all outputs, concatenated. Difference: a value is no
+    number.
     """
     found: tuple[Samples, ...] = tuple([] for _ in ports)
     for sample in data:
-        at = 0
-        for port, rows in zip(ports, found, strict=True):
-            values = finite_values(port.name, port.dtype, sample[at : at + port.bytes], where)
-            rows.append(real_values(values, port))
-            at += port.bytes
+        for port, rows, part in zip(ports, found, pieces(sample, (port.bytes for port in ports)), strict=True):
+            rows.append(real_values(finite_values(port.name, port.dtype, part, where), port))
     return found
 
 
@@ -94,10 +94,9 @@ def by_model(
 
 def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutputs:
     """Stored outputs: an array for each output. Its elements are real values, unless they have the output's type.
-
     NeuralArtError: an array is missing, or its shape is another one.
     """
-    arrays, where = readers.arrays(path), path.as_posix()
+    arrays, where = source.arrays(path), path.as_posix()
     if len(arrays) == 1 == len(outputs):
         arrays = {outputs[0].name: next(iter(arrays.values()))}
     found = []
@@ -112,3 +111,53 @@ def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutpu
         stored = array.dtype.name == port.dtype
         found.append([real_values(row, port if stored else None) for row in rows])
     return where, found
+
+
+def _check(client: ValidationClient, network: Network) -> Any:
+    """The board's network, if it is that of the build. NeuralArtError: it is another."""
+    from neuralart.validation_link.client import check_stamp
+
+    found = client.network(network.symbol)
+    check_stamp(found, network.abi_stamp, "--on board")
+    inputs, outputs = len(found["inputs"]), len(found["outputs"])
+    if (inputs, outputs) != (len(network.inputs), len(network.outputs)):
+        what = f"network '{network.symbol}' of the board has {inputs} inputs and {outputs} outputs"
+        what += f", that of the build {len(network.inputs)} and {len(network.outputs)}"
+        raise NeuralArtError(what, where="--on board", hint="flash- writes this one")
+    return found
+
+
+def outputs_of(
+    client: ValidationClient, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
+) -> list[bytes]:
+    """Outputs of each sample, concatenated in the order of the network's; so are the inputs of each in ``samples``.
+
+    ``done``: called with the number of samples that are computed. NeuralArtError: the board runs another build,
+    refuses, or does not answer.
+    """
+    found = _check(client, network)
+    expected = [port.bytes for port in network.outputs]
+    made = []
+    for number, sample in enumerate(samples):
+        parts = pieces(sample, (port.bytes for port in network.inputs))
+        tensors = client.run(found, parts, first=number == 0)[-1].tensors
+        data = [bytes(tensor["data"]["content"]) for tensor in tensors]
+        if [len(each) for each in data] != expected:
+            sizes = " and ".join(str(len(each)) for each in data)
+            what = f"the board answers {sizes} bytes, {' and '.join(map(str, expected))} are expected"
+            raise NeuralArtError(what, where="--on board")
+        made.append(b"".join(data))
+        done(number + 1)
+    return made
+
+
+def on_board(
+    url: str, baud: int, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
+) -> tuple[str, Sequence[bytes]]:
+    """Which device computed, and what (:func:`outputs_of`). ``url``: a device or URL of pyserial."""
+    from neuralart.validation_link.client import ValidationClient
+    from neuralart.validation_link.ports import BoardPort
+
+    with closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
+        made = outputs_of(client, network, samples, done)
+        return f"device 0x{client.system['device']:x} at {url}", made

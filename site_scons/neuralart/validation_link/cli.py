@@ -31,9 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--layers", type=Path, metavar="FOLDER", help=text)
     text = "only measure an inference: each --input is one element, which fills the tensor"
     what.add_argument("--perf", action="store_true", help=text)
-    what.add_argument(
-        "--memory", nargs=2, type=_number, metavar=("ADDRESS", "SIZE"), help="read the board's memory instead"
-    )
+    text = "read the board's memory instead"
+    what.add_argument("--memory", nargs=2, type=_number, metavar=("ADDRESS", "SIZE"), help=text)
     add("--lines", action="store_true", help="also show the lines of text that the board sends of each layer")
     add("-o", "--output", type=Path, metavar="FILE", help="write outputs, concatenated, or memory there")
 

@@ -6,8 +6,16 @@ import re
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.validation_link.framing import LARGEST, SMALLEST, ByteStream, PacketLink
-from neuralart.validation_link.messages import Fields, damaged, decode, encode
+from neuralart.validation_link.messages import (
+    LARGEST,
+    SMALLEST,
+    ByteStream,
+    Fields,
+    PacketLink,
+    damaged,
+    decode,
+    encode,
+)
 
 _SYNC, _SYSTEM, _NETWORK, _RUN, _READ, _WRITE, _CHECKSUM = 0, 1, 10, 11, 20, 21, 22
 _STATES = ("idle", "waiting", "processing", "done", "error")

@@ -43,7 +43,7 @@ _LOOK = 0.02  # Seconds of one look at a port. To change it is to send all setti
 
 
 class BoardPort:
-    """A port as a :class:`~neuralart.validation_link.framing.ByteStream`."""
+    """A port as a :class:`~neuralart.validation_link.messages.ByteStream`."""
 
     def __init__(self, url: str, baud: int) -> None:
         """Open a device or URL of pyserial. NeuralArtError: it cannot be opened."""

@@ -9,7 +9,7 @@ import pytest
 
 from neuralart import cli
 from neuralart.emulator.link import Decoder, Frame, encode
-from neuralart.loading import talk
+from neuralart.loading import deployment
 from neuralart.relocatable.format import container, load_table
 from support.fake_bench import matrix
 from support.fake_bench.bench import SERIALS, Bench
@@ -71,7 +71,7 @@ class FakeSerial:
 
 def load(bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
     """Call it."""
-    monkeypatch.setattr(talk, "SerialTransport", lambda url, baud: FakeSerial(bench))
+    monkeypatch.setattr(deployment, "SerialTransport", lambda url, baud: FakeSerial(bench))
     return cli.main(["load", *files(folder), "--timeout", "0.2", *more])
 
 

@@ -14,7 +14,7 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing import runners
-from neuralart.flashing.runners import FlashJob, connected, gdb, openocd, process
+from neuralart.flashing.runners import FlashJob, gdb, openocd, process, session
 from neuralart.flashing.runners.process import Answer, ServerEnded
 from neuralart.flashing.runners.session import ConnectedProbe
 from support.fake_bench.bench import FAULTS, SERIALS, Bench, Failure
@@ -72,7 +72,7 @@ def patch(monkeypatch: pytest.MonkeyPatch, bench: Bench, folder: Path) -> None:
     monkeypatch.setattr(process, "call", call)
     monkeypatch.setattr(process, "find", lambda names, places: Path("/made-up") / names[0])
     monkeypatch.setattr(gdb, "served", served)
-    for module in (gdb, openocd, connected):
+    for module in (gdb, openocd, session):
         monkeypatch.setattr(module, "usb_probes", usb)
 
 

@@ -19,7 +19,7 @@ from neuralart.compilers import adopted
 from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
-from neuralart.model_zoo import convert, emit, tree
+from neuralart.model_zoo import convert, tree
 from neuralart.network import facts
 from neuralart.patching import patchlist
 from neuralart.text import yaml_values
@@ -194,7 +194,7 @@ def _pools(folder: Path) -> None:
 
 def _import(path: Path) -> object:
     imported = convert.convert(tree.read(path), convert.Wishes(), _NAMES)
-    made = emit.text(emit.relocated(imported, path, None, model_is_named=False), path.name)
+    made = convert.text(convert.relocated(imported, path, None, model_is_named=False), path.name)
     # What it writes is read again.
     parsed = yaml_values.parse(made.encode(), "made")
     assert parsed.mapping()["networks"].mapping(), made

@@ -24,8 +24,7 @@ from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
 from neuralart.report.page import document
 from neuralart.report.page.gather import gather
-from neuralart.validation_link.framing import PacketLink
-from neuralart.validation_link.messages import decode, encode
+from neuralart.validation_link.messages import PacketLink, decode, encode
 from support import firmware, page_folder, stedgeai_case
 from support.fuzz.damage import damage, json_tree
 from support.fuzz.judge import Kind, command

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neuralart.boards.types import Board
-from neuralart.emulator.gdb.debugged import BREAKS, TRAP, WATCHES, DebuggedBoard, Halt
-from neuralart.emulator.gdb.descriptions import REGISTERS, memory_map_xml, target_xml
+from neuralart.emulator.gdb.debugged import (
+    BREAKS,
+    REGISTERS,
+    TRAP,
+    WATCHES,
+    DebuggedBoard,
+    Halt,
+    memory_map_xml,
+    target_xml,
+)
 from neuralart.emulator.gdb.packets import LONGEST
 from neuralart.errors import NeuralArtError
 
@@ -37,20 +45,13 @@ def _unhex(data: bytes) -> bytes:
 
 
 class GdbCommands:
-    """Answers payloads. What concerns the connection or the run is left in ``wish`` for the server.
-
-    Attributes:
-        board: The power-up that is debugged.
-        wish: ``go``, ``step``, ``detach``, ``kill``, ``reset`` or nothing; there is no answer yet to ``go``, ``step``
-            and ``reset``.
-        last: Why the core stands still.
-    """
+    """Answers payloads. What concerns the connection or the run is left in ``wish`` for the server."""
 
     def __init__(self, board: DebuggedBoard, data: Board, flashed: Callable[[], None]) -> None:
         """``data``: the board that the memories are of. ``flashed``: called when a flash was written."""
         self.board = board
-        self.wish = ""
-        self.last = Halt(TRAP)
+        self.wish = ""  # ``detach``, ``kill``, or what has no answer yet: ``go``, ``step``, ``reset``
+        self.last = Halt(TRAP)  # Why the core stands still
         self._flashed = flashed
         self._documents = {b"features": target_xml(), b"memory-map": memory_map_xml(data)}
 
@@ -80,12 +81,9 @@ class GdbCommands:
             return self._point(name, rest)
         if name in (b"!", b"H", b"T"):
             return OK
-        if name == b"D":
-            self.wish = "detach"
-            return OK
-        if name == b"k":
-            self.wish = "kill"
-            return None
+        if name in (b"D", b"k"):
+            self.wish = "detach" if name == b"D" else "kill"
+            return OK if name == b"D" else None
         return b"OK" if payload == b"QStartNoAckMode" else b""
 
     @staticmethod

@@ -1,22 +1,103 @@
-"""A virtual board whose core a debugger controls: registers, memories, breakpoints, watchpoints, single steps."""
+"""A virtual board whose core a debugger controls, and what GDB is told before it asks: its registers and memories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
 
 from neuralart.boards.types import Board, Machine, MemoryRegion
 from neuralart.emulator.banks import READ_ONLY
 from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.devices import PAGE, VTOR
-from neuralart.emulator.gdb.descriptions import REGISTERS, sector_of
 from neuralart.emulator.image import Firmware, Load
 from neuralart.emulator.unicorn_board import WFI, UnicornBoard
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.emulator.gdb.server import GdbServer
+    from neuralart.flashing.nor import Nor
+
+# Address ranges of every M-profile core (Armv8-M ARM, system address map): peripherals, private peripheral bus.
+DEVICES = ((0x40000000, 0x20000000), (0xE0000000, 0x100000))
+_SMALLEST_SECTOR = 0x1000
+
+
+@dataclass(frozen=True)
+class CoreRegister:
+    """A register of the core, as GDB numbers them: by their place in :data:`REGISTERS`."""
+
+    name: str  # As GDB calls it
+    bits: int  # Its size
+    kind: str = ""  # GDB's type; empty: a number
+
+
+# Feature (GDB manual, "ARM Features") and its registers.
+FEATURES: Mapping[str, tuple[CoreRegister, ...]] = {
+    "org.gnu.gdb.arm.m-profile": (
+        *(CoreRegister(f"r{number}", 32) for number in range(13)),
+        CoreRegister("sp", 32, "data_ptr"),
+        CoreRegister("lr", 32, "code_ptr"),
+        CoreRegister("pc", 32, "code_ptr"),
+        CoreRegister("xpsr", 32),
+    ),
+    "org.gnu.gdb.arm.vfp": (
+        *(CoreRegister(f"d{number}", 64, "ieee_double") for number in range(16)),
+        CoreRegister("fpscr", 32),
+    ),
+    "org.gnu.gdb.arm.m-system": tuple(
+        CoreRegister(name, 32) for name in ("msp", "psp", "primask", "basepri", "faultmask", "control")
+    ),
+}
+REGISTERS = tuple(register for registers in FEATURES.values() for register in registers)
+
+
+def target_xml() -> str:
+    """The registers."""
+    lines = ['<?xml version="1.0"?>', '<!DOCTYPE target SYSTEM "gdb-target.dtd">', '<target version="1.0">']
+    lines.append("<architecture>arm</architecture>")
+    for feature, registers in FEATURES.items():
+        lines.append(f'<feature name="{feature}">')
+        for register in registers:
+            kind = f' type="{register.kind}"' if register.kind else ""
+            lines.append(f'<reg name="{register.name}" bitsize="{register.bits}"{kind}/>')
+        lines.append("</feature>")
+    return "\n".join([*lines, "</target>", ""])
+
+
+def sector_of(board: Board, region: MemoryRegion) -> int:
+    """Bytes of a flash that are erased together."""
+    own = int(board.flash["sector"]) if board.flash.get("base") == region.base and "sector" in board.flash else 0
+    return region.sector or own or _SMALLEST_SECTOR
+
+
+def _ranges(board: Board) -> Iterator[tuple[int, int, str, int]]:
+    """(address, bytes, type, bytes of a sector or 0) of all that answers anywhere."""
+    for region in board.memory:
+        kind = region.kind if region.kind in ("flash", "rom") else "ram"
+        sector = sector_of(board, region) if kind == "flash" else 0
+        for base in dict.fromkeys((region.base, region.alias)):
+            if base is not None:
+                yield base, region.size, kind, sector
+    # To GDB, registers are memory that can be written.
+    yield from ((base, size, "ram", 0) for base, size in DEVICES)
+
+
+def memory_map_xml(board: Board) -> str:
+    """The memories, both aliases of each; GDB writes flash by other packets than RAM."""
+    lines = [
+        '<?xml version="1.0"?>',
+        '<!DOCTYPE memory-map PUBLIC "+//IDN gnu.org//DTD GDB Memory Map V1.0//EN" '
+        '"http://sourceware.org/gdb/gdb-memory-map.dtd">',
+        "<memory-map>",
+    ]
+    for base, size, kind, sector in sorted(_ranges(board)):
+        memory = f'<memory type={quoteattr(kind)} start="0x{base:x}" length="0x{size:x}"'
+        inside = f'><property name="blocksize">0x{sector:x}</property></memory>' if sector else "/>"
+        lines.append(memory + inside)
+    return "\n".join([*lines, "</memory-map>", ""])
+
 
 # Seconds that the core runs before the debugger is polled.
 SLICE = 0.05
@@ -62,8 +143,8 @@ class DebuggedBoard(UnicornBoard):
         self._undo: tuple[Any, int, bytes] | None = None
         self._passing = False
         super().__init__(board, machine, firmware, loads, conditions)
-        if control.before is not None:
-            self._banks.keep_flash(control.before._banks)
+        if control.board is not None:
+            self._banks.keep_flash(control.board._banks)
             self._reset(self._system.get(VTOR))
         prefix = "UC_ARM_REG_"
         self._ids = [getattr(self._unicorn.arm_const, prefix + register.name.upper()) for register in REGISTERS]
@@ -230,16 +311,18 @@ class DebuggedBoard(UnicornBoard):
             raise NeuralArtError(f"no flash from 0x{address:08x} to 0x{address + size:08x}")
         return region
 
-    def _in_nor(self, address: int) -> bool:
-        return self._nor is not None and 0 <= address - self._nor.chip.base < self._nor.chip.size
+    def _nor_at(self, address: int) -> Nor | None:
+        """The flash of a file, if this address is in it."""
+        nor = self._nor
+        return nor if nor is not None and 0 <= address - nor.chip.base < nor.chip.size else None
 
     def erase(self, address: int, size: int) -> None:
         """Erase whole sectors of a flash. NeuralArtError: no flash is there, or not whole sectors."""
         sector = sector_of(self._board, self._flash_at(address, size))
         if address % sector or size % sector:
             raise NeuralArtError(f"erase of {size} bytes at 0x{address:08x}, sectors have {sector} bytes")
-        if self._nor is not None and self._in_nor(address):
-            self._nor.erase(address - self._nor.chip.base, size)
+        if (nor := self._nor_at(address)) is not None:
+            nor.erase(address - nor.chip.base, size)
         self._banks.erase(address, size)
         self._settle(address, size)
 
@@ -249,15 +332,14 @@ class DebuggedBoard(UnicornBoard):
         held = self._banks.peek(address, len(data))
         if any(new & ~old for new, old in zip(data, held, strict=True)):
             raise NeuralArtError(f"flash at 0x{address:08x} is not erased")
-        if self._nor is not None and self._in_nor(address):
-            self._nor.program(address - self._nor.chip.base, data)
+        if (nor := self._nor_at(address)) is not None:
+            nor.program(address - nor.chip.base, data)
         self._banks.load(Load("the debugger's", address, data))
         self._settle(address, len(data))
 
     def _settle(self, address: int, size: int) -> None:
         # A debugger writes memory, not the core's cache. What was written may be code.
-        for lines in (self._coherency, self._npu_lines):
-            lines.settle(address, size)
+        self._settled(address, size)
         self._uc.ctl_flush_tb()
 
     # ---- what GDB does not know ----
@@ -279,9 +361,8 @@ class DebuggedBoard(UnicornBoard):
             if region.kind != "flash":
                 continue
             sector = sector_of(self._board, region)
-            rows.append(
-                f"{region.name} 0x{region.base:08x}: {region.size >> 10} KiB in sectors of {sector >> 10} KiB\n"
-            )
+            size = f"{region.size >> 10} KiB in sectors of {sector >> 10} KiB"
+            rows.append(f"{region.name} 0x{region.base:08x}: {size}\n")
             written = self._banks.written(region, sector)
             rows += [f"  0x{start:08x}..0x{end:08x} is written\n" for start, end in written]
         return "".join(rows)

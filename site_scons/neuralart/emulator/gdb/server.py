@@ -1,4 +1,6 @@
-"""The connection to a debugger: one at a time, on the loopback interface; it begins with a core that stands still."""
+"""Connections of a virtual board on the loopback interface: to one debugger at a time, with a core that stands still at
+first; and its serial port as a TCP port, which programs for real boards open by ``socket://``.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,19 @@ import os
 import select
 import socket
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import RunFailure
+from neuralart.emulator import MachineStop, RunFailure
 from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.gdb.commands import OK, REFUSED, GdbCommands
 from neuralart.emulator.gdb.debugged import INTERRUPTED, SLICE, DebuggedBoard, Halt
 from neuralart.emulator.gdb.packets import ACK, INTERRUPT, NACK, BadPacket, Packet, PacketReader, Sign, encode
 from neuralart.emulator.image import Firmware, Load
 from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.emulator.starting import Started
 
 HOST = "127.0.0.1"
 T = TypeVar("T")
@@ -47,14 +52,7 @@ def port_of(text: str) -> int:
 
 
 class GdbServer:
-    """Waits for a debugger and lets it control a board, power-up after power-up.
-
-    Attributes:
-        port: Where it listens.
-        attached: A debugger is connected.
-        stepping: It wants one instruction only.
-        before: The power-up before the one that is starting.
-    """
+    """Waits for a debugger and lets it control a board, power-up after power-up."""
 
     def __init__(self, port: int, flashed: Callable[[], None] = lambda: None) -> None:
         """Listen; ``flashed`` is called when the debugger has written a flash. NeuralArtError: the port is taken."""
@@ -67,14 +65,12 @@ class GdbServer:
             self._listener.listen(1)
         except OSError as error:
             self._listener.close()
-            raise NeuralArtError(
-                f"cannot listen: {error.strerror or error}", where=f"{HOST}:{port}", hint="port 0 takes a free one"
-            ) from error
+            what = f"cannot listen: {error.strerror or error}"
+            raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
         self.port: int = self._listener.getsockname()[1]
-        self.stepping = False
-        self.before: DebuggedBoard | None = None
+        self.stepping = False  # The debugger wants one instruction only
+        self.board: DebuggedBoard | None = None  # The last power-up: while one starts, that before it
         self._flashed = flashed
-        self._board: DebuggedBoard | None = None
         self._commands: GdbCommands | None = None
         self._connection: socket.socket | None = None
         self._reader = PacketReader()
@@ -97,14 +93,13 @@ class GdbServer:
         self, board: Board, machine: Machine, firmware: Firmware, loads: Sequence[Load], conditions: Conditions
     ) -> DebuggedBoard:
         """A board that this server controls. As :class:`DebuggedBoard`."""
-        self._board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
-        self.before = self._board
-        self._commands = GdbCommands(self._board, board, self._flashed)
+        self.board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
+        self._commands = GdbCommands(self.board, board, self._flashed)
         self._halted = True
         if self._resetting:
             self._resetting = False
             self._send(OK)
-        return self._board
+        return self.board
 
     # ---- what the board asks ----
 
@@ -137,7 +132,7 @@ class GdbServer:
         if self._resetting:
             self._send(f"{text}\n".encode().hex().encode())
             self._send(REFUSED)
-        elif self._board is not None and self.attached:
+        elif self.board is not None and self.attached:
             # What it asks before it lets the program go on is answered.
             with contextlib.suppress(PowerCycle, Killed):
                 while self._halted and self.attached:
@@ -249,8 +244,8 @@ class GdbServer:
         """The program runs on without a debugger; another one may come."""
         self._drop()
         self._halted = self.stepping = False
-        if self._board is not None:
-            self._board.let_go()
+        if self.board is not None:
+            self.board.let_go()
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -266,3 +261,67 @@ class GdbServer:
             # A debugger that has gone is seen at the next look.
             with contextlib.suppress(OSError):
                 self._connection.sendall(data)
+
+
+# Seconds for the machine, or the clients, before the other side is looked at.
+_SLICE = 0.005
+
+
+class SerialServer:
+    """One client at a time, others are hung up on. What the board sends while there is none is lost."""
+
+    def __init__(self, port: int) -> None:
+        """Listen (0: on a free port). NeuralArtError: the port is taken."""
+        try:
+            self._listener = socket.create_server((HOST, port))
+        except OSError as error:
+            what = f"cannot listen: {error.strerror or error}"
+            raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
+        self.url = f"socket://{HOST}:{self._listener.getsockname()[1]}"
+        self._client = socket.socket()
+        self._client.close()  # There is none yet
+
+    def close(self) -> None:
+        """Hang up."""
+        self._client.close()
+        self._listener.close()
+
+    def _receive(self, seconds: float) -> bytes:
+        free = self._client.fileno() < 0
+        ready = select.select([self._listener] if free else [self._listener, self._client], [], [], seconds)[0]
+        if self._listener in ready:
+            client, _ = self._listener.accept()
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if free:
+                self._client = client
+            else:
+                client.close()  # As a port that another program has
+        data = b""
+        if self._client in ready:
+            with contextlib.suppress(OSError):
+                data = self._client.recv(1 << 16)
+            if not data:
+                self._client.close()
+        return data
+
+    def serve(self, started: Started, gdb: GdbServer | None, say: Callable[[str], None]) -> NoReturn:
+        """Hand bytes to and fro. ``say``: told why the core of a debugged board stops, which ends nothing: a debugger
+        may load another image. MachineStop: no debugger can.
+        """
+        said = ""
+        while True:
+            data = b""
+            try:
+                data = started.transport.read(_SLICE)
+            except MachineStop as stop:
+                if gdb is None or started.board is None:
+                    raise
+                if str(stop) != said:
+                    said = str(stop)
+                    say(said)
+                gdb.pause()
+            with contextlib.suppress(OSError):  # No client, or one that has gone
+                self._client.sendall(data)
+            # A core that waits for input has nothing to do until some comes.
+            if data := self._receive(_SLICE if started.transport.idle() else 0):
+                started.transport.write(data)

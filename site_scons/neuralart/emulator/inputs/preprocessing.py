@@ -89,11 +89,8 @@ def of_array(array: Array, port: Port, how: Preprocessing, where: str) -> list[b
         array = array.reshape(len(array), -1)
     else:
         shape = shape_text(port.shape)
-        raise NeuralArtError(
-            f"an array of {shape_text(array.shape)}, tensor '{port.name}' is {shape}",
-            where=where,
-            hint=f"one of {shape}, or N of them: Nx{shape}",
-        )
+        what = f"an array of {shape_text(array.shape)}, tensor '{port.name}' is {shape}"
+        raise NeuralArtError(what, where=where, hint=f"one of {shape}, or N of them: Nx{shape}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise NeuralArtError("holds values that are no numbers", where=where)
     if array.dtype == np.dtype(port.dtype) and how.untouched:

@@ -34,14 +34,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "virtual"
 # What a runner can do with a device.
-EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL = (
-    "flash external",
-    "flash internal",
-    "reset",
-    "load RAM",
-    "gdb server",
-    "serial",
-)
+EXTERNAL, INTERNAL, RESET, RAM = "flash external", "flash internal", "reset", "load RAM"
+GDB, SERIAL = "gdb server", "serial"
 # What is left beside the record of a real device: the journal (its suffix), and what ``DRY=1`` writes.
 JOURNAL, SCRIPTS = ".journal", "flash_plan"
 SCRIPT_NAMES = tuple(
@@ -168,11 +162,8 @@ class Runner(ABC):
         if not self.capabilities.probes:
             raise NeuralArtError(f"runner {self.name} knows no probes, this is '{probe}'", where="NEURALART_PROBE")
         if not _SERIAL.fullmatch(probe):
-            raise NeuralArtError(
-                f"'{probe}' is no serial number of a probe",
-                where="NEURALART_PROBE",
-                hint="SERIAL=, --probe: letters, digits, . _ and -",
-            )
+            hint = "SERIAL=, --probe: letters, digits, . _ and -"
+            raise NeuralArtError(f"'{probe}' is no serial number of a probe", where="NEURALART_PROBE", hint=hint)
         return f"-{probe}"
 
 

@@ -10,10 +10,9 @@ from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import EXTERNAL, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal, process
-from neuralart.flashing.runners.process import Answer
-from neuralart.flashing.runners.programmer import Programmer, needs_debug
+from neuralart.flashing.runners.process import Answer, reason, switches_of
+from neuralart.flashing.runners.programmer import SILICON, Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, number_in
-from neuralart.flashing.runners.symptoms import reason, switches_of
 from neuralart.flashing.script import CommandScript, Loader, Word
 from neuralart.vendor.asking import fits
 
@@ -32,9 +31,7 @@ class CubeProgrammer(Programmer):
     """Writes silicon by STM32_Programmer_CLI of ST."""
 
     name = "cubeprogrammer"
-    capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, SERIAL})
-    )
+    capabilities = Capabilities(SILICON, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, SERIAL}))
     refusals = (
         needs_debug("device_id"),
         Refusal(
@@ -56,18 +53,12 @@ class CubeProgrammer(Programmer):
             raise NeuralArtError(what, where=str(program), hint="run it by hand with --version")
         wanted = board.debug.programmer if board is not None and board.debug is not None else ""
         if wanted and board is not None and not fits(version[1], wanted):
-            raise NeuralArtError(
-                f"version {version[1]} does not know {board.device}, needed: {wanted}",
-                where=str(program),
-                hint=self.get,
-            )
+            what = f"version {version[1]} does not know {board.device}, needed: {wanted}"
+            raise NeuralArtError(what, where=str(program), hint=self.get)
         found = []
         for block in re.split(r"ST-?Link Probe \d+\s*:", answer.text, flags=re.IGNORECASE)[1:]:
-            serial = number_in(block, "ST-LINK SN")
-            if serial:
-                found.append(
-                    ConnectedProbe(serial, number_in(block, "Board(?: Name)?"), number_in(block, "ST-LINK FW"))
-                )
+            said = [number_in(block, label) for label in ("ST-LINK SN", "Board(?: Name)?", "ST-LINK FW")]
+            found += [ConnectedProbe(said[0], said[1], said[2])] if said[0] else []
         if not found:
             what, hint = reason(answer.text, board) if board is not None else ("no probe answers", "")
             what = what if "probe" in what else "no probe answers"
@@ -93,11 +84,8 @@ class CubeProgrammer(Programmer):
         answer = self.call(session, [*self._connection(session.job.board, session.serial, mode), *words], count)
         taken = number_in(answer.text, "ST-LINK SN")
         if session.serial and taken and taken != session.serial:
-            raise self.failed(
-                session,
-                f"it took probe {taken}, though it was told sn={session.serial}",
-                "unplug the other board, then flash again",
-            )
+            what = f"it took probe {taken}, though it was told sn={session.serial}"
+            raise self.failed(session, what, "unplug the other board, then flash again")
         return answer
 
     def identify(self, session: ProbeSession) -> Identity:
@@ -109,9 +97,8 @@ class CubeProgrammer(Programmer):
         mode, wanted = number_in(answer.text, "Connect mode"), session.job.board.debug
         assert wanted is not None
         if mode != _MODES[wanted.mode] and mode in _MODES.values():
-            raise self.failed(
-                session, f"it connected in mode {mode}, not {_MODES[wanted.mode]}", "power-cycle the board, then again"
-            )
+            what = f"it connected in mode {mode}, not {_MODES[wanted.mode]}"
+            raise self.failed(session, what, "power-cycle the board, then again")
         size = re.fullmatch(r"(\d+) ([KM])Bytes", number_in(answer.text, "Flash size"))
         inside = int(size[1]) * _UNITS[size[2]] if size is not None else None
         return Identity(int(said, 16), number_in(answer.text, "Voltage"), mode, inside)
@@ -130,12 +117,10 @@ class CubeProgrammer(Programmer):
 
     def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """Upload, one part each time: whether it takes several is not documented."""
-        answers = [
-            self._talk(
-                session, *self._loader(session, address), "-u", f"0x{address:08x}", f"0x{count:x}", name, count=count
-            )
-            for name, address, count in parts
-        ]
+        answers = []
+        for name, address, count in parts:
+            words = (*self._loader(session, address), "-u", f"0x{address:08x}", f"0x{count:x}", name)
+            answers.append(self._talk(session, *words, count=count))
         return next((answer for answer in answers if answer.status), answers[-1])
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:

@@ -15,11 +15,9 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, process
-from neuralart.flashing.runners.connected import usb_probes
-from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, served
+from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, reason, served
 from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
-from neuralart.flashing.runners.symptoms import reason
+from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts, usb_probes
 from neuralart.flashing.script import CommandScript, Word
 from neuralart.text.ihex import ihex
 
@@ -48,12 +46,8 @@ class Gdb(Programmer):
     """Writes what a gdb server reaches, by gdb."""
 
     name = "gdb"
-    capabilities = Capabilities(
-        frozenset({"silicon", "unicorn", "qemu"}),
-        verify=True,
-        probes=True,
-        does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}),
-    )
+    machines = frozenset({"silicon", "unicorn", "qemu"})
+    capabilities = Capabilities(machines, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}))
     programs = ("gdb-multiarch", "arm-none-eabi-gdb")
     get = "install gdb (Debian, Ubuntu: gdb-multiarch), or the one that comes with the Arm compiler"
 
@@ -72,18 +66,15 @@ class Gdb(Programmer):
         made = Attached(job, session.program, session.serial, session.folder, server=job.server)
         if job.server:
             if not _ADDRESS.fullmatch(job.server):
-                raise NeuralArtError(
-                    f"'{job.server}' is no HOST:PORT", where="SERVER", hint="for example localhost:3333"
-                )
+                hint = "for example localhost:3333"
+                raise NeuralArtError(f"'{job.server}' is no HOST:PORT", where="SERVER", hint=hint)
             yield made
             return
         server, cube = (process.find((name,), cube_places(name)) for name in (SERVER, "STM32_Programmer_CLI"))
         if server is None or cube is None:
-            raise NeuralArtError(
-                f"no {SERVER if server is None else 'STM32_Programmer_CLI, which it needs'}",
-                where=f"runner {self.name}",
-                hint="it comes with STM32CubeIDE and STM32CubeCLT; or SERVER=HOST:PORT names a server that runs",
-            )
+            what = f"no {SERVER if server is None else 'STM32_Programmer_CLI, which it needs'}"
+            hint = "it comes with STM32CubeIDE and STM32CubeCLT; or SERVER=HOST:PORT names a server that runs"
+            raise NeuralArtError(what, where=f"runner {self.name}", hint=hint)
         port = process.free_port()
         made.server = f"localhost:{port}"
         with self._serving(made, [str(server), *server_words(job.board, session.serial, port, cube)], port):
@@ -101,9 +92,8 @@ class Gdb(Programmer):
     def _gdb(self, session: ProbeSession, *commands: str, count: int = 0, end: str = "disconnect") -> Answer:
         assert isinstance(session, Attached)
         script = (*_QUIETLY, f"target remote {session.server}", *commands, end)
-        return self.call(
-            session, [*("-nx", "-q", "-batch"), *(each for line in script for each in ("-ex", line))], count
-        )
+        words = [word for line in script for word in ("-ex", line)]
+        return self.call(session, ["-nx", "-q", "-batch", *words], count)
 
     def identify(self, session: ProbeSession) -> Identity:
         """As others; a server that another program started may have another machine behind it than silicon."""
@@ -189,15 +179,8 @@ class Gdb(Programmer):
         server = job.server or "localhost:61234"
         for number, write in enumerate(self.in_order(job)):
             hex_file = f"flash_part{number}.hex"
-            address = f"0x{write.address:08x}"
-            rows.append(
-                (
-                    "arm-none-eabi-objcopy",
-                    *("-I", "binary", "-O", "ihex", "--change-addresses", address),
-                    Path(write.file),
-                    hex_file,
-                )
-            )
+            words = ("-I", "binary", "-O", "ihex", "--change-addresses", f"0x{write.address:08x}")
+            rows.append(("arm-none-eabi-objcopy", *words, Path(write.file), hex_file))
             said = (f"target remote {server}", f"load {hex_file}", f"file {hex_file}", "compare-sections", "disconnect")
             rows.append(("gdb-multiarch", "-nx", "-q", "-batch", *(word for line in said for word in ("-ex", line))))
         return CommandScript(rows)

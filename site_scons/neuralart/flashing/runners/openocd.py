@@ -9,10 +9,9 @@ from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SCRIPTS, SERIAL, Capabilities, FlashJob
-from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer
-from neuralart.flashing.runners.programmer import Programmer, needs_debug
-from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
+from neuralart.flashing.runners.programmer import SILICON, Programmer, needs_debug
+from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession, usb_probes
 from neuralart.flashing.script import Around, Beside, CommandScript, Word
 
 _CONFIG = "board.cfg"
@@ -22,9 +21,7 @@ class OpenOcd(Programmer):
     """Writes silicon by OpenOCD."""
 
     name = "openocd"
-    capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL})
-    )
+    capabilities = Capabilities(SILICON, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}))
     refusals = (needs_debug("openocd"),)
     programs = ("openocd",)
     get = "install OpenOCD 0.12 or newer (Debian, Ubuntu: openocd)"
@@ -40,14 +37,8 @@ class OpenOcd(Programmer):
         write_bytes(session.folder / _CONFIG, read_bytes(Path(debug.openocd)))
         chosen = [f"adapter serial {session.serial}"] if session.serial else []
         lines = (*chosen, "init", *commands, "shutdown")
-        words = [
-            "-s",
-            str(Path(debug.openocd).parent),
-            "-f",
-            _CONFIG,
-            *(word for line in lines for word in ("-c", line)),
-        ]
-        return self.call(session, words, count)
+        words = ["-s", str(Path(debug.openocd).parent), "-f", _CONFIG]
+        return self.call(session, [*words, *(word for line in lines for word in ("-c", line))], count)
 
     def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``dump_image``, of a core that stands still after a reset: then external flash is set up."""

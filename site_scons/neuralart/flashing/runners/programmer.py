@@ -8,38 +8,61 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import os
 import re
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from neuralart.boards.types import Board, DebugAccess
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
-from neuralart.flashing.journal import journal
-from neuralart.flashing.nor import (
-    Mismatch,
-    Nor,
-    Written,
-    apply,
-    changes,
-    check_plan,
-    chips_of,
-    first_difference,
-    sectors_of,
-)
+from neuralart.flashing.nor import Mismatch, Nor, Written, apply, changes, check_plan, chips_of, mismatch_of, sectors_of
 from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read_record, remove_record, save_record
-from neuralart.flashing.runners import EXTERNAL, INTERNAL, FlashJob, Refusal, Runner, process, symptoms
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner, process
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
+
+
+@contextlib.contextmanager
+def journal(record: Path, device: str, steps: int) -> Iterator[Callable[[str, int, bytes], None]]:
+    """What was written before a cable fell out, in ``flash-<runner>-<serial>.json.journal`` beside the record.
+
+    JSON, a line for each step, on the disk before the next one begins. The first line says how many steps there are;
+    the last one of a write that came to its end is ``{"ended": true}``. Nothing is skipped because of it: the device
+    itself is compared. Yields what notes a step (name, address, bytes). NeuralArtError: it cannot be written.
+    """
+    path = record.with_name(record.name + JOURNAL)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as stream:
+
+            def line(row: dict[str, Any]) -> None:
+                stream.write(json.dumps(row) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+
+            def wrote(name: str, address: int, data: bytes) -> None:
+                digest = hashlib.sha256(data).hexdigest()
+                line({"write": name, "address": address, "bytes": len(data), "sha256": digest})
+
+            line({"device": device, "steps": steps})
+            yield wrote
+            line({"ended": True})
+    except OSError as error:
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(path)) from error
+
 
 # Weights, then what says that they are there, then who uses them: a cable that falls out leaves no new application on
 # old weights.
 _ORDER = {"fsbl": -1, "model": 0, "descriptor": 1, "application": 2}
 _FSBL = "fsbl"
 _SIGNED = b"STM2"
+SILICON = frozenset({"silicon"})
 
 
 def _in_debug(board: Board) -> DebugAccess:
@@ -49,17 +72,11 @@ def _in_debug(board: Board) -> DebugAccess:
 
 
 class Programmer(Runner):
-    """A runner that starts programs of others.
+    """A runner that starts programs of others."""
 
-    Attributes:
-        programs: File names of the program that it starts, by preference.
-        places: Where installers put it: globs, by system.
-        get: How to get it.
-    """
-
-    programs: ClassVar[tuple[str, ...]]
-    places: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    get: ClassVar[str]
+    programs: ClassVar[tuple[str, ...]]  # File names of the program that it starts, by preference
+    places: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # Where installers put it: globs, by system
+    get: ClassVar[str]  # How to get it
 
     # ---- what each of them does its own way
 
@@ -105,11 +122,8 @@ class Programmer(Runner):
         """Its program. NeuralArtError: it is not here."""
         program = self.found()
         if program is None:
-            raise NeuralArtError(
-                f"no {self.programs[0]}: neither on PATH nor in the usual folders",
-                where=f"runner {self.name}",
-                hint=self.get,
-            )
+            what = f"no {self.programs[0]}: neither on PATH nor in the usual folders"
+            raise NeuralArtError(what, where=f"runner {self.name}", hint=self.get)
         return program
 
     @contextlib.contextmanager
@@ -123,10 +137,9 @@ class Programmer(Runner):
             self._serial(job.probe)
             serial = self._chosen(job, self.probes(program, folder, job.board))
             self._serial(serial)  # it becomes a part of commands
-            lock = Path(tempfile.gettempdir()) / re.sub(
-                r"[^\w.]", "-", f"neuralart-probe-{job.server or serial or self.name}"
-            )
-            with alone_with(lock, patience=2.0), self.opened(ProbeSession(job, program, serial, folder)) as session:
+            lock = re.sub(r"[^\w.]", "-", f"neuralart-probe-{job.server or serial or self.name}")
+            alone = alone_with(Path(tempfile.gettempdir()) / lock, patience=2.0)
+            with alone, self.opened(ProbeSession(job, program, serial, folder)) as session:
                 yield session
 
     @contextlib.contextmanager
@@ -140,9 +153,8 @@ class Programmer(Runner):
         if job.probe and known and job.probe not in known:
             raise NeuralArtError(f"no probe {job.probe} is connected", where=self.name, hint=f"connected: {listed}")
         if not job.probe and len(known) > 1:
-            raise NeuralArtError(
-                f"{len(known)} probes are connected: {listed}", where=self.name, hint="say which: SERIAL=... or --probe"
-            )
+            hint = "say which: SERIAL=... or --probe"
+            raise NeuralArtError(f"{len(known)} probes are connected: {listed}", where=self.name, hint=hint)
         return job.probe or (known[0] if known else "")
 
     def place(self, session: ProbeSession) -> str:
@@ -154,7 +166,7 @@ class Programmer(Runner):
         answer = process.call([str(session.program), *words], session.folder, process.patience(count))
         session.answers.append(answer)
         if answer.late:
-            what, hint = symptoms.reason(answer.text, session.job.board)
+            what, hint = process.reason(answer.text, session.job.board)
             asks = what if "question" in what else "it does not come to an end"
             raise self.failed(session, asks, hint or "unplug the board and plug it in, then again")
         return answer
@@ -165,7 +177,7 @@ class Programmer(Runner):
 
     def complaint(self, session: ProbeSession, doing: str, answer: Answer) -> NeuralArtError:
         """An error in the words of a program."""
-        what, hint = symptoms.reason(answer.text, session.job.board)
+        what, hint = process.reason(answer.text, session.job.board)
         return self.failed(session, f"{doing}: {what}", hint or "DRY=1 shows the command, to type it by hand")
 
     def bytes_of(self, session: ProbeSession, ranges: Sequence[tuple[int, int]], doing: str = "") -> list[bytes]:
@@ -188,11 +200,8 @@ class Programmer(Runner):
         board, said = session.job.board, self.identify(session)
         debug = _in_debug(board)
         if said.device_id is not None and said.device_id != debug.device_id:
-            raise self.failed(
-                session,
-                f"device id 0x{said.device_id:03x}: this is no {board.device} (0x{debug.device_id:03x})",
-                f"is it the board {board.name}? SERIAL= chooses among several",
-            )
+            what = f"device id 0x{said.device_id:03x}: this is no {board.device} (0x{debug.device_id:03x})"
+            raise self.failed(session, what, f"is it the board {board.name}? SERIAL= chooses among several")
         inside = sum(region.size for region in board.memory if region.sector)
         if said.flash_size is not None and inside and said.flash_size != inside:
             what = f"the device has {said.flash_size >> 10} KiB of flash, board {board.name} has {inside >> 10}"
@@ -209,11 +218,9 @@ class Programmer(Runner):
             return
         (found,) = self.bytes_of(session, [(at, 4)])
         if found != _SIGNED:
-            raise self.failed(
-                session,
-                f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start",
-                "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand",
-            )
+            what = f"no first-stage boot loader at 0x{at:08x} (found {found.hex(' ')}): the application would not start"
+            hint = "'fsbl: FILE' in the variant writes it, or write that of the vendor's package by hand"
+            raise self.failed(session, what, hint)
 
     # ---- writing and comparing
 
@@ -284,7 +291,7 @@ class Programmer(Runner):
             for number, (write, address, data) in enumerate(steps):
                 answer = self.program(session, address, data)
                 # A bad end of a good write is none; one that wrote nothing must not be followed by others.
-                if (answer.status or symptoms.complains(answer.text)) and not self._holds(session, address, data):
+                if (answer.status or process.complains(answer.text)) and not self._holds(session, address, data):
                     doing = f"'{write.name}' is not written ({number} of {len(steps)} steps are): flash again"
                     raise self.complaint(session, doing, answer)
                 wrote(write.name, address, data)
@@ -299,7 +306,7 @@ class Programmer(Runner):
         held = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
         for write, data in zip(writes, held, strict=True):
             if hashlib.sha256(data).hexdigest() != write.sha256:
-                said = [symptoms.reason(answer.text, session.job.board) for answer in session.answers]
+                said = [process.reason(answer.text, session.job.board) for answer in session.answers]
                 what, hint = next((each for each in reversed(said) if each[1]), ("whatever the programmer says", ""))
                 hint = hint or "flash again; if that does not help: FORCE=1, another cable, the board file's 'flash:'"
                 raise self.failed(session, f"'{write.name}' reads back differently: {what}", hint)
@@ -307,7 +314,7 @@ class Programmer(Runner):
     def _start(self, session: ProbeSession) -> None:
         answer = self.restart(session)
         if answer.status:
-            what, hint = symptoms.reason(answer.text, session.job.board)
+            what, hint = process.reason(answer.text, session.job.board)
             print(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
 
     def reset(self, job: FlashJob) -> None:
@@ -315,13 +322,12 @@ class Programmer(Runner):
         with self.session(job) as session:
             self.check_device(session)
             answer = self.restart(session)
-            if answer.status or symptoms.complains(answer.text):
+            if answer.status or process.complains(answer.text):
                 raise self.complaint(session, "not reset", answer)
 
     def load(self, job: FlashJob, elf: Path) -> int:
-        """Put an image where it is linked, compare all of it, and let it run. Returns its entry.
-
-        NeuralArtError: it is no image, goes to memory that the board has not, or does not arrive.
+        """Put an image where it is linked, compare all of it, and let it run. Returns its entry. NeuralArtError: it is
+        no image, goes to memory that the board has not, or does not arrive.
         """
         parts, stack, entry = image_parts(elf, job.board)
         with self.session(job) as session:
@@ -346,9 +352,8 @@ class Programmer(Runner):
             self.check_device(session)
             found = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
             for write, data, held in zip(writes, files, found, strict=True):
-                if held != data:
-                    at = first_difference(data, held)
-                    return Mismatch(write, at, data[at], held[at])
+                if mismatch := mismatch_of(write, data, held):
+                    return mismatch
         return None
 
 

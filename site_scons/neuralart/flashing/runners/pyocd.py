@@ -11,7 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal, process
 from neuralart.flashing.runners.process import Answer
-from neuralart.flashing.runners.programmer import Programmer, needs_debug
+from neuralart.flashing.runners.programmer import SILICON, Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
 from neuralart.flashing.script import CommandScript, Word
 
@@ -20,9 +20,7 @@ class PyOcd(Programmer):
     """Writes silicon by pyOCD."""
 
     name = "pyocd"
-    capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({INTERNAL, RESET, RAM, GDB, SERIAL})
-    )
+    capabilities = Capabilities(SILICON, probes=True, does=frozenset({INTERNAL, RESET, RAM, GDB, SERIAL}))
     refusals = (
         needs_debug("pyocd"),
         Refusal(
@@ -42,9 +40,8 @@ class PyOcd(Programmer):
             found = [ConnectedProbe(row["unique_id"], row.get("board_name") or row.get("info", "")) for row in rows]
         except (ValueError, KeyError, TypeError) as error:
             what = "it does not come to an end" if answer.late else "it lists no probes in JSON"
-            raise NeuralArtError(
-                what, where=str(program), hint="pyOCD 0.34 or newer does: pipx upgrade pyocd"
-            ) from error
+            hint = "pyOCD 0.34 or newer does: pipx upgrade pyocd"
+            raise NeuralArtError(what, where=str(program), hint=hint) from error
         if not found:
             raise NeuralArtError("no probe answers", where=self.name, hint="plug in the board's probe")
         return found
@@ -58,8 +55,8 @@ class PyOcd(Programmer):
 
     def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``savemem``."""
-        lines = [("-c", f"savemem 0x{address:08x} {count} {name}") for name, address, count in parts]
-        words = [word for line in lines for word in line]
+        lines = [f"savemem 0x{address:08x} {count} {name}" for name, address, count in parts]
+        words = [word for line in lines for word in ("-c", line)]
         return self._pyocd(session, "commander", *words, count=sum(count for _, _, count in parts))
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:

@@ -20,7 +20,7 @@ from neuralart.memory.plan import last_build, plan_report
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
-from neuralart.text.json_shape import document, shaped
+from neuralart.text.json_values import document, shaped
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
 _STAMPED = [{"name": str, "abi_stamp": str}]

@@ -21,7 +21,7 @@ from neuralart.network.facts import NEURALART, Network
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
-from neuralart.text.json_shape import shaped
+from neuralart.text.json_values import shaped
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.h7_files import read_cpu_pools
 

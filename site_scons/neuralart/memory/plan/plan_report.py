@@ -13,7 +13,7 @@ from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
 from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
-from neuralart.text.json_shape import document, shaped
+from neuralart.text.json_values import document, shaped
 
 
 @dataclass(frozen=True)

@@ -239,10 +239,6 @@ def _divided(left: int, right: int) -> int:
     return quotient if (_signed(left) < 0) == (_signed(right) < 0) else -quotient
 
 
-def _aligned(value: int, step: int) -> int:
-    return (value + step - 1) // step * step if step > 1 else value
-
-
 _BINARY: Mapping[str, Callable[[int, int], int | None]] = {
     "||": lambda a, b: int(bool(a) or bool(b)),
     "&&": lambda a, b: int(bool(a) and bool(b)),
@@ -263,7 +259,7 @@ _BINARY: Mapping[str, Callable[[int, int], int | None]] = {
     "%": lambda a, b: _signed(a) - _signed(b) * _divided(a, b) if b else None,
     "MAX": max,
     "MIN": min,
-    "ALIGN": _aligned,
+    "ALIGN": lambda a, b: (a + b - 1) // b * b if b > 1 else a,
 }
 
 

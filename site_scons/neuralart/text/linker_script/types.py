@@ -163,9 +163,8 @@ class LinkerScript:
 
     def takes(self, section: str) -> bool:
         """Whether the script says where an input section goes; an included file that was not read may say it."""
-        return bool(self.includes) or any(
-            fnmatch.fnmatchcase(section, pattern) for each in self.sections for pattern in each.patterns
-        )
+        patterns = (pattern for each in self.sections for pattern in each.patterns)
+        return bool(self.includes) or any(fnmatch.fnmatchcase(section, pattern) for pattern in patterns)
 
     def memory(self, name: str) -> Memory:
         """A memory by name. Raises NeuralArtError: there is none."""
