@@ -10,7 +10,7 @@ from neuralart.model.graph import Operator
 
 @operator(
     "RESHAPE",
-    limits="int8, uint8, int32 and float32; costs nothing, except between an input and an output",
+    limits=f"{TYPES}; costs nothing, except between an input and an output",
     floats=True,
 )
 def reshape(ctx: Lowering, op: Operator) -> None:
