@@ -376,7 +376,18 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "float part",
         one("LOGISTIC", x=((1, 4),), y=((1, 4), "float32")),
-        "(LOGISTIC): this part of the model is computed in float32 on 'y' float32[1, 4] "
+        "(LOGISTIC): element type float32 is not supported: 'y' float32[1, 4] (supported: int8)",
+    ),
+    (
+        "float part that only int8 has",
+        one("MAX_POOL_2D", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
+        "(MAX_POOL_2D): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
+        "(quantize it to int8 (full integer quantization))",
+    ),
+    (
+        "float model of what float32 has",
+        one("LOGISTIC", x=((1, 4), "float32"), y=((1, 4), "float32")),
+        "(LOGISTIC): float32 model: the operator computes on 'x' float32[1, 4] "
         "(quantize it to int8 (full integer quantization))",
     ),
     (
@@ -585,7 +596,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "reshape of strings",
         one("RESHAPE", x=((4,), "string"), y=((2, 2), "string")),
-        "(RESHAPE): element type string is not supported: 'x' string[4] (supported: int8, uint8, int32, float32)",
+        "(RESHAPE): element type string is not supported: 'x' string[4] (supported: int8, uint8, int32, int64, float32)",
     ),
 ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from neuralart import plugins
-from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
@@ -73,7 +73,12 @@ def operator(
 
 def _either(lower: Lower, plain: Plain) -> Lower:
     def chosen(ctx: Lowering, op: Operator) -> None:
-        (plain.lower if ctx.input(op).dtype in plain.types else lower)(ctx, op)
+        first = ctx.input(op)
+        mixed = any(tensor.dtype in ("int8", "uint8") and tensor.data is None for tensor in ctx.model.tensors)
+        if first.dtype == "float32" and not mixed:
+            what = f"float32 model: the operator computes on {describe(first)}"
+            ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")
+        (plain.lower if first.dtype in plain.types else lower)(ctx, op)
 
     return chosen
 
