@@ -234,6 +234,32 @@ def arg_max(kind: str) -> Draw:
     return draw
 
 
+def variable(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """What was given the last time, or its sum with what came before; read before and after it is assigned."""
+    shape, number, dtype = small_shape(rng), len(writer.operators), str(rng.choice(["int8", "int32", "float32"]))
+    ends = (scale(rng), zero_point(rng)) if dtype == "int8" else ()
+    if not writer.operators:
+        writer.op("CALL_ONCE", [], [], init_subgraph_index=1)
+    name, first = f"v{number}", int(rng.integers(-128, 128)) if dtype == "int8" else 0
+    x, old, new, y = (writer.tensor(f"{name}{letter}", shape, dtype, *ends) for letter in "xony")
+    handle = writer.tensor(name, (), "resource")
+    writer.op("VAR_HANDLE", [], [handle], container="", shared_name=name)
+    writer.op("READ_VARIABLE", [handle], [old])
+    early = bool(rng.random() < 0.5)
+    if early:
+        writer.op("ASSIGN_VARIABLE", [handle, x], [])
+    writer.op("MAXIMUM", [x, old], [y])
+    if not early:
+        writer.op("ASSIGN_VARIABLE", [handle, y], [])
+    writer.op("READ_VARIABLE", [handle], [new])
+    once = writer.once()
+    inner = once.tensor(name, (), "resource")
+    value = once.tensor(f"{name}c", shape, dtype, *ends, data=np.full(shape, first))
+    once.op("VAR_HANDLE", [], [inner], container="", shared_name=name)
+    once.op("ASSIGN_VARIABLE", [inner, value], [])
+    return Case([x], [y, new], _numbers(rng, shape, dtype), f"{dtype} {shape} {first} early {early}")
+
+
 def _both(kind: str, **said: Any) -> dict[str, Draw]:
     return {f"{kind} {dtype}": plain(kind, dtype, **said) for dtype in ("float32", "int32")}
 
@@ -273,6 +299,8 @@ OPERATORS: dict[str, Draw] = {
     "GATHER_ND": gather_nd,
     "ARG_MAX types": arg_max("ARG_MAX"),
     "ARG_MIN types": arg_max("ARG_MIN"),
+    "READ_VARIABLE": variable,
+    "ASSIGN_VARIABLE": variable,
 }
 """What is compared; the first word is the operator's kind."""
 UNSIGNED: dict[str, Draw] = {"SUM": reduction("SUM", "int8")}

@@ -83,6 +83,8 @@ class Model:
     operators: tuple[Operator, ...]  # In execution order
     inputs: tuple[int, ...]  # Tensor numbers
     outputs: tuple[int, ...]  # Tensor numbers
+    # Tensors that keep their value from one inference to the next -> each byte of their first value
+    states: Mapping[int, int] = field(default_factory=dict)
     channels_first: bool = (
         False  # Inputs and outputs have channels in front of rows and columns, unless asked otherwise
     )

@@ -13,6 +13,7 @@ from neuralart.model import filekind
 from neuralart.model.flatbuffer import FlatBuffer, Table
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
+from neuralart.model.tflite_variables import CALL_ONCE, RESOURCE, with_variables
 
 # The schema's lists of numbers have no bound; TensorFlow's tensors have at most eight dimensions.
 _MOST_DIMENSIONS = 8
@@ -80,6 +81,8 @@ def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -
         table.damaged(f"{table.what} has buffer {number}, the file has {len(buffers)} buffers")
     found = buffers.constant(number) if len(buffers) else None
     shape, signature = _shape(table, is_input=is_input)
+    if dtype == RESOURCE:
+        return Tensor(index, name, shape, dtype)
     expected = math.prod(shape) * DTYPE_BYTES[dtype]
     needs = f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes"
     if expected > _MOST_BYTES:
@@ -95,7 +98,7 @@ def _dtype(table: Table) -> str:
     if not 0 <= number < len(TENSOR_TYPES):
         table.fail(f"{table.what} has type number {number}, known are 0 to {len(TENSOR_TYPES) - 1}")
     dtype = TENSOR_TYPES[number]
-    if dtype not in DTYPE_BYTES:
+    if dtype not in DTYPE_BYTES and dtype != RESOURCE:
         table.fail(
             f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
         )
@@ -238,7 +241,7 @@ def read(path: Path, display: str = "") -> Model:
     """Read a .tflite file; ``display``: the file as the user named it, by default the path. Whether the operators and
     types can be compiled is not asked here; a float model is read as well. Raises NeuralArtError: the file cannot be
     read, is no TensorFlow Lite model, is damaged, or has something that no compiler of this package handles: several
-    graphs, dynamic shapes, sparse, variable or string tensors.
+    graphs (but for variables), dynamic shapes, sparse, variable or string tensors.
     """
     shown = display or str(path)
     return parse(content(path, shown), shown, path.stem)
@@ -263,28 +266,35 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     if version != VERSION:
         model.fail(f"schema version {version} of TensorFlow Lite, only version {VERSION} is read")
     graphs = model.tables(2, "subgraphs", "subgraph")
-    if len(graphs) != 1:
+    buffers = Buffers(model)
+    codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
+
+    def read_graph(number: int) -> tuple[Model, list[Table]]:
+        if not 0 <= number < len(graphs):
+            model.damaged(f"graph {number} is asked for, the model has {len(graphs)}")
+        graph = graphs[number]
+        inputs, outputs = graph.integers(1, "inputs"), graph.integers(2, "outputs")
+        listed = frozenset(inputs)
+        tensors = tuple(
+            read_tensor(table, index, buffers, is_input=index in listed)
+            for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
+        )
+        tables = graph.tables(3, "operators", "operator")
+        operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
+        made = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+        return made, tables
+
+    if len(graphs) != 1 and not (graphs and any(code.kind == CALL_ONCE for code in codes)):
         model.fail(
             f"the model has {len(graphs)} graphs, only models with one are read",
-            "control flow and variables make several, convert the model without them",
+            "control flow makes several, convert the model without it",
         )
-    graph = graphs[0]
-    graph.what = "the graph"
-    buffers = Buffers(model)
-    inputs, outputs = graph.integers(1, "inputs"), graph.integers(2, "outputs")
-    listed = frozenset(inputs)
-    tensors = tuple(
-        read_tensor(table, index, buffers, is_input=index in listed)
-        for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
-    )
-    codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
-    tables = graph.tables(3, "operators", "operator")
-    operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
-    if not operators:
-        graph.fail("the model has no operators")
-    found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
-    _Connections(graph, found, tables).check()
-    return found
+    graphs[0].what = "the graph"
+    found, tables = read_graph(0)
+    if not found.operators:
+        graphs[0].fail("the model has no operators")
+    _Connections(graphs[0], found, tables).check()
+    return with_variables(found, lambda number: read_graph(number)[0])
 
 
 def _check_identifier(data: bytes, display: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from neuralart.model.graph import Tensor
@@ -71,6 +72,8 @@ class Program:
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one
     offsets: dict[int, int] = field(default_factory=dict)
+    # Tensors that keep their value from one inference to the next -> each byte of their first value
+    states: Mapping[int, int] = field(default_factory=dict)
 
     def copy(self) -> Program:
         """A program of its own, of the same tensors and calls."""

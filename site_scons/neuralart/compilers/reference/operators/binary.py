@@ -130,7 +130,8 @@ def mul(ctx: Lowering, op: Operator) -> None:
 def div(ctx: Lowering, op: Operator) -> None:
     """Lower a division, which the profile does with a reciprocal in fixed point."""
     sides = binary(ctx, op)
-    factor = single(sides.first.scale / single(sides.second.scale * sides.target.scale))
+    product = single(sides.second.scale * sides.target.scale)
+    factor = single(sides.first.scale / product) if product else math.inf
     fixed = ctx.fixed_point(op, factor)
     if fixed.shift > _LARGEST_QUOTIENT:
         ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_QUOTIENT}")

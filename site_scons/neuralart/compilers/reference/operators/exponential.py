@@ -58,7 +58,7 @@ def square_root(ctx: Lowering, op: Operator) -> None:
 
     def stored(value: int) -> int:
         real = single(source.scale * max(value - source.zero_point, 0))
-        return math.trunc(single(single(math.sqrt(real)) / target.scale)) + target.zero_point
+        return math.trunc(min(single(single(math.sqrt(real)) / target.scale), INT32_MAX)) + target.zero_point
 
     table(ctx, op, source, target, stored)
 
@@ -67,7 +67,8 @@ def square_root(ctx: Lowering, op: Operator) -> None:
 def inverse_square_root(ctx: Lowering, op: Operator) -> None:
     """Lower 1 / the square root, which the profile computes in fixed point."""
     source, target = ctx.ends(op)
-    factor = ctx.fixed_point(op, 1.0 / single(single(math.sqrt(source.scale)) * target.scale))
+    product = single(single(math.sqrt(source.scale)) * target.scale)
+    factor = ctx.fixed_point(op, 1.0 / product if product else math.inf)
 
     def stored(value: int) -> int:
         if value <= source.zero_point:

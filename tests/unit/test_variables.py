@@ -1,0 +1,126 @@
+"""Resource variables: how they are read, where they lie, how they begin, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neuralart.compilers.reference.compile import CompileRequest, compile_network
+from neuralart.compilers.reference.cpu import compile as cpu
+from neuralart.compilers.reference.ir import BorderOptions
+from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.reference.planning.lifetimes import blocks
+from neuralart.compilers.reference.planning.sharing import share
+from neuralart.errors import NeuralArtError
+from neuralart.model import tflite
+from neuralart.model.graph import Model
+from tflite_writer import ModelWriter
+
+MPOOL = Path(__file__).parents[2] / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
+SHAPE = (1, 5)
+
+
+def stream(dtype: str = "int8", first: object = -3, change: Callable[[ModelWriter], None] | None = None) -> bytes:
+    """y = maximum of x and of what x was the last time, by two handles of one variable."""
+    writer = ModelWriter()
+    ends = (0.5, 4 if dtype == "uint8" else -4)
+    x, old, y = (writer.tensor(name, SHAPE, dtype, *ends) for name in ("x", "old", "y"))
+    handles = [writer.tensor(name, (), "resource") for name in ("h", "i")]
+    writer.op("CALL_ONCE", [], [], init_subgraph_index=1)
+    writer.op("VAR_HANDLE", [], [handles[0]], shared_name="last", container="")
+    writer.op("READ_VARIABLE", [handles[0]], [old])
+    writer.op("VAR_HANDLE", [], [handles[1]], shared_name="last", container="")
+    writer.op("ASSIGN_VARIABLE", [handles[1], x], [])
+    writer.op("MAXIMUM", [x, old], [y])
+    once = writer.once()
+    handle = once.tensor("h", (), "resource")
+    value = once.tensor("c", SHAPE, dtype, *ends, data=np.broadcast_to(np.array(first), SHAPE))
+    once.op("VAR_HANDLE", [], [handle], shared_name="last", container="")
+    once.op("ASSIGN_VARIABLE", [handle, value], [])
+    if change is not None:
+        change(writer)
+    return writer.finish([x], [y])
+
+
+def read(data: bytes) -> Model:
+    return tflite.parse(data, "m.tflite", "m")
+
+
+def test_handles_become_one_tensor() -> None:
+    model = read(stream())
+    assert [op.kind for op in model.operators] == ["READ_VARIABLE", "ASSIGN_VARIABLE", "MAXIMUM"]
+    ((state, byte),) = model.states.items()
+    assert (model.operators[0].inputs, model.operators[1].inputs) == ((state,), (state, model.inputs[0]))
+    tensor = model.tensors[state]
+    assert (tensor.name, tensor.shape, tensor.dtype, byte) == ("last", SHAPE, "int8", 0xFD)
+
+
+def test_nothing_else_lies_in_a_variable() -> None:
+    program = share(lower(read(stream()), BorderOptions()), inputs_writable=True)
+    (state,) = program.states
+    assert [call.kernel for call in program.calls] == ["na_copy_8", "na_copy_8", "na_maximum_s8"]
+    (block,) = [block for block in blocks(program) if block.key == ("tensor", state)]
+    assert (block.first, block.last, block.size) == (-1, len(program.calls), 5)
+
+
+def test_first_value_of_uint8_is_turned() -> None:
+    program = lower(read(stream("uint8", 7)), BorderOptions())
+    assert [*program.states.values()] == [7 ^ 0x80]
+
+
+def test_generated_code_resets(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(stream())
+    made = compile_network(CompileRequest(model=path, mpool=MPOOL, name="n", report=False)).files
+    text = made["n.c"].decode()
+    reset = text.partition("void LL_ATON_Reset_State_n(void)\n")[2].partition("}\n")[0]
+    assert reset.count("memset(") == 1 and reset.rstrip().endswith(", 0xfd, 5);")
+    assert "LL_ATON_Reset_State_n();\n  return true;" in text and "#include <string.h>" in text
+    assert "\nvoid LL_ATON_Reset_State_n(void);\n" in made["n.h"].decode()
+    made = cpu.compile_network(cpu.CpuRequest(model=path, name="n", target="stm32h7", report=False)).files
+    text = made["n.c"].decode()
+    assert "ai_n_reset_state();\n}" in text and ", 0xfd, 5);\n}" in text
+    assert "\nvoid ai_n_reset_state(void);\n" in made["n.h"].decode()
+
+
+def different(writer: ModelWriter) -> None:
+    """The handle is read as a tensor of another shape, too."""
+    other = writer.tensor("other", (2, 5), "int8", 0.5, -4)
+    writer.op("READ_VARIABLE", [3], [other])
+
+
+def computed(writer: ModelWriter) -> None:
+    once = writer.once()
+    once.op("RELU", [1], [once.tensor("r", SHAPE, "int8", 0.5, -4)])
+
+
+def shown(writer: ModelWriter) -> None:
+    writer.op("RELU", [3], [writer.tensor("r", SHAPE, "int8", 0.5, -4)])
+
+
+def unknown(writer: ModelWriter) -> None:
+    writer.op("READ_VARIABLE", [0], [writer.tensor("r", SHAPE, "int8", 0.5, -4)])
+
+
+def elsewhere(writer: ModelWriter) -> None:
+    writer.op("CALL_ONCE", [], [], init_subgraph_index=2)
+
+
+REFUSALS: list[tuple[bytes, str]] = [
+    (stream(first=[1, 2, 3, 4, 5]), "operator 0 (CALL_ONCE): variable 'last' begins with different values"),
+    (stream(change=different), "operator 6 (READ_VARIABLE): variable 'last' has another type or shape here"),
+    (stream(change=computed), "operator 0 (CALL_ONCE): the graph that it runs has RELU: only constants are assigned"),
+    (stream(change=shown), "operator 6 (RELU): a variable's handle is used by RELU"),
+    (stream(change=unknown), "operator 6 (READ_VARIABLE): there is no VAR_HANDLE, or no value, of this variable"),
+    (stream(change=elsewhere), "graph 2 is asked for, the model has 2"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSALS, ids=[message[:40] for _, message in REFUSALS])
+def test_refusals(data: bytes, message: str) -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        read(data)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
