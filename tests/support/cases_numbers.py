@@ -42,14 +42,14 @@ def _not_zero(vectors: Vectors, zero: int = 0) -> Vectors:
     return [[np.where(value == zero, other, value).astype(value.dtype)] for (value,) in vectors]
 
 
-def plain(kind: str, dtype: str, *, fused: bool = False, divides: bool = False) -> Draw:
+def plain(kind: str, dtypes: tuple[str, ...], *, fused: bool = False, divides: bool = False) -> Draw:
     """Two inputs, the second one constant now and then."""
 
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         first, second, out = broadcast_shapes(rng)
         if kind == "PRELU":
             first = out
-        number = len(writer.operators)
+        number, dtype = len(writer.operators), str(rng.choice(dtypes))
         a, b = _numbers(rng, first, dtype), _numbers(rng, second, dtype)
         b = _not_zero(b) if divides else b
         constant = rng.random() < 0.3
@@ -123,8 +123,9 @@ def root(kind: str) -> Draw:
     return draw
 
 
-def reduction(kind: str, dtype: str) -> Draw:
+def reduction(kind: str, *dtypes: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        dtype = str(rng.choice(dtypes))
         rank, number = int(rng.integers(1, 7)), len(writer.operators)
         shape = tuple(int(d) for d in rng.integers(1, 5 if rank > 3 else 8, rank))
         axes = [int(a) for a in rng.choice(rank, int(rng.integers(1, rank + 1)), replace=False)]
@@ -158,9 +159,9 @@ def reduction(kind: str, dtype: str) -> Draw:
     return draw
 
 
-def batch_matmul(dtype: str) -> Draw:
+def batch_matmul(*dtypes: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        number = len(writer.operators)
+        number, dtype = len(writer.operators), str(rng.choice(dtypes))
         rows, depth, columns = (int(d) for d in rng.integers(1, 12, 3))
         batches = tuple(int(d) for d in rng.integers(1, 4, int(rng.integers(0, 4))))
         sides = [tuple(d if rng.random() < 0.7 else 1 for d in batches) for _ in range(2)]
@@ -260,20 +261,15 @@ def variable(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return Case([x], [y, new], _numbers(rng, shape, dtype), f"{dtype} {shape} {first} early {early}")
 
 
-def _both(kind: str, **said: Any) -> dict[str, Draw]:
-    return {f"{kind} {dtype}": plain(kind, dtype, **said) for dtype in ("float32", "int32")}
-
+_PLAIN = ("float32", "int32")
+_EACH = (*_PLAIN, "int8")
 
 OPERATORS: dict[str, Draw] = {
-    **_both("ADD", fused=True),
-    **_both("SUB", fused=True),
-    **_both("MUL", fused=True),
-    **_both("DIV", fused=True, divides=True),
-    **_both("MAXIMUM"),
-    **_both("MINIMUM"),
-    **_both("SQUARED_DIFFERENCE"),
-    **_both("FLOOR_DIV", divides=True),
-    "PRELU float32": plain("PRELU", "float32"),
+    **{f"{kind} numbers": plain(kind, _PLAIN, fused=True) for kind in ("ADD", "SUB", "MUL")},
+    **{f"{kind} numbers": plain(kind, _PLAIN) for kind in ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")},
+    "DIV numbers": plain("DIV", _PLAIN, fused=True, divides=True),
+    "FLOOR_DIV numbers": plain("FLOOR_DIV", _PLAIN, divides=True),
+    "PRELU numbers": plain("PRELU", ("float32",)),
     "DIV int8": quotient("DIV"),
     "FLOOR_DIV int8": quotient("FLOOR_DIV"),
     **{f"{kind} float32": function(kind, low=-3, high=6) for kind in ("ABS", "NEG", "SQUARE", "FLOOR", "HARD_SWISH")},
@@ -287,14 +283,9 @@ OPERATORS: dict[str, Draw] = {
     "SQRT int8": root("SQRT"),
     "RSQRT int8": root("RSQRT"),
     "MEAN float32": reduction("MEAN", "float32"),
-    **{
-        f"{kind} {dtype}": reduction(kind, dtype)
-        for kind in ("SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")
-        for dtype in ("float32", "int32", "int8")
-        if (kind, dtype) != ("SUM", "int8")
-    },
-    "BATCH_MATMUL int8": batch_matmul("int8"),
-    "BATCH_MATMUL float32": batch_matmul("float32"),
+    "SUM": reduction("SUM", *_PLAIN),
+    **{kind: reduction(kind, *_EACH) for kind in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD")},
+    "BATCH_MATMUL": batch_matmul("int8", "int8", "float32"),
     "CAST": cast,
     "GATHER_ND": gather_nd,
     "ARG_MAX types": arg_max("ARG_MAX"),
@@ -303,5 +294,8 @@ OPERATORS: dict[str, Draw] = {
     "ASSIGN_VARIABLE": variable,
 }
 """What is compared; the first word is the operator's kind."""
-UNSIGNED: dict[str, Draw] = {"SUM": reduction("SUM", "int8")}
-"""LiteRT 2.3 reads the bytes of an int8 SUM as uint8 ones; a uint8 graph has the right results."""
+UNSIGNED: dict[str, Draw] = {
+    **{f"{kind} unsigned": reduction(kind, "int8") for kind in ("SUM", "REDUCE_MAX", "REDUCE_MIN")},
+    "DIV unsigned": quotient("DIV"),
+}
+"""What LiteRT has for uint8. It reads the bytes of an int8 SUM as uint8 ones: only a uint8 graph is right."""

@@ -92,6 +92,6 @@ EXTRA: dict[str, Draw] = {
 SIGNED_ONLY = (
     *("QUANTIZE integer", "QUANTIZE float32", "DEQUANTIZE"),  # they draw their types themselves
     *("ABS", "EXP", "LOG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
-    *(name for name in cases_numbers.OPERATORS if name not in ("DIV int8", "REDUCE_MAX int8", "REDUCE_MIN int8")),
+    *cases_numbers.OPERATORS,
 )
 """What is not drawn as uint8."""

@@ -596,7 +596,8 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "reshape of strings",
         one("RESHAPE", x=((4,), "string"), y=((2, 2), "string")),
-        "(RESHAPE): element type string is not supported: 'x' string[4] (supported: int8, uint8, int32, int64, float32)",
+        "(RESHAPE): element type string is not supported: 'x' string[4] "
+        "(supported: int8, uint8, int32, int64, float32)",
     ),
 ]
 

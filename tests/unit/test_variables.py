@@ -88,9 +88,12 @@ def elsewhere(writer: ModelWriter) -> None:
 REFUSALS: list[tuple[bytes, str]] = [
     (stream(first=[1, 2, 3, 4, 5]), "operator 0 (CALL_ONCE): variable 'last' begins with different values"),
     (stream(change=different), "operator 6 (READ_VARIABLE): variable 'last' has another type or shape here"),
-    (stream(change=computed), "operator 0 (CALL_ONCE): the graph that it runs has RELU: only constants are assigned"),
-    (stream(change=shown), "operator 6 (RELU): a variable's handle is used by RELU"),
-    (stream(change=unknown), "operator 6 (READ_VARIABLE): there is no VAR_HANDLE, or no value, of this variable"),
+    (
+        stream(change=computed),
+        "operator 0 (CALL_ONCE): RELU in the graph that it runs: only constants are assigned there",
+    ),
+    (stream(change=shown), "operator 6 (RELU): a variable's handle is an input"),
+    (stream(change=unknown), "operator 6 (READ_VARIABLE): no VAR_HANDLE, or no value"),
     (stream(change=elsewhere), "graph 2 is asked for, the model has 2"),
 ]
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-_TYPES = {1: "int8 uint8 bool", 2: "int16 uint16 float16", 4: "int32 uint32 float32", 8: "int64 uint64 float64"}
+_TYPES = {
+    1: "int8 uint8 bool",
+    2: "int16 uint16 float16",
+    4: "int32 uint32 float32 resource",
+    8: "int64 uint64 float64",
+}
 DTYPE_BYTES: Mapping[str, int] = {name: size for size, names in _TYPES.items() for name in names.split()}
 
 

@@ -13,7 +13,7 @@ from neuralart.model import filekind
 from neuralart.model.flatbuffer import FlatBuffer, Table
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
-from neuralart.model.tflite_variables import CALL_ONCE, RESOURCE, with_variables
+from neuralart.model.tflite_variables import CALL_ONCE, with_variables
 
 # The schema's lists of numbers have no bound; TensorFlow's tensors have at most eight dimensions.
 _MOST_DIMENSIONS = 8
@@ -81,8 +81,6 @@ def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -
         table.damaged(f"{table.what} has buffer {number}, the file has {len(buffers)} buffers")
     found = buffers.constant(number) if len(buffers) else None
     shape, signature = _shape(table, is_input=is_input)
-    if dtype == RESOURCE:
-        return Tensor(index, name, shape, dtype)
     expected = math.prod(shape) * DTYPE_BYTES[dtype]
     needs = f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes"
     if expected > _MOST_BYTES:
@@ -98,7 +96,7 @@ def _dtype(table: Table) -> str:
     if not 0 <= number < len(TENSOR_TYPES):
         table.fail(f"{table.what} has type number {number}, known are 0 to {len(TENSOR_TYPES) - 1}")
     dtype = TENSOR_TYPES[number]
-    if dtype not in DTYPE_BYTES and dtype != RESOURCE:
+    if dtype not in DTYPE_BYTES:
         table.fail(
             f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
         )

@@ -12,51 +12,49 @@ from dataclasses import replace
 
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator
+from neuralart.model.tflite_operators import quoted
 
-RESOURCE = "resource"
-"""The type of a handle."""
 CALL_ONCE = "CALL_ONCE"
+_HANDLE = "resource"
 
 
 def with_variables(model: Model, graph: Callable[[int], Model]) -> Model:
     """Turn handles into tensors; the model itself if there are none.
 
-    ``graph`` gives a further graph by its number. Raises NeuralArtError when a handle is used
-    in another way, a variable changes its shape, or its first value is not one byte again and again (as zeros are).
+    ``graph`` gives a further graph by its number. Raises NeuralArtError when a handle is used in another way, a
+    variable changes its shape, or its first value is not one byte again and again (as zeros are).
     """
     tensors, operators = list(model.tensors), []
     names: dict[int, str] = {}  # handle -> name of the variable
     variables: dict[str, int] = {}  # name -> tensor
     first: dict[str, int] = {}  # name -> each byte of its first value
-
-    def fail(op: Operator, what: str, hint: str = "") -> NeuralArtError:
-        return NeuralArtError(what, where=f"{model.path}: operator {op.index} ({op.kind})", hint=hint)
-
     for op in model.operators:
+        where = f"{model.path}: operator {op.index} ({op.kind})"
         if op.kind == CALL_ONCE:
-            first |= _first_values(graph(int(op.options["init_subgraph_index"])), lambda what, op=op: fail(op, what))
+            first |= _first_values(graph(int(op.options["init_subgraph_index"])), where)
         elif op.kind == "VAR_HANDLE":
             names |= dict.fromkeys(op.outputs, _name(op))
             for number in op.outputs:
                 variables.setdefault(names[number], number)
         elif op.kind in ("READ_VARIABLE", "ASSIGN_VARIABLE"):
-            value = (op.outputs if op.kind == "READ_VARIABLE" else op.inputs[1:])[:1]
-            if not value or value[0] < 0 or op.inputs[:1] == () or op.inputs[0] not in names:
-                raise fail(op, "there is no VAR_HANDLE, or no value, of this variable", "is the file damaged?")
-            name, held = names[op.inputs[0]], tensors[value[0]]
-            number = variables[name]
-            if tensors[number].dtype == RESOURCE:
-                tensors[number] = replace(held, index=number, name=name, data=None, signature=None)
+            handle, given = (*op.inputs, -1, -1)[:2]
+            value = op.outputs[0] if op.kind == "READ_VARIABLE" and op.outputs else given
+            if value < 0 or handle not in names:
+                raise NeuralArtError("no VAR_HANDLE, or no value", where=where, hint="is the file damaged?")
+            number, held = variables[names[handle]], tensors[value]
+            if tensors[number].dtype == _HANDLE:
+                tensors[number] = replace(held, index=number, name=names[number], data=None, signature=None)
             elif (tensors[number].dtype, tensors[number].shape) != (held.dtype, held.shape):
-                raise fail(op, f"variable '{name}' has another type or shape here than before")
+                what = f"variable {quoted(names[number])} has another type or shape here than before"
+                raise NeuralArtError(what, where=where)
             operators.append(replace(op, inputs=(number, *op.inputs[1:])))
         elif any(number in names for number in op.inputs):
-            raise fail(op, f"a variable's handle is used by {op.kind}", "supported: READ_VARIABLE and ASSIGN_VARIABLE")
+            raise NeuralArtError("a variable's handle is an input", where=where, hint="it is for READ_VARIABLE alone")
         else:
             operators.append(op)
-    states = {number: first.get(name, 0) for name, number in variables.items() if tensors[number].dtype != RESOURCE}
     if len(operators) == len(model.operators):
         return model
+    states = {number: first.get(name, 0) for name, number in variables.items() if tensors[number].dtype != _HANDLE}
     return replace(model, tensors=tuple(tensors), operators=tuple(operators), states=states)
 
 
@@ -64,7 +62,7 @@ def _name(op: Operator) -> str:
     return "/".join(str(op.options[part]) for part in ("container", "shared_name") if op.options[part])
 
 
-def _first_values(graph: Model, fail: Callable[[str], NeuralArtError]) -> Mapping[str, int]:
+def _first_values(graph: Model, where: str) -> Mapping[str, int]:
     """Name -> the byte that the variable's first value is made of."""
     names: dict[int, str] = {}
     found: dict[str, int] = {}
@@ -72,10 +70,12 @@ def _first_values(graph: Model, fail: Callable[[str], NeuralArtError]) -> Mappin
         if op.kind == "VAR_HANDLE":
             names |= dict.fromkeys(op.outputs, _name(op))
             continue
-        data = graph.tensors[op.inputs[1]].data if op.kind == "ASSIGN_VARIABLE" and len(op.inputs) == 2 else None
+        assigned = op.kind == "ASSIGN_VARIABLE" and len(op.inputs) == 2 and op.inputs[1] in range(len(graph.tensors))
+        data = graph.tensors[op.inputs[1]].data if assigned else None
         if data is None or op.inputs[0] not in names:
-            raise fail(f"the graph that it runs has {op.kind}: only constants are assigned to variables there")
+            raise NeuralArtError(f"{op.kind} in the graph that it runs: only constants are assigned there", where=where)
         if len(set(data)) > 1:
-            raise fail(f"variable '{names[op.inputs[0]]}' begins with different values: only equal ones are supported")
+            what = f"variable {quoted(names[op.inputs[0]])} begins with different values"
+            raise NeuralArtError(what, where=where, hint="supported: bytes that are all equal, as those of zeros")
         found[names[op.inputs[0]]] = data[0]
     return found

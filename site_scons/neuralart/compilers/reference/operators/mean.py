@@ -44,7 +44,7 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
 class _Reduction(NamedTuple):
     source: Tensor
     target: Tensor
-    count: int  # values per result
+    values: int  # per result
     walk: dict[str, str]  # shapes and strides of the kernel's parameters
 
 
@@ -69,7 +69,7 @@ def _reduction(ctx: Lowering, op: Operator) -> _Reduction:
 def _emit(ctx: Lowering, op: Operator, found: _Reduction, **quantized: int) -> None:
     """Emit a call of a reduction's own kernel. Operations counted as multiply-accumulate: input elements."""
     name = op.kind.lower().removeprefix("reduce_")
-    parameters = struct("na_reduce_t", **found.walk, count=found.count, **quantized)
+    parameters = struct("na_reduce_t", **found.walk, count=found.values, **quantized)
     args = (ctx.read(op, found.source), ctx.write(found.target), parameters)
     ctx.emit(op, f"na_reduce_{name}_{SUFFIXES[found.source.dtype]}", args, macc=found.source.elements)
 
@@ -95,11 +95,11 @@ def mean(ctx: Lowering, op: Operator) -> None:
     found = _reduction(ctx, op)
     factor = ctx.fixed_point(op, source.scale / target.scale)
     if op.kind == "MEAN":
-        factor = _divided(factor, found.count)
+        factor = _divided(factor, found.values)
     parameters = struct(
         "na_mean_t",
         **found.walk,
-        sum_offset=_int32(-source.zero_point * found.count),
+        sum_offset=_int32(-source.zero_point * found.values),
         multiplier=factor.multiplier,
         shift=factor.shift,
         output_offset=target.zero_point,
@@ -122,7 +122,7 @@ def product(ctx: Lowering, op: Operator) -> None:
     source, target = ctx.ends(op)
     as_stored(ctx, op)
     found = _reduction(ctx, op)
-    factor = source.scale / target.scale ** (1.0 / found.count)
+    factor = source.scale / target.scale ** (1.0 / found.values)
     fixed = ctx.fixed_point(op, factor)
     if fixed.shift > _LARGEST_FACTOR:
         ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_FACTOR}")
