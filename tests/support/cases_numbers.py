@@ -12,7 +12,6 @@ from support.operator_draws import (
     Draw,
     broadcast_shapes,
     f32,
-    ratio,
     scale,
     small_shape,
     values,
@@ -71,7 +70,7 @@ def quotient(kind: str) -> Draw:
         first, second, out = broadcast_shapes(rng)
         number = len(writer.operators)
         s1, s2, z2 = scale(rng), scale(rng), zero_point(rng)
-        s_out = f32(s1 / s2 / 2 ** rng.uniform(6.1, 16))
+        s_out = f32(s1 / s2 / 2 ** rng.uniform(6.1, 8))
         x = writer.tensor(f"x{number}", first, "int8", s1, zero_point(rng))
         z = writer.tensor(f"z{number}", second, "int8", s2, z2)
         y = writer.tensor(f"y{number}", out, "int8", s_out, zero_point(rng))
@@ -126,9 +125,10 @@ def root(kind: str) -> Draw:
 def reduction(kind: str, *dtypes: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         dtype = str(rng.choice(dtypes))
-        rank, number = int(rng.integers(1, 7)), len(writer.operators)
+        rank, number = int(rng.integers(2, 7)), len(writer.operators)
         shape = tuple(int(d) for d in rng.integers(1, 5 if rank > 3 else 8, rank))
-        axes = [int(a) for a in rng.choice(rank, int(rng.integers(1, rank + 1)), replace=False)]
+        most = 1 if kind == "REDUCE_PROD" else max(1, rank - 1)
+        axes = [int(a) for a in rng.choice(rank, int(rng.integers(1, most + 1)), replace=False)]
         keep = bool(rng.random() < 0.5)
         out = tuple(1 if i in axes else d for i, d in enumerate(shape) if keep or i not in axes)
         count = int(np.prod([shape[a] for a in axes], dtype=np.int64))
@@ -137,9 +137,9 @@ def reduction(kind: str, *dtypes: str) -> Draw:
         if dtype == "int8":
             first = second = (scale(rng), zero_point(rng))
             if kind == "SUM":
-                second = (f32(first[0] * count**0.5 * ratio(rng, 2)), zero_point(rng))
+                second = (f32(first[0] * count**0.5 * 2 ** rng.uniform(-1, 2)), zero_point(rng))
             elif kind == "REDUCE_PROD":
-                typical = (first[0] * 20) ** count * 2 ** rng.uniform(-2, 2)
+                typical = (first[0] * 12) ** count / 40 * 2 ** rng.uniform(-2, 2)
                 second = (f32(min(max(typical, 1e-20), 1e20)), zero_point(rng))
         x = writer.tensor(f"x{number}", shape, dtype, *first)
         given = [a - rank if rng.random() < 0.5 else a for a in axes]
