@@ -53,12 +53,12 @@ def test_generated_code_resets(tmp_path: Path) -> None:
     made = compile_network(CompileRequest(model=path, mpool=MPOOL, name="n", report=False)).files
     text = made["n.c"].decode()
     reset = text.partition("void LL_ATON_Reset_State_n(void)\n")[2].partition("}\n")[0]
-    assert reset.count("memset(") == 1 and reset.rstrip().endswith(", 0xfd, 5);")
-    assert "LL_ATON_Reset_State_n();\n  return true;" in text and "#include <string.h>" in text
+    assert reset.count("for (") == 1 and "*end = at + 5; at < end;) {\n    *at++ = 0xfd;\n" in reset
+    assert "LL_ATON_Reset_State_n();\n  return true;" in text
     assert "\nvoid LL_ATON_Reset_State_n(void);\n" in made["n.h"].decode()
     made = cpu.compile_network(cpu.CpuRequest(model=path, name="n", target="stm32h7", report=False)).files
     text = made["n.c"].decode()
-    assert "ai_n_reset_state();\n}" in text and ", 0xfd, 5);\n}" in text
+    assert "ai_n_reset_state();\n}" in text and "at + 5; at < end;) {\n    *at++ = 0xfd;\n  }\n}" in text
     assert "\nvoid ai_n_reset_state(void);\n" in made["n.h"].decode()
 
 

@@ -24,7 +24,7 @@ def reset_head(name: str) -> str:
 
 
 def _state(network: CpuNetwork, tensor: int) -> str:
-    return f"{network.activations['tensor', network.emission.program.root(tensor)].name}.data"
+    return _pointer(network.activations["tensor", network.emission.program.root(tensor)], 0, "uint8_t", written=True)
 
 
 def configure(network: CpuNetwork) -> str:
@@ -114,9 +114,9 @@ def guarded(network: CpuNetwork, file: str, lines: list[str]) -> str:
 
 
 def _head(network: CpuNetwork) -> str:
-    name, memset = network.name, "#include <string.h>\n\n" if network.emission.program.states else ""
+    name = network.name
     return (
-        f'#include "{name}.h"\n#include "{name}_data.h"\n\n{memset}'
+        f'#include "{name}.h"\n#include "{name}_data.h"\n\n'
         '#include "legacy_network.h"\n#include "ll_aton_version.h"\n#include "neuralart_kernels.h"\n\n'
         f"#if {version_guard()}\n"
         '#  error "Possible mismatch of the runtime that this network is made for"\n'

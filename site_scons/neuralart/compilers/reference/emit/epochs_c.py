@@ -109,7 +109,8 @@ def reset_state(emission: Emission, head: str, place: Callable[[int], str]) -> s
     """
     program = emission.program
     lines = "".join(
-        f"  memset({place(number)}, 0x{byte:02x}, {program.tensors[number].bytes});\n"
+        f"  for (uint8_t *at = {place(number)}, *end = at + {program.tensors[number].bytes}; at < end;) {{\n"
+        f"    *at++ = 0x{byte:02x};\n  }}\n"
         for number, byte in program.states.items()
     )
     return f"{head}\n{{\n{lines}}}\n" if lines else ""

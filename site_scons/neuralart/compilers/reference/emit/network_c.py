@@ -43,10 +43,9 @@ def version_guard() -> str:
     return " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
 
 
-def head(emission: Emission) -> str:
+def head() -> str:
     """Includes, guard, defaults."""
     includes = "".join(f'#include "{name}"\n' for name in INCLUDES)
-    includes += "#include <string.h>\n" if emission.program.states else ""
     return (
         f"{includes}\n#if {version_guard()}\n"
         '#  error "Possible mismatch in ll_aton library used"\n'
@@ -296,7 +295,7 @@ def network_c(emission: Emission) -> str:
     """The generated C: no data of the weights, no folder, no date."""
     parts = [
         banner(emission),
-        head(emission),
+        head(),
         pool_comments(emission),
         pointers(emission),
         user_functions(emission),
