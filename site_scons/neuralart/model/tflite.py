@@ -239,7 +239,7 @@ def read(path: Path, display: str = "") -> Model:
     """Read a .tflite file; ``display``: the file as the user named it, by default the path. Whether the operators and
     types can be compiled is not asked here; a float model is read as well. Raises NeuralArtError: the file cannot be
     read, is no TensorFlow Lite model, is damaged, or has something that no compiler of this package handles: several
-    graphs (but for variables), dynamic shapes, sparse, variable or string tensors.
+    graphs, dynamic shapes, sparse, variable or string tensors.
     """
     shown = display or str(path)
     return parse(content(path, shown), shown, path.stem)
@@ -264,35 +264,38 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     if version != VERSION:
         model.fail(f"schema version {version} of TensorFlow Lite, only version {VERSION} is read")
     graphs = model.tables(2, "subgraphs", "subgraph")
-    buffers = Buffers(model)
-    codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
-
-    def read_graph(number: int) -> tuple[Model, list[Table]]:
-        if not 0 <= number < len(graphs):
-            model.damaged(f"graph {number} is asked for, the model has {len(graphs)}")
-        graph = graphs[number]
-        inputs, outputs = graph.integers(1, "inputs"), graph.integers(2, "outputs")
-        listed = frozenset(inputs)
-        tensors = tuple(
-            read_tensor(table, index, buffers, is_input=index in listed)
-            for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
-        )
-        tables = graph.tables(3, "operators", "operator")
-        operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
-        made = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
-        return made, tables
-
-    if len(graphs) != 1 and not (graphs and any(code.kind == CALL_ONCE for code in codes)):
+    further = graphs and any(read_code(code).kind == CALL_ONCE for code in model.tables(1, "operator_codes", "code"))
+    if len(graphs) != 1 and not further:
         model.fail(
             f"the model has {len(graphs)} graphs, only models with one are read",
             "control flow makes several, convert the model without it",
         )
-    graphs[0].what = "the graph"
-    found, tables = read_graph(0)
-    if not found.operators:
-        graphs[0].fail("the model has no operators")
-    _Connections(graphs[0], found, tables).check()
-    return with_variables(found, lambda number: read_graph(number)[0])
+    graph = graphs[0]
+    graph.what = "the graph"
+    buffers = Buffers(model)
+    inputs, outputs = graph.integers(1, "inputs"), graph.integers(2, "outputs")
+    listed = frozenset(inputs)
+    tensors = tuple(
+        read_tensor(table, index, buffers, is_input=index in listed)
+        for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
+    )
+    codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
+    tables = graph.tables(3, "operators", "operator")
+    operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
+    if not operators:
+        graph.fail("the model has no operators")
+    found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    _Connections(graph, found, tables).check()
+
+    def first_values(number: int) -> Model:
+        if not 0 < number < len(graphs):
+            model.damaged(f"graph {number} is asked for, the model has {len(graphs)}")
+        tables = graphs[number].tables(0, "tensors", "tensor"), graphs[number].tables(3, "operators", "operator")
+        tensors = tuple(read_tensor(table, index, buffers, is_input=False) for index, table in enumerate(tables[0]))
+        operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables[1]))
+        return Model(display, stem, tensors, operators, (), ())
+
+    return with_variables(found, first_values)
 
 
 def _check_identifier(data: bytes, display: str) -> None:

@@ -68,12 +68,12 @@ class Program:
     calls: list[Call]  # in execution order
     inputs: tuple[int, ...]  # tensor numbers as the application sees them (after border conversions)
     outputs: tuple[int, ...]  # likewise
+    # Tensors that keep their value from one inference to the next -> each byte of their first value
+    states: Mapping[int, int] = field(default_factory=dict)
     # Tensor -> tensor whose memory it lies in (RESHAPE and the like); chains are allowed
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one
     offsets: dict[int, int] = field(default_factory=dict)
-    # Tensors that keep their value from one inference to the next -> each byte of their first value
-    states: Mapping[int, int] = field(default_factory=dict)
 
     def copy(self) -> Program:
         """A program of its own, of the same tensors and calls."""

@@ -8,14 +8,7 @@ from struct import unpack
 from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._plain import FUNCTION
-from neuralart.compilers.reference.operators._table import (
-    doubling_high_half,
-    nearest,
-    rounding_shift,
-    sampled,
-    scaled,
-    table,
-)
+from neuralart.compilers.reference.operators._table import nearest, rounding_shift, sampled, scaled, table
 from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, single
 from neuralart.model.graph import Operator
 
@@ -88,7 +81,7 @@ def _inverse_root(value: int) -> FixedPoint:
     half = rounding_shift(value << 2 * pairs >> 1, 1)
 
     def product(a: int, b: int) -> int:
-        return doubling_high_half(a, b, 31)
+        return (a * b + (1 << 30)) >> 31
 
     def whole(raised: int, bits: int) -> int:
         return min(max(raised << bits, -INT32_MAX - 1), INT32_MAX)
