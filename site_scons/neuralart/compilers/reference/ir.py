@@ -69,7 +69,7 @@ class Program:
     inputs: tuple[int, ...]  # tensor numbers as the application sees them (after border conversions)
     outputs: tuple[int, ...]  # likewise
     # Tensors that keep their value from one inference to the next -> each byte of their first value
-    states: Mapping[int, int] = field(default_factory=dict)
+    states: Mapping[int, int] = field(default_factory=dict, kw_only=True)
     # Tensor -> tensor whose memory it lies in (RESHAPE and the like); chains are allowed
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one

@@ -157,7 +157,7 @@ def lower(model: Model, options: BorderOptions) -> Program:
         index: byte if ctx.tensors[index].dtype == model.tensors[index].dtype else byte ^ 0x80
         for index, byte in model.states.items()
     }
-    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), states, ctx.aliases)
+    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases, states=states)
 
 
 def _border(
