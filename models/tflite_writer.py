@@ -20,8 +20,10 @@ OPTIONS = {
     "ADD": "AddOptions",
     "ARG_MAX": "ArgMaxOptions",
     "ARG_MIN": "ArgMinOptions",
+    "ASSIGN_VARIABLE": "AssignVariableOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "BATCH_MATMUL": "BatchMatMulOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CAST": "CastOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
@@ -40,6 +42,7 @@ OPTIONS = {
     "MUL": "MulOptions",
     "PACK": "PackOptions",
     "QUANTIZE": "QuantizeOptions",
+    "READ_VARIABLE": "ReadVariableOptions",
     "REDUCE_ALL": "ReducerOptions",
     "REDUCE_ANY": "ReducerOptions",
     "REDUCE_MAX": "ReducerOptions",
@@ -59,8 +62,10 @@ OPTIONS = {
     "SUM": "ReducerOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "UNPACK": "UnpackOptions",
+    "VAR_HANDLE": "VarHandleOptions",
 }
 """Operator -> options table; operators that are not here are written without one."""
+_TEXTS = ("container", "shared_name")
 
 _ENUMS: Mapping[str, Any] = {
     "padding": tflite.Padding,
@@ -210,6 +215,14 @@ class ModelWriter:
         self.operators: list[_Op] = []
         # Buffer 0 is empty by the convention of the format and shared by all activations.
         self._buffers: list[bytes] = [b""]
+        self._once: ModelWriter | None = None
+
+    def once(self) -> ModelWriter:
+        """The second graph of the file, for CALL_ONCE: a writer with tensors and operators of its own."""
+        if self._once is None:
+            self._once = ModelWriter()
+            self._once._buffers = self._buffers
+        return self._once
 
     def tensor(
         self,
@@ -378,22 +391,11 @@ class ModelWriter:
             self._encode_buffer(builder, raw, None if offsets is None else offsets[index])
             for index, raw in enumerate([*self._buffers, *metadata.values()])
         ]
-        tensors = [_encode_tensor(builder, tensor) for tensor in self.tensors]
-        codes = list(dict.fromkeys((op.kind, op.version) for op in self.operators))
-        operators = [_encode_operator(builder, op, codes.index((op.kind, op.version))) for op in self.operators]
-        name = builder.CreateString("main")
-        tensor_vector = _offsets(builder, tensors)
-        input_vector = _ints(builder, inputs)
-        output_vector = _ints(builder, outputs)
-        operator_vector = _offsets(builder, operators)
-        tflite.SubGraphStart(builder)
-        tflite.SubGraphAddTensors(builder, tensor_vector)
-        tflite.SubGraphAddInputs(builder, input_vector)
-        tflite.SubGraphAddOutputs(builder, output_vector)
-        tflite.SubGraphAddOperators(builder, operator_vector)
-        tflite.SubGraphAddName(builder, name)
-        graph = tflite.SubGraphEnd(builder)
-        graph_vector = _offsets(builder, [graph] * subgraphs)
+        further = [] if self._once is None else [self._once]
+        codes = list(dict.fromkeys((op.kind, op.version) for each in (self, *further) for op in each.operators))
+        graph = self._encode_graph(builder, codes, inputs, outputs, "main")
+        more = [each._encode_graph(builder, codes, (), (), "once") for each in further]
+        graph_vector = _offsets(builder, [graph] * subgraphs + more)
         code_vector = _offsets(builder, [_encode_code(builder, kind, version) for kind, version in codes])
         buffer_vector = _offsets(builder, buffers)
         metadata_vector = 0
@@ -417,6 +419,29 @@ class ModelWriter:
             tflite.ModelAddMetadata(builder, metadata_vector)
         builder.Finish(tflite.ModelEnd(builder), file_identifier=b"TFL3")
         return bytes(builder.Output())
+
+    def _encode_graph(
+        self,
+        builder: flatbuffers.Builder,
+        codes: Sequence[tuple[str, int]],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        title: str,
+    ) -> int:
+        tensors = [_encode_tensor(builder, tensor) for tensor in self.tensors]
+        operators = [_encode_operator(builder, op, codes.index((op.kind, op.version))) for op in self.operators]
+        name = builder.CreateString(title)
+        tensor_vector = _offsets(builder, tensors)
+        input_vector = _ints(builder, inputs)
+        output_vector = _ints(builder, outputs)
+        operator_vector = _offsets(builder, operators)
+        tflite.SubGraphStart(builder)
+        tflite.SubGraphAddTensors(builder, tensor_vector)
+        tflite.SubGraphAddInputs(builder, input_vector)
+        tflite.SubGraphAddOutputs(builder, output_vector)
+        tflite.SubGraphAddOperators(builder, operator_vector)
+        tflite.SubGraphAddName(builder, name)
+        return int(tflite.SubGraphEnd(builder))
 
     @staticmethod
     def _encode_buffer(builder: flatbuffers.Builder, raw: bytes, offset: int | None) -> int:
@@ -495,7 +520,11 @@ def _encode_tensor(builder: flatbuffers.Builder, tensor: _Tensor) -> int:
 
 def _encode_options(builder: flatbuffers.Builder, table: str, options: Mapping[str, Any]) -> int:
     values = {
-        name: _ints(builder, value) if isinstance(value, (list, tuple, np.ndarray)) else _number(name, value)
+        name: _ints(builder, value)
+        if isinstance(value, (list, tuple, np.ndarray))
+        else builder.CreateString(value)
+        if name in _TEXTS
+        else _number(name, value)
         for name, value in options.items()
     }
     getattr(tflite, f"{table}Start")(builder)

@@ -44,11 +44,12 @@ static void load(unsigned long address, const char *path) {
   fclose(file);
 }
 
+/* The first time sets what the network keeps between inferences to its first values. */
 static void run(NN_Instance_TypeDef *instance) {
   LL_ATON_RT_RuntimeInit();
-  if (!LL_ATON_RT_Init_Network(instance)) fail("the runtime refuses", instance->network->network_name);
+  if (instance->exec_state.first_epoch_block == NULL && !LL_ATON_RT_Init_Network(instance))
+    fail("the runtime refuses", instance->network->network_name);
   LL_ATON_RT_Main(instance);
-  LL_ATON_RT_DeInit_Network(instance);
 }
 
 int main(int argc, char **argv) {

@@ -23,12 +23,14 @@ class Case:
         outputs: Tensor numbers.
         vectors: For each vector a value per input.
         text: What it is, for the message of a failed comparison.
+        ulps: Steps of float32 that results may be off: of functions whose last bits depend on the C library.
     """
 
     inputs: list[int]
     outputs: list[int]
     vectors: list[list[np.ndarray]] = field(repr=False)
     text: str = ""
+    ulps: int = 0
 
 
 Draw = Callable[[np.random.Generator, ModelWriter], Case]

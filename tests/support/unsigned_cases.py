@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from support import cases_numbers
 from support.operator_draws import Case, Draw, f32, values, zero_point
 from tflite_writer import ModelWriter
 
@@ -83,10 +84,14 @@ def convolution_ties(kind: str) -> Draw:
     return draw
 
 
-EXTRA: dict[str, Draw] = {f"{kind} ties": convolution_ties(kind) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D")}
+EXTRA: dict[str, Draw] = {
+    **{f"{kind} ties": convolution_ties(kind) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D")},
+    **cases_numbers.UNSIGNED,
+}
 """What shows only in uint8."""
 SIGNED_ONLY = (
     *("QUANTIZE integer", "QUANTIZE float32", "DEQUANTIZE"),  # they draw their types themselves
-    *("ABS", "EXP", "LOG", "RSQRT", "NEG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
+    *("ABS", "EXP", "LOG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
+    *cases_numbers.OPERATORS,
 )
 """What is not drawn as uint8."""

@@ -11,6 +11,7 @@ from neuralart.compilers.reference.cpu.compile import CpuRequest, compile_networ
 from neuralart.resources import firmware_dir
 from support import cpu_native
 from support.h747 import DIGITS, REPO, pools
+from support.streams import stream
 
 pytestmark = [pytest.mark.hostcc, pytest.mark.skipif(not cpu_native.have_cc, reason="no C compiler for this machine")]
 
@@ -55,6 +56,17 @@ def test_larger_networks(tmp_path: Path, name: str) -> None:
     program = cpu_native.build(folder, name, tmp_path / "program", sanitize=False)
     got = cpu_native.run(program, (model.parent / "vectors" / "inputs.bin").read_bytes())
     assert got == (model.parent / "vectors" / "outputs.bin").read_bytes()
+
+
+def test_variables_begin_anew_with_each_program(tmp_path: Path) -> None:
+    """Each result is the maximum of an input and the one before it, at first of the variable's first value."""
+    model = tmp_path / "m.tflite"
+    model.write_bytes(stream(first=2))
+    program = cpu_native.build(network(tmp_path / "n", model=model), "network", tmp_path / "program")
+    for _ in range(2):
+        assert cpu_native.run(program, bytes([0, 1, 2, 3, 4, 9, 0, 0, 0, 0, *bytes(5)])) == bytes(
+            [2, 2, 2, 3, 4, 9, 1, 2, 3, 4, 9, 0, 0, 0, 0]
+        )
 
 
 def test_every_wrong_use(tmp_path: Path) -> None:

@@ -376,8 +376,19 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "float part",
         one("LOGISTIC", x=((1, 4),), y=((1, 4), "float32")),
-        "(LOGISTIC): this part of the model is computed in float32 on 'y' float32[1, 4] "
+        "(LOGISTIC): element type float32 is not supported: 'y' float32[1, 4] (supported: int8)",
+    ),
+    (
+        "float part that only int8 has",
+        one("MAX_POOL_2D", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
+        "(MAX_POOL_2D): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
         "(quantize it to int8 (full integer quantization))",
+    ),
+    (
+        "float model of what float32 has",
+        one("LOGISTIC", x=((1, 4), "float32"), y=((1, 4), "float32")),
+        "a float32 model: neither weights nor activations are quantized "
+        "(quantize it to int8 with calibration data: TFLiteConverter, representative_dataset, TFLITE_BUILTINS_INT8)",
     ),
     (
         "int16",
@@ -585,7 +596,8 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "reshape of strings",
         one("RESHAPE", x=((4,), "string"), y=((2, 2), "string")),
-        "(RESHAPE): element type string is not supported: 'x' string[4] (supported: int8, uint8, int32, float32)",
+        "(RESHAPE): element type string is not supported: 'x' string[4] "
+        "(supported: int8, uint8, int32, int64, float32)",
     ),
 ]
 
@@ -624,7 +636,7 @@ GRAPH_ERRORS: list[tuple[Callable[[Graph], tuple[list[int], list[int]]], str]] =
     (
         lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "bool", None, 0, bytes(1))]),
         "m.tflite: output 'c' bool[1] is a constant of a type that is not supported "
-        "(supported: int8, uint8, int32, float32)",
+        "(supported: int8, uint8, int32, int64, float32)",
     ),
     (
         lambda g: ([g.tensor("x", (1 << 16, 1 << 15))], [g.tensor("y", (1,))]),

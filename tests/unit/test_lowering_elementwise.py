@@ -13,8 +13,8 @@ from neuralart.compilers.reference.operators._table import nearest, rounding_shi
 from neuralart.compilers.reference.quantize import FixedPoint, single
 from support.lowering import Graph, lowered, one, parameters, refusal
 
-TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "TANH")
-TWO_INPUTS = ("ADD", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SQUARED_DIFFERENCE", "SUB")
+TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "RSQRT", "SQRT", "TANH")
+TWO_INPUTS = ("ADD", "DIV", "FLOOR_DIV", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SQUARED_DIFFERENCE", "SUB")
 
 
 def two_inputs(kind: str, **options: Any) -> tuple[Graph, int, int, int]:
@@ -267,9 +267,9 @@ def test_only_quantized_values(kind: str) -> None:
     assert refusal(one(kind, **inputs, y=SMALL)) == (
         f"m.tflite: operator 0 ({kind}): 'x' int8[4] has no scale (only quantized models are supported)"
     )
-    inputs = {"x": ((4,), "int32")} | ({"z": SMALL} if kind in TWO_INPUTS else {})
+    inputs = {"x": ((4,), "bool")} | ({"z": SMALL} if kind in TWO_INPUTS else {})
     assert refusal(one(kind, **inputs, y=SMALL)).startswith(
-        f"m.tflite: operator 0 ({kind}): element type int32 is not supported: 'x' int32[4]"
+        f"m.tflite: operator 0 ({kind}): element type bool is not supported: 'x' bool[4]"
     )
 
 

@@ -261,8 +261,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "64 bits",
-        one("TRANSPOSE", x=((4,), "int64"), p=ints(0), y=((4,), "int64")),
-        "(TRANSPOSE): element type int64 is not supported: 'x' int64[4] (supported: int8, uint8, int32, float32)",
+        one("TRANSPOSE", x=((4,), "uint64"), p=ints(0), y=((4,), "uint64")),
+        "(TRANSPOSE): element type uint64 is not supported: 'x' uint64[4] "
+        "(supported: int8, uint8, int32, int64, float32)",
     ),
     (
         "another type",
@@ -456,14 +457,14 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "wide index",
-        one("ARG_MAX", x=X, a=ints(0), y=((3, 4), "int64")),
-        "(ARG_MAX): an index of type int64 is not supported: 'y' int64[3, 4] "
+        one("ARG_MAX", x=X, a=ints(0), y=((3, 4), "uint32")),
+        "(ARG_MAX): an index of type uint32 is not supported: 'y' uint32[3, 4] "
         "(make it int32 in the model: output_type=tf.int32)",
     ),
     (
-        "index of integers",
-        one("ARG_MIN", x=((4,), "int32"), a=ints(0), y=((), "int32")),
-        "(ARG_MIN): element type int32 is not supported: 'x' int32[4] (supported: int8)",
+        "index of truths",
+        one("ARG_MIN", x=((4,), "bool"), a=ints(0), y=((), "int32")),
+        "(ARG_MIN): element type bool is not supported: 'x' bool[4] (supported: int8, int32, float32)",
     ),
     (
         "index outside of the table",

@@ -62,5 +62,20 @@ typedef struct {
 } na_arg_max_t;
 
 void na_arg_max_s8(const int8_t *input, int32_t *output, const na_arg_max_t *p);
+/* Of other types, and with wide indices. */
+void na_arg_max_i32(const int32_t *input, int32_t *output, const na_arg_max_t *p);
+void na_arg_max_f32(const float *input, int32_t *output, const na_arg_max_t *p);
+void na_arg_max_s8_i64(const int8_t *input, int64_t *output, const na_arg_max_t *p);
+void na_arg_max_i32_i64(const int32_t *input, int64_t *output, const na_arg_max_t *p);
+void na_arg_max_f32_i64(const float *input, int64_t *output, const na_arg_max_t *p);
+
+/* indices [count][depth], output [count][block]: the block of the input at each index */
+typedef struct {
+  int32_t count, depth;
+  int32_t block; /* bytes */
+  int32_t size[NA_MOVE_RANK], step[NA_MOVE_RANK]; /* of the dimensions that are indexed: elements, bytes */
+} na_gather_nd_t;
+
+void na_gather_nd_8(const uint8_t *input, const int32_t *indices, uint8_t *output, const na_gather_nd_t *p);
 
 #endif

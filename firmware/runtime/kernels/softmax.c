@@ -5,14 +5,9 @@
  */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "reciprocal.h"
 
 enum { DIFFERENCE_FRACTION = 26, SUM_INTEGER = 12 };
-
-static int32_t saturating_shift_left(int32_t x, int32_t exponent) {
-  if (x > INT32_MAX >> exponent) return INT32_MAX;
-  if (x < INT32_MIN >> exponent) return INT32_MIN;
-  return (int32_t)((uint32_t)x << exponent);
-}
 
 /* exp(x) for a Q0.31 number -1/4 <= x < 0: the Taylor polynomial of degree 4 about -1/8. */
 static int32_t exp_last_quarter(int32_t x) {
@@ -40,16 +35,6 @@ static int32_t exp_negative(int32_t x) {
   return result;
 }
 
-/* 1 / (1 + x) in Q0.31 for a Q0.31 number 0 <= x < 1: three Newton steps on the half denominator, in Q2.29. */
-static int32_t reciprocal_of_one_plus(int32_t x) {
-  const int32_t one = 1 << 29, c48_17 = 1515870810, c32_17 = 1010580540;
-  const int32_t half = (int32_t)(((int64_t)x + INT32_MAX + 1) >> 1);
-  int32_t y = c48_17 + na_high_multiply(half, -c32_17);
-  for (int32_t step = 0; step < 3; step++)
-    y += saturating_shift_left(na_high_multiply(y, one - na_high_multiply(half, y)), 2);
-  return saturating_shift_left(y, 1);
-}
-
 static int32_t scaled_exp(int32_t difference, const na_softmax_t *p) {
   return exp_negative(na_high_multiply((int32_t)((uint32_t)difference << p->shift), p->multiplier));
 }
@@ -67,7 +52,7 @@ void na_softmax_s8(const int8_t *input, int8_t *output, const na_softmax_t *p) {
     }
     /* sum = (1 + x) * 2^(integer bits); the largest input alone gives 1, so at least that bit is set. */
     const int32_t leading_zeros = __builtin_clz(sum);
-    const int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << leading_zeros) - ((uint32_t)1 << 31)));
+    const int32_t reciprocal = na_reciprocal_of_one_plus((int32_t)((sum << leading_zeros) - ((uint32_t)1 << 31)));
     const int32_t exponent = SUM_INTEGER - leading_zeros + 31 - 8;
 
     for (int32_t i = 0; i < p->depth; i++) {

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-_TYPES = {1: "int8 uint8 bool", 2: "int16 uint16 float16", 4: "int32 uint32 float32", 8: "int64 uint64 float64"}
+_TYPES = {
+    1: "int8 uint8 bool",
+    2: "int16 uint16 float16",
+    4: "int32 uint32 float32 resource",
+    8: "int64 uint64 float64",
+}
 DTYPE_BYTES: Mapping[str, int] = {name: size for size, names in _TYPES.items() for name in names.split()}
 
 
@@ -84,6 +89,8 @@ class Model:
     operators: tuple[Operator, ...]  # In execution order
     inputs: tuple[int, ...]  # Tensor numbers
     outputs: tuple[int, ...]  # Tensor numbers
+    # Tensors that keep their value from one inference to the next -> each byte of their first value
+    states: Mapping[int, int] = field(default_factory=dict)
     channels_first: bool = (
         False  # Inputs and outputs have channels in front of rows and columns, unless asked otherwise
     )

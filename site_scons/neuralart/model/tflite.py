@@ -15,6 +15,7 @@ from neuralart.model.cut import chosen, needed
 from neuralart.model.flatbuffer import FlatBuffer, Table
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
+from neuralart.model.tflite_variables import CALL_ONCE, with_variables
 
 # The schema's lists of numbers have no bound; TensorFlow's tensors have at most eight dimensions.
 _MOST_DIMENSIONS = 8
@@ -298,10 +299,11 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     if version != VERSION:
         model.fail(f"schema version {version} of TensorFlow Lite, only version {VERSION} is read")
     graphs = model.tables(2, "subgraphs", "subgraph")
-    if len(graphs) != 1:
+    further = graphs and any(read_code(code).kind == CALL_ONCE for code in model.tables(1, "operator_codes", "code"))
+    if len(graphs) != 1 and not further:
         model.fail(
             f"the model has {len(graphs)} graphs, only models with one are read",
-            "control flow and variables make several, convert the model without them",
+            "control flow makes several, convert the model without it",
         )
     graph = graphs[0]
     graph.what = "the graph"
@@ -321,7 +323,16 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     )
     found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
     _Connections(graph, found, tables).check()
-    return found
+
+    def first_values(number: int) -> Model:
+        if not 0 < number < len(graphs):
+            model.damaged(f"graph {number} is asked for, the model has {len(graphs)}")
+        tables = graphs[number].tables(0, "tensors", "tensor"), graphs[number].tables(3, "operators", "operator")
+        tensors = tuple(read_tensor(table, index, buffers, is_input=False) for index, table in enumerate(tables[0]))
+        operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables[1]))
+        return Model(display, stem, tensors, operators, (), ())
+
+    return with_variables(found, first_values)
 
 
 def _check_identifier(data: bytes, display: str) -> None:

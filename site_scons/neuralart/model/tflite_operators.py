@@ -104,9 +104,13 @@ quantized_bias_type:type
 89 QuantizeOptions QUANTIZE
 94 DepthToSpaceOptions DEPTH_TO_SPACE block_size
 101 BatchMatMulOptions BATCH_MATMUL adj_x:bool adj_y:bool asymmetric_quantize_inputs:bool
+103 CallOnceOptions CALL_ONCE init_subgraph_index
+111 VarHandleOptions VAR_HANDLE container:text shared_name:text
+112 ReadVariableOptions READ_VARIABLE
+113 AssignVariableOptions ASSIGN_VARIABLE
 116 GeluOptions GELU approximate:bool
 """
-_PLAIN: Mapping[str, Any] = {"int32": 0, "bool": False, "float32": 0.0, "int32[]": ()}
+_PLAIN: Mapping[str, Any] = {"int32": 0, "bool": False, "float32": 0.0, "int32[]": (), "text": ""}
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class Field:
 
     name: str  # Its schema name
     slot: int  # Its vtable slot
-    kind: str  # ``int32``, ``bool``, ``float32``, ``int32[]`` or ``int8`` (an enumeration)
+    kind: str  # ``int32``, ``bool``, ``float32``, ``int32[]``, ``text`` or ``int8`` (an enumeration)
     default: Any  # Its value when it is absent: a number, a truth value, a name of the enumeration, ``()``
     names: tuple[str, ...] = ()  # The enumeration, by number
 
@@ -224,6 +228,8 @@ def _value(options: Table, field: Field) -> Any:
         return options.integer(field.slot, field.name, default=field.default)
     if field.kind == "bool":
         return options.flag(field.slot, field.name, field.default)
+    if field.kind == "text":
+        return options.text(field.slot, field.name)
     if field.kind == "int32[]":
         return options.integers(field.slot, field.name)
     if field.kind == "float32":

@@ -13,7 +13,7 @@ from neuralart.compilers.reference.ir import Arg, Call, ConstArg, StructArg, Ten
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
 
-C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
+C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "int64": "int64_t", "float32": "float"}
 BYTES_T = "na_bytes_t"
 INTEGERS = {"int32": "i", "int64": "q"}
 """Types of shapes, axes and indices -> their letter in :mod:`struct`."""

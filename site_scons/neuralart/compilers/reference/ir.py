@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from neuralart.model.graph import Tensor
@@ -67,6 +68,8 @@ class Program:
     calls: list[Call]  # in execution order
     inputs: tuple[int, ...]  # tensor numbers as the application sees them (after border conversions)
     outputs: tuple[int, ...]  # likewise
+    # Tensors that keep their value from one inference to the next -> each byte of their first value
+    states: Mapping[int, int] = field(default_factory=dict, kw_only=True)
     # Tensor -> tensor whose memory it lies in (RESHAPE and the like); chains are allowed
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one

@@ -148,7 +148,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}
     ctx.calls.extend(before)
-    known = {*model.inputs}
+    known = {*model.inputs, *model.states}
     for op in ctx.model.operators:
         try:
             _lower_operator(ctx, op, known)
@@ -162,7 +162,11 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
             what = f"output {describe(model.tensors[index])} is computed by no operator"
             raise NeuralArtError(what, where=model.path)
     ctx.calls.extend(after)
-    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases)
+    states = {
+        index: byte if ctx.tensors[index].dtype == model.tensors[index].dtype else byte ^ 0x80
+        for index, byte in model.states.items()
+    }
+    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases, states=states)
 
 
 def _refusal(folded: Model, model: Model, refused: Sequence[tuple[Operator, NeuralArtError]]) -> ModelRefusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
 from neuralart.compilers.reference.emit.ctext import array, in_comment, single, string
-from neuralart.compilers.reference.emit.epochs_c import arguments, declarations, node_name
+from neuralart.compilers.reference.emit.epochs_c import arguments, declarations, node_name, reset_state
 from neuralart.compilers.reference.emit.network_c import BANNER_END, version_guard
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
@@ -16,6 +16,15 @@ def array_variables(network: CpuNetwork) -> str:
     """A variable for each array."""
     names = [array.name for array in (*network.activations.values(), *network.constants.values())]
     return "".join(f"static na_array_t {name};\n" for name in names)
+
+
+def reset_head(name: str) -> str:
+    """The function that begins a new stream: a network with variables has it, and calls it when it is initialized."""
+    return f"void ai_{name}_reset_state(void)"
+
+
+def _state(network: CpuNetwork, tensor: int) -> str:
+    return _pointer(network.activations["tensor", network.emission.program.root(tensor)], 0, "uint8_t", written=True)
 
 
 def configure(network: CpuNetwork) -> str:
@@ -30,11 +39,13 @@ def configure(network: CpuNetwork) -> str:
 
     name = network.name
     activations, weights = f"g_{name}_activations_map", f"g_{name}_weights_map"
+    reset = reset_state(network.emission, reset_head(name), lambda tensor: _state(network, tensor))
+    begun = f"  ai_{name}_reset_state();\n" if reset else ""
     return (
         f"static ai_ptr {activations}[{max(1, len(network.activation_sizes))}];\n"
         f"static ai_ptr {weights}[{len(network.weights)}];\n\n"
-        f"static void {name}_configure_activations(void)\n{{\n"
-        f"{lines(list(network.activations.values()), activations)}}}\n\n"
+        f"{reset}static void {name}_configure_activations(void)\n{{\n"
+        f"{lines(list(network.activations.values()), activations)}{begun}}}\n\n"
         f"static void {name}_configure_weights(void)\n{{\n{lines(list(network.constants.values()), weights)}}}\n"
     )
 
@@ -276,7 +287,8 @@ def network_h(network: CpuNetwork) -> str:
         lines += [f"#define {macro}_{short}_SIZE_BYTES {{ {sizes} }}", ""]
         for port in ports:
             lines += _port_macros(f"{macro}_{short}", port)
-    return guarded(network, f"{network.name}.h", [*lines, *(f"{head};" for head in _heads(network.name))])
+    heads = [*_heads(network.name), *([reset_head(network.name)] if network.emission.program.states else [])]
+    return guarded(network, f"{network.name}.h", [*lines, *(f"{head};" for head in heads)])
 
 
 def config_h(network: CpuNetwork, stamp: str) -> str:

@@ -17,7 +17,8 @@ from neuralart.model.graph import Quantization, Tensor
 from neuralart.network.facts import NEURALART_VERSION
 
 _AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
-_FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "float32": "FLOAT"}
+_FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "int64": "S64"}
+_FORMATS |= {"float32": "FLOAT"}
 # Only the vendor's tools measure these.
 _NOT_MEASURED = ("kernel_flash", "kernel_ram", "toolchain_flash", "toolchain_ram", "toolchain")
 

@@ -102,6 +102,20 @@ def _function(emission: Emission, epoch: int, call: Call) -> str:
     )
 
 
+def reset_state(emission: Emission, head: str, place: Callable[[int], str]) -> str:
+    """The function that gives the tensors that are kept between inferences their first values; empty without any.
+
+    ``place``: number of a tensor -> its address as a C expression.
+    """
+    program = emission.program
+    lines = "".join(
+        f"  for (uint8_t *at = {place(number)}, *end = at + {program.tensors[number].bytes}; at < end;) {{\n"
+        f"    *at++ = 0x{byte:02x};\n  }}\n"
+        for number, byte in program.states.items()
+    )
+    return f"{head}\n{{\n{lines}}}\n" if lines else ""
+
+
 def functions(emission: Emission) -> str:
     """All epoch functions."""
     return "\n".join(_function(emission, epoch, call) for epoch, call in enumerate(emission.program.calls))

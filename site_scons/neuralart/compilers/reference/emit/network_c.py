@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from neuralart.compilers.reference.emit import rows as build
 from neuralart.compilers.reference.emit.ctext import array, data_type, in_comment, kilobytes, single, string
 from neuralart.compilers.reference.emit.emission import TOOL, Emission, score, user_symbol
-from neuralart.compilers.reference.emit.epochs_c import functions, table
+from neuralart.compilers.reference.emit.epochs_c import functions, pointer, reset_state, table
 from neuralart.compilers.reference.emit.rows import Row
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.compilers.reference.planning.planner import PoolPlan
@@ -115,13 +115,25 @@ def _getter(emission: Emission, kind: str) -> str:
     return f"{head}  switch (num) {{\n{cases}  default:\n    return NULL;\n  }}\n}}\n"
 
 
+def reset_head(name: str) -> str:
+    """The function that begins a new stream: a network with variables has it."""
+    return f"void LL_ATON_Reset_State_{name}(void)"
+
+
 def user_functions(emission: Emission) -> str:
     """Set/Get, and start-up: an inference is refused while the application owes a buffer."""
     name = emission.name
     owed = [user_symbol(name, kind, index) for kind in ("input", "output") for index, _ in _owned(emission, kind)]
     ready = " && ".join(f"{symbol} != NULL" for symbol in owed) or "true"
     parts = [make(emission, kind) for kind in ("input", "output") for make in (_setter, _getter)]
-    parts.append(f"bool LL_ATON_EC_Network_Init_{name}(void)\n{{\n  return true;\n}}\n")
+
+    def place(number: int) -> str:
+        return pointer(emission, emission.address(number), emission.tensor(number).bytes, "uint8_t", written=True)
+
+    reset = reset_state(emission, reset_head(name), place)
+    parts += [reset] if reset else []
+    begun = f"  LL_ATON_Reset_State_{name}();\n" if reset else ""
+    parts.append(f"bool LL_ATON_EC_Network_Init_{name}(void)\n{{\n{begun}  return true;\n}}\n")
     parts.append(f"bool LL_ATON_EC_Inference_Init_{name}(void)\n{{\n  return {ready};\n}}\n")
     return "\n".join(parts)
 
@@ -333,5 +345,7 @@ def network_h(emission: Emission) -> str:
         owned = _owned(emission, kind)
         if owned:
             lines.append(f"#define {prefix}_USER_ALLOCATED_{kind.upper()}S ({len(owned)})")
+    if emission.program.states:
+        lines += ["", f"{reset_head(emission.name)};"]
     lines += _port_macros(emission, prefix, "input") + _port_macros(emission, prefix, "output")
     return "\n".join([*lines, "", "#endif", ""])

@@ -11,10 +11,23 @@ from dataclasses import dataclass
 from functools import cache
 
 from neuralart import plugins
-from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """How an operator is lowered whose first input is of another type than int8.
+
+    Attributes:
+        lower: Emits its calls.
+        types: Of the first input; a scale, if the tensor has one, does not count.
+    """
+
+    lower: Lower
+    types: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -34,21 +47,40 @@ class Registration:
     floats: bool = False
 
 
-def operator(kind: str, *, limits: str, floats: bool = False, protocol: int = 0) -> Callable[[Lower], Lower]:
+def operator(
+    kind: str, *, limits: str, floats: bool = False, plain: Plain | None = None, protocol: int = 0
+) -> Callable[[Lower], Lower]:
     """Register the lowering of an operator kind.
 
     Args:
         kind: Upper-case TFLite name.
         limits: What of it is supported, for people: types, shapes, options.
         floats: It takes float32 tensors itself; otherwise they are refused before it is called.
+        plain: What lowers it instead where its first input is a plain number; the limits name the types.
         protocol: Of a plugin: the version of the protocol that it was written for.
     """
 
     def register(lower: Lower) -> Lower:
-        plugins.register("operators", kind, Registration(kind, limits, lower, floats), protocol=protocol)
+        made = Registration(kind, limits, lower, floats)
+        if plain is not None:
+            said = f"{limits}; also {' and '.join(plain.types)}" if limits else " and ".join(plain.types)
+            made = Registration(kind, said, _either(lower, plain), floats or "float32" in plain.types)
+        plugins.register("operators", kind, made, protocol=protocol)
         return lower
 
     return register
+
+
+def _either(lower: Lower, plain: Plain) -> Lower:
+    def chosen(ctx: Lowering, op: Operator) -> None:
+        first = ctx.input(op)
+        mixed = any(tensor.dtype in ("int8", "uint8") and tensor.data is None for tensor in ctx.model.tensors)
+        if first.dtype == "float32" and not mixed:
+            what = f"float32 model: the operator computes on {describe(first)}"
+            ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")
+        (plain.lower if first.dtype in plain.types else lower)(ctx, op)
+
+    return chosen
 
 
 @cache

@@ -12,7 +12,7 @@ from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 RANK = 6
 """NA_MOVE_RANK of the kernels."""
-TYPES = "int8, uint8, int32 and float32"
+TYPES = "int8, uint8, int32, int64 and float32"
 
 
 def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:

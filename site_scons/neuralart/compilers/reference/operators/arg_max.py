@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from math import prod
 
-from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.context import INTEGERS, Lowering, describe, struct
 from neuralart.compilers.reference.moves import Sources
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._plain import SUFFIXES
 from neuralart.model.graph import Operator
 
-_LIMITS = "int8 to int32; one constant dimension; the first one counts where values are equal"
+_TYPES = ("int8", "int32", "float32")
+_LIMITS = (
+    "int8, int32 or float32 to int32 or int64; one constant dimension; the first one counts where values are equal"
+)
 
 
-@operator("ARG_MAX", limits=_LIMITS)
-@operator("ARG_MIN", limits=_LIMITS)
+@operator("ARG_MAX", limits=_LIMITS, floats=True)
+@operator("ARG_MIN", limits=_LIMITS, floats=True)
 def arg_max(ctx: Lowering, op: Operator) -> None:
     """Lower a search along a dimension. Operations counted as multiply-accumulate: input elements."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
-    if source.dtype != "int8":
-        ctx.refuse(op, f"element type {source.dtype} is not supported: {describe(source)}", "supported: int8")
-    if target.dtype != "int32":
+    if source.dtype not in _TYPES:
+        what = f"element type {source.dtype} is not supported: {describe(source)}"
+        ctx.refuse(op, what, f"supported: {', '.join(_TYPES)}")
+    if target.dtype not in INTEGERS:
         what = f"an index of type {target.dtype} is not supported: {describe(target)}"
         ctx.refuse(op, what, "make it int32 in the model: output_type=tf.int32")
     axis = sources.one_axis(1, source)
@@ -32,4 +37,5 @@ def arg_max(ctx: Lowering, op: Operator) -> None:
         smallest=int(op.kind == "ARG_MIN"),
     )
     args = (ctx.read(op, source), ctx.write(target), parameters)
-    ctx.emit(op, "na_arg_max_s8", args, macc=source.elements)
+    wide = "_i64" if target.dtype == "int64" else ""
+    ctx.emit(op, f"na_arg_max_{SUFFIXES[source.dtype]}{wide}", args, macc=source.elements)

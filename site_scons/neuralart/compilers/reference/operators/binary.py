@@ -1,4 +1,4 @@
-"""Operators with two inputs: ADD, SUB, SQUARED_DIFFERENCE, MUL, MAXIMUM, MINIMUM and PRELU."""
+"""Operators with two inputs: ADD, SUB, SQUARED_DIFFERENCE, MUL, DIV, FLOOR_DIV, MAXIMUM, MINIMUM and PRELU."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
 from neuralart.compilers.reference.ir import StructArg
-from neuralart.compilers.reference.moves import BROADCAST_RANK, Broadcast, broadcast
+from neuralart.compilers.reference.moves import BROADCAST_RANK, Broadcast
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.quantize import single
+from neuralart.compilers.reference.operators._plain import NUMBERS, REALS, as_stored, walked
+from neuralart.compilers.reference.quantize import FixedPoint, single
 from neuralart.model.graph import Operator
 
 BROADCAST_LIMITS = (
@@ -32,11 +33,7 @@ def binary(ctx: Lowering, op: Operator) -> Binary:
     first = ctx.operand(op, ctx.input(op, 0))
     second = ctx.operand(op, ctx.input(op, 1))
     target = ctx.operand(op, ctx.output(op))
-    walk = broadcast(first.shape, second.shape)
-    ctx.expect_shape(op, target.tensor, walk.output)
-    if len(walk.shape) > BROADCAST_RANK:
-        ctx.refuse(op, f"broadcasting over {len(walk.shape)} dimensions is not supported", f"at most {BROADCAST_RANK}")
-    return Binary(first, second, target, walk)
+    return Binary(first, second, target, walked(ctx, op, first.tensor, second.tensor, target.tensor))
 
 
 def emit_binary(ctx: Lowering, op: Operator, sides: Binary, kernel: str, parameters: StructArg) -> None:
@@ -88,48 +85,72 @@ def emit_sum(
     emit_binary(ctx, op, sides, kernel, parameters)
 
 
+_LARGEST_QUOTIENT = 23  # bits to the left that the shortest shift of a quotient takes away
 _FUSED_LIMITS = f"{BROADCAST_LIMITS}; fused RELU, RELU6, RELU_N1_TO_1"
 
 
-@operator("ADD", limits=_FUSED_LIMITS)
-@operator("SUB", limits=_FUSED_LIMITS)
+@operator("ADD", limits=_FUSED_LIMITS, plain=NUMBERS)
+@operator("SUB", limits=_FUSED_LIMITS, plain=NUMBERS)
 def add(ctx: Lowering, op: Operator) -> None:
     """Lower an addition or a subtraction, which is an addition with a negative second factor."""
     emit_sum(ctx, op, f"na_{op.kind.lower()}_s8", fraction=1 << 20, activation=ctx.activation(op))
 
 
-@operator("SQUARED_DIFFERENCE", limits=BROADCAST_LIMITS)
+@operator("SQUARED_DIFFERENCE", limits=BROADCAST_LIMITS, plain=NUMBERS)
 def squared_difference(ctx: Lowering, op: Operator) -> None:
     """Lower (a - b)**2."""
     emit_sum(ctx, op, "na_squared_difference_s8", fraction=1 << 7, power=2)
 
 
-@operator("MUL", limits=_FUSED_LIMITS)
-def mul(ctx: Lowering, op: Operator) -> None:
-    """Lower a multiplication: the product of the stored values, less their zero points, is requantized once."""
-    sides = binary(ctx, op)
-    first, second, target = sides.first, sides.second, sides.target
-    fixed = ctx.scale_factor(op, single(single(first.scale * second.scale) / target.scale), values=255 * 255)
-    low, high = ctx.activation_range(op, ctx.activation(op), target)
+def _emit_product(ctx: Lowering, op: Operator, sides: Binary, fixed: FixedPoint) -> None:
+    low, high = ctx.activation_range(op, ctx.activation(op), sides.target)
     parameters = struct(
         "na_mul_t",
         broadcast=sides.walk.expression(),
-        input1_offset=-first.zero_point,
-        input2_offset=-second.zero_point,
-        output_offset=target.zero_point,
+        input1_offset=-sides.first.zero_point,
+        input2_offset=-sides.second.zero_point,
+        output_offset=sides.target.zero_point,
         multiplier=fixed.multiplier,
         shift=fixed.shift,
         activation_min=low,
         activation_max=high,
     )
-    emit_binary(ctx, op, sides, "na_mul_s8", parameters)
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
+
+
+@operator("MUL", limits=_FUSED_LIMITS, plain=NUMBERS)
+def mul(ctx: Lowering, op: Operator) -> None:
+    """Lower a multiplication: the product of the stored values, less their zero points, is requantized once."""
+    sides = binary(ctx, op)
+    factor = single(single(sides.first.scale * sides.second.scale) / sides.target.scale)
+    _emit_product(ctx, op, sides, ctx.scale_factor(op, factor, values=255 * 255))
+
+
+@operator("DIV", limits=f"{_FUSED_LIMITS}; by zero gives the largest or smallest value", plain=NUMBERS)
+def div(ctx: Lowering, op: Operator) -> None:
+    """Lower a division, which the profile does with a reciprocal in fixed point."""
+    sides = binary(ctx, op)
+    product = single(sides.second.scale * sides.target.scale)
+    factor = single(sides.first.scale / product) if product else math.inf
+    fixed = ctx.fixed_point(op, factor)
+    if fixed.shift > _LARGEST_QUOTIENT:
+        ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_QUOTIENT}")
+    _emit_product(ctx, op, sides, fixed)
+
+
+@operator("FLOOR_DIV", limits=f"{BROADCAST_LIMITS}; the quotient of stored values, whatever they mean", plain=NUMBERS)
+def floor_div(ctx: Lowering, op: Operator) -> None:
+    """Lower a division of the bytes, rounded down, as the profile does it; zero where it divides by zero."""
+    as_stored(ctx, op)
+    sides = binary(ctx, op)
+    emit_binary(ctx, op, sides, "na_floor_div_s8", struct("na_extremum_t", broadcast=sides.walk.expression()))
 
 
 _LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output"
 
 
-@operator("MAXIMUM", limits=_LIMITS)
-@operator("MINIMUM", limits=_LIMITS)
+@operator("MAXIMUM", limits=_LIMITS, plain=NUMBERS)
+@operator("MINIMUM", limits=_LIMITS, plain=NUMBERS)
 def maximum_minimum(ctx: Lowering, op: Operator) -> None:
     """Lower the choice of the larger or smaller value.
 
@@ -142,7 +163,7 @@ def maximum_minimum(ctx: Lowering, op: Operator) -> None:
     emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
 
 
-@operator("PRELU", limits=f"{BROADCAST_LIMITS}; slopes of the shape of the input or broadcast to it")
+@operator("PRELU", limits=f"{BROADCAST_LIMITS}; slopes of the shape of the input or broadcast to it", plain=REALS)
 def prelu(ctx: Lowering, op: Operator) -> None:
     """Lower a leaky rectifier with slopes of its own per element: values below zero are multiplied by them."""
     sides = binary(ctx, op)

@@ -1,29 +1,32 @@
-"""EXP, LOG, LOGISTIC and TANH, and TABLE: a function that the reader of ONNX models has sampled."""
+"""Functions of one value, and TABLE: one that the reader of ONNX models has sampled."""
 
 from __future__ import annotations
 
 import math
 from struct import unpack
 
-from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._table import nearest, sampled, table
-from neuralart.compilers.reference.quantize import RANGES, float32
+from neuralart.compilers.reference.operators._plain import FUNCTION
+from neuralart.compilers.reference.operators._table import nearest, rounding_shift, sampled, scaled, table
+from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, single
 from neuralart.model.graph import Operator
 
 _LOGISTIC_SCALE = 1 / 256
+_FINE = 20  # bits of an inverse root behind the point
+_HALF_ROOT = 1518500250  # of two, in 31 bits
 _FUNCTIONS = {"EXP": nearest(math.exp), "LOG": nearest(math.log), "TANH": nearest(math.tanh)}
 
 
-@operator("EXP", limits="int8, by table")
-@operator("TANH", limits="int8, by table")
+@operator("EXP", limits="int8, by table", plain=FUNCTION)
+@operator("TANH", limits="int8, by table", plain=FUNCTION)
 def sampled_function(ctx: Lowering, op: Operator) -> None:
     """Lower the exponential function or the hyperbolic tangent."""
     source, target = ctx.ends(op)
     table(ctx, op, source, target, sampled(source, target, _FUNCTIONS[op.kind]))
 
 
-@operator("LOG", limits="int8, by table; the smallest value for zero and below")
+@operator("LOG", limits="int8, by table; the smallest value for zero and below", plain=FUNCTION)
 def log(ctx: Lowering, op: Operator) -> None:
     """Lower the natural logarithm."""
     source, target = ctx.ends(op)
@@ -31,7 +34,7 @@ def log(ctx: Lowering, op: Operator) -> None:
     table(ctx, op, source, target, sampled(source, target, lambda x: _FUNCTIONS["LOG"](x) if x > 0 else smallest))
 
 
-@operator("LOGISTIC", limits="int8, by table; output scale 1/256")
+@operator("LOGISTIC", limits="int8, by table; output scale 1/256", plain=FUNCTION)
 def logistic(ctx: Lowering, op: Operator) -> None:
     """Lower 1 / (1 + exp(-x))."""
     source, target = ctx.ends(op)
@@ -39,6 +42,66 @@ def logistic(ctx: Lowering, op: Operator) -> None:
         ctx.refuse(op, f"output scale {target.scale:g}", "a logistic has scale 1/256")
     exp = _FUNCTIONS["EXP"]
     table(ctx, op, source, target, sampled(source, target, lambda x: float32(1.0 / float32(1.0 + exp(-x)))))
+
+
+@operator("SQRT", limits="int8, by table; zero for negative values", plain=FUNCTION)
+def square_root(ctx: Lowering, op: Operator) -> None:
+    """Lower a square root; unlike other functions the profile rounds it towards zero."""
+    source, target = ctx.ends(op)
+
+    def stored(value: int) -> int:
+        real = single(source.scale * max(value - source.zero_point, 0))
+        return math.trunc(min(single(single(math.sqrt(real)) / target.scale), INT32_MAX)) + target.zero_point
+
+    table(ctx, op, source, target, stored)
+
+
+@operator("RSQRT", limits="int8, by table; the largest value for zero and below", plain=FUNCTION)
+def inverse_square_root(ctx: Lowering, op: Operator) -> None:
+    """Lower 1 / the square root, which the profile computes in fixed point."""
+    source, target = ctx.ends(op)
+    product = single(single(math.sqrt(source.scale)) * target.scale)
+    factor = ctx.fixed_point(op, 1.0 / product if product else math.inf)
+
+    def stored(value: int) -> int:
+        if value <= source.zero_point:
+            return RANGES[target.dtype][1]
+        root = _inverse_root(value - source.zero_point)
+        fine = scaled(1, FixedPoint(root.multiplier, root.shift + _FINE))
+        return scaled(fine, FixedPoint(factor.multiplier, factor.shift - _FINE)) + target.zero_point
+
+    table(ctx, op, source, target, stored)
+
+
+def _inverse_root(value: int) -> FixedPoint:
+    """1 / the square root of 1 to 255, by five Newton steps from 1 in 32 bits, of which 28 are behind the point."""
+    if value == 1:
+        return FixedPoint(INT32_MAX, 0)
+    pairs = (31 - value.bit_length()) // 2 - 1
+    half = rounding_shift(value << 2 * pairs >> 1, 1)
+
+    def product(a: int, b: int) -> int:
+        return (a * b + (1 << 30)) >> 31
+
+    def whole(raised: int, bits: int) -> int:
+        return min(max(raised << bits, -INT32_MAX - 1), INT32_MAX)
+
+    x = 1 << 28
+    for _ in range(5):
+        cube = whole(product(product(x, x), x), 6)
+        x = whole(product(3 << 27, x) - product(half, cube), 3)
+    x, shift = product(x, _HALF_ROOT), pairs - 11
+    return FixedPoint(x << max(0, shift), min(0, shift))
+
+
+@operator("FLOOR", limits="", plain=FUNCTION)
+@operator("NEG", limits="", plain=FUNCTION)
+@operator("SQUARE", limits="", plain=FUNCTION)
+def not_quantized(ctx: Lowering, op: Operator) -> None:
+    """Refuse what only float32 has."""
+    ctx.refuse(
+        op, f"element type {ctx.input(op).dtype} is not supported: {describe(ctx.input(op))}", "supported: float32"
+    )
 
 
 @operator("TABLE", limits="int8; of ONNX models: any function of one value, with requantization")

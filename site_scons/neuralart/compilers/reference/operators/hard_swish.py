@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._plain import FUNCTION
 from neuralart.compilers.reference.operators._table import doubling_high_half, table
 from neuralart.compilers.reference.quantize import INT32_MAX, single
 from neuralart.model.graph import Operator
@@ -23,7 +24,9 @@ class _Factor:
     shift: int
 
 
-@operator("HARD_SWISH", limits=f"int8, by table; input scale less than {_FRACTION} times the output scale")
+@operator(
+    "HARD_SWISH", limits=f"int8, by table; input scale less than {_FRACTION} times the output scale", plain=FUNCTION
+)
 def hard_swish(ctx: Lowering, op: Operator) -> None:
     """Lower x * min(max(x + 3, 0), 6) / 6, which the profile computes in 16 bits."""
     source, target = ctx.ends(op)

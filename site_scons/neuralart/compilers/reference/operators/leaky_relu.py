@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._plain import FUNCTION
 from neuralart.compilers.reference.operators._table import scaled, table
 from neuralart.compilers.reference.quantize import FixedPoint, single
 from neuralart.model.graph import Operator
 
 
-@operator("LEAKY_RELU", limits="int8, by table, with requantization; any slope")
+@operator("LEAKY_RELU", limits="int8, by table, with requantization; any slope", plain=FUNCTION)
 def leaky_relu(ctx: Lowering, op: Operator) -> None:
     """Lower a rectifier that multiplies values below zero by a slope."""
     source, target = ctx.ends(op)
@@ -28,7 +29,7 @@ def leaky_relu(ctx: Lowering, op: Operator) -> None:
     table(ctx, op, source, target, stored)
 
 
-@operator("ABS", limits="int8, by table, with requantization")
+@operator("ABS", limits="int8, by table, with requantization", plain=FUNCTION)
 def absolute(ctx: Lowering, op: Operator) -> None:
     """Lower the absolute value."""
     source, target = ctx.ends(op)

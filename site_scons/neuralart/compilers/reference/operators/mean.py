@@ -1,4 +1,4 @@
-"""MEAN."""
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.moves import filled
-from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators import Plain, operator
+from neuralart.compilers.reference.operators._plain import SUFFIXES, as_stored, same_type
 from neuralart.compilers.reference.quantize import FixedPoint
 from neuralart.model.graph import Operator, Tensor
 
 RANK = 3
 """NA_MEAN_RANK of the kernels."""
+_LARGEST_FACTOR = 7  # bits to the left that the product of 64 bits has room for
 
 
 class Group(NamedTuple):
@@ -39,38 +41,100 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
     return sides
 
 
-@operator(
-    "MEAN",
-    limits=f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighboring dimensions that "
-    f"are reduced, and {RANK} that are kept",
-)
-def mean(ctx: Lowering, op: Operator) -> None:
-    """Lower a mean over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
-    source, target = ctx.ends(op)
-    axes = _axes(ctx, op, source.tensor)
+class _Reduction(NamedTuple):
+    source: Tensor
+    target: Tensor
+    values: int  # per result
+    walk: dict[str, str]  # shapes and strides of the kernel's parameters
+
+
+def _reduction(ctx: Lowering, op: Operator) -> _Reduction:
+    """Check shapes and axes; NeuralArtError when something is not supported."""
+    source, target = ctx.input(op), ctx.output(op)
+    axes = _axes(ctx, op, source)
     keep = bool(op.options.get("keep_dims", False))
     shape = [1 if i in axes else size for i, size in enumerate(source.shape) if keep or i not in axes]
-    ctx.expect_shape(op, target.tensor, shape)
+    ctx.expect_shape(op, target, shape)
     kept, summed = groups(source.shape, axes)
     for side, what in ((kept, "kept"), (summed, "reduced")):
         if len(side) > RANK:
-            groups_text = f"{len(side)} separate groups of {what} dimensions in {describe(source.tensor)}"
-            ctx.refuse(op, groups_text, f"at most {RANK}")
-    count = prod(group.size for group in summed)
-    factor = _divided(ctx.fixed_point(op, source.scale / target.scale), count)
+            ctx.refuse(op, f"{len(side)} separate groups of {what} dimensions in {describe(source)}", f"at most {RANK}")
+    walk = {}
+    for name, side in (("kept", kept), ("summed", summed)):
+        walk[name] = filled([group.size for group in side], 1, RANK)
+        walk[f"{name}_stride"] = filled([group.stride for group in side], 0, RANK)
+    return _Reduction(source, target, prod(group.size for group in summed), walk)
+
+
+def _emit(ctx: Lowering, op: Operator, found: _Reduction, **quantized: int) -> None:
+    """Emit a call of a reduction's own kernel. Operations counted as multiply-accumulate: input elements."""
+    name = op.kind.lower().removeprefix("reduce_")
+    parameters = struct("na_reduce_t", **found.walk, count=found.values, **quantized)
+    args = (ctx.read(op, found.source), ctx.write(found.target), parameters)
+    ctx.emit(op, f"na_reduce_{name}_{SUFFIXES[found.source.dtype]}", args, macc=found.source.elements)
+
+
+def _plain(ctx: Lowering, op: Operator) -> None:
+    found = _reduction(ctx, op)
+    same_type(ctx, op, found.source, found.target)
+    _emit(ctx, op, found)
+
+
+_REALS, _NUMBERS = Plain(_plain, ("float32",)), Plain(_plain, ("float32", "int32"))
+_LIMITS = (
+    f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighboring dimensions that "
+    f"are reduced, and {RANK} that are kept"
+)
+
+
+@operator("MEAN", limits=_LIMITS, plain=_REALS)
+@operator("SUM", limits=_LIMITS, plain=_NUMBERS)
+def mean(ctx: Lowering, op: Operator) -> None:
+    """Lower a mean or a sum over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
+    source, target = ctx.ends(op)
+    found = _reduction(ctx, op)
+    factor = ctx.fixed_point(op, source.scale / target.scale)
+    if op.kind == "MEAN":
+        factor = _divided(factor, found.values)
     parameters = struct(
         "na_mean_t",
-        kept=filled([group.size for group in kept], 1, RANK),
-        kept_stride=filled([group.stride for group in kept], 0, RANK),
-        summed=filled([group.size for group in summed], 1, RANK),
-        summed_stride=filled([group.stride for group in summed], 0, RANK),
-        sum_offset=_int32(-source.zero_point * count),
+        **found.walk,
+        sum_offset=_int32(-source.zero_point * found.values),
         multiplier=factor.multiplier,
         shift=factor.shift,
         output_offset=target.zero_point,
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
     ctx.emit(op, "na_mean_s8", args, macc=source.tensor.elements)
+
+
+@operator("REDUCE_MAX", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
+@operator("REDUCE_MIN", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
+def extremum(ctx: Lowering, op: Operator) -> None:
+    """Lower the largest or smallest value over the axes of input 1."""
+    ctx.same_quantization(op, *ctx.ends(op))
+    _emit(ctx, op, _reduction(ctx, op))
+
+
+@operator("REDUCE_PROD", limits=_LIMITS, plain=_NUMBERS)
+def product(ctx: Lowering, op: Operator) -> None:
+    """Lower a product over the axes of input 1, which the profile scales after each factor."""
+    source, target = ctx.ends(op)
+    as_stored(ctx, op)
+    found = _reduction(ctx, op)
+    factor = source.scale / target.scale ** (1.0 / found.values)
+    fixed = ctx.fixed_point(op, factor)
+    if fixed.shift > _LARGEST_FACTOR:
+        ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_FACTOR}")
+    _emit(
+        ctx,
+        op,
+        found,
+        input_offset=-source.zero_point,
+        multiplier=fixed.multiplier,
+        shift=fixed.shift,
+        output_offset=target.zero_point,
+    )
 
 
 def _axes(ctx: Lowering, op: Operator, source: Tensor) -> frozenset[int]:

@@ -1,9 +1,10 @@
-"""QUANTIZE and DEQUANTIZE, and RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1 as operators of their own."""
+"""QUANTIZE, DEQUANTIZE and CAST, and RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1 as operators of their own."""
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.context import Lowering, Operand, describe, float_literal, struct
+from neuralart.compilers.reference.context import BYTES_T, Lowering, Operand, describe, float_literal, struct
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._plain import FUNCTION, SUFFIXES, as_stored
 from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, float32
 from neuralart.model.graph import Operator
 
@@ -63,13 +64,27 @@ def dequantize(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_dequantize_{_SUFFIX[source.dtype]}_f32", args, macc=target.elements)
 
 
+@operator("CAST", limits=f"between {', '.join(SUFFIXES)}; of stored values, whatever they mean", floats=True)
+def cast(ctx: Lowering, op: Operator) -> None:
+    """Lower a change of type. Operations counted as multiply-accumulate: output elements."""
+    as_stored(ctx, op)
+    source, target = ctx.input(op), ctx.output(op)
+    for tensor in (source, target):
+        if tensor.dtype not in SUFFIXES:
+            what = f"element type {tensor.dtype} is not supported: {describe(tensor)}"
+            ctx.refuse(op, what, f"supported: {', '.join(SUFFIXES)}")
+    ctx.expect_shape(op, target, source.shape)
+    args = (ctx.read(op, source), ctx.write(target), struct(BYTES_T, count=target.elements))
+    ctx.emit(op, f"na_cast_{SUFFIXES[source.dtype]}_{SUFFIXES[target.dtype]}", args, macc=target.elements)
+
+
 _RELU_LIMITS = "int8, with requantization"
 
 
-@operator("RELU", limits=_RELU_LIMITS)
-@operator("RELU6", limits=_RELU_LIMITS)
-@operator("RELU_N1_TO_1", limits=_RELU_LIMITS)
-@operator("RELU_0_TO_1", limits=_RELU_LIMITS)
+@operator("RELU", limits=_RELU_LIMITS, plain=FUNCTION)
+@operator("RELU6", limits=_RELU_LIMITS, plain=FUNCTION)
+@operator("RELU_N1_TO_1", limits=_RELU_LIMITS, plain=FUNCTION)
+@operator("RELU_0_TO_1", limits=_RELU_LIMITS, plain=FUNCTION)
 def relu(ctx: Lowering, op: Operator) -> None:
     """Lower an activation; its kind names the bounds. The profile divides the scales in float32 here."""
     source, target = ctx.ends(op)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.context import C_TYPES, Lowering, describe
+from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._movement import RANK, TYPES, rearrange, same_quantization
+from neuralart.compilers.reference.operators._movement import (
+    RANK,
+    TYPES,
+    check_types,
+    rearrange,
+    same_quantization,
+    source_bytes,
+    target_bytes,
+)
 from neuralart.model.graph import Operator
 
 
 @operator(
     "RESHAPE",
-    limits="int8, uint8, int32 and float32; costs nothing, except between an input and an output",
+    limits=f"{TYPES}; costs nothing, except between an input and an output",
     floats=True,
 )
 def reshape(ctx: Lowering, op: Operator) -> None:
@@ -27,6 +35,16 @@ def reshape(ctx: Lowering, op: Operator) -> None:
     if source.dtype != target.dtype or source.elements != target.elements:
         ctx.refuse(op, f"{describe(source)} cannot be {describe(target)}")
     ctx.alias(op, source, target)
+
+
+@operator("ASSIGN_VARIABLE", limits=f"{TYPES}; the variable keeps the value for the next inference", floats=True)
+@operator("READ_VARIABLE", limits=f"{TYPES}; first value of equal bytes, set by CALL_ONCE", floats=True)
+def variable(ctx: Lowering, op: Operator) -> None:
+    """Lower a copy from or to a variable, which may be assigned before what was read is used for the last time."""
+    reads = op.kind == "READ_VARIABLE"
+    source, target = (ctx.input(op), ctx.output(op)) if reads else (ctx.input(op, 1), ctx.input(op))
+    check_types(ctx, op, source, target)
+    ctx.emit(op, "na_copy_8", (source_bytes(source), target_bytes(target), struct(BYTES_T, count=source.bytes)))
 
 
 _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"

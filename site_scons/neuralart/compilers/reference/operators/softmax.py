@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from neuralart.compilers.reference.context import Lowering, describe, struct
-from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.context import Lowering, describe, float_literal, struct
+from neuralart.compilers.reference.operators import Plain, operator
+from neuralart.compilers.reference.operators._plain import same_type
 from neuralart.compilers.reference.quantize import INT32_MAX, quantize_multiplier
 from neuralart.model.graph import Operator
 
@@ -15,7 +16,22 @@ _LONGEST = 4095  # the sum of exponentials has 12 integer bits
 _OUTPUT_SCALE = 1 / 256
 
 
-@operator("SOFTMAX", limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128")
+def _plain(ctx: Lowering, op: Operator) -> None:
+    """Lower a softmax in float32."""
+    source, target = ctx.input(op), ctx.output(op)
+    same_type(ctx, op, source, target)
+    ctx.expect_shape(op, target, source.shape)
+    depth = source.shape[-1] if source.shape else 1
+    beta = float_literal(float(op.options.get("beta", 1.0)))
+    parameters = struct("na_softmax_f32_t", rows=source.elements // depth, depth=depth, beta=beta)
+    ctx.emit(op, "na_softmax_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements)
+
+
+@operator(
+    "SOFTMAX",
+    limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128",
+    plain=Plain(_plain, ("float32",)),
+)
 def softmax(ctx: Lowering, op: Operator) -> None:
     """Lower a softmax, in fixed point as the profile. Operations counted as multiply-accumulate: output elements."""
     source, target = ctx.ends(op)

@@ -75,7 +75,7 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
     """Everything that must be placed but what the application provides, in the order of the program.
 
     An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until after
-    the last epoch.
+    the last epoch. What is kept for the next inference is never given to others.
     """
     end = len(program.calls)
     spans: dict[int, list[int]] = {}
@@ -96,7 +96,9 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
         for arg in call.args:
             if isinstance(arg, TensorArg):
                 touch(arg.tensor, epoch)
-    for tensor in program.outputs:
+    for tensor in program.states:
+        touch(tensor, -1)
+    for tensor in (*program.outputs, *program.states):
         touch(tensor, end)
     border, taken = program.border, set(owned_by_user)
     extents: dict[int, int] = {}

@@ -53,8 +53,9 @@ class Memories:
             if root in self._reads or root in self._writes:
                 end = program.offset(tensor) + program.tensors[tensor].bytes
                 self.sizes[root] = max(self.sizes.get(root, 0), end)
-        self.inputs = {program.root(tensor) for tensor in program.inputs}  # memories that hold one
-        self.outputs = {program.root(tensor) for tensor in program.outputs}
+        # Memories that hold one; those that keep their value for the next inference are both
+        self.inputs = {program.root(tensor) for tensor in (*program.inputs, *program.states)}
+        self.outputs = {program.root(tensor) for tensor in (*program.outputs, *program.states)}
 
     def _touch(self, tensor: int, epoch: int, written: bool, part: tuple[int, int] | None) -> None:
         root, start = self._program.root(tensor), self._program.offset(tensor)

@@ -1,0 +1,77 @@
+/* Arithmetic of two inputs with broadcasting: plain numbers, and quotients of stored values. */
+#include "broadcast.h"
+#include "neuralart_fixedpoint.h"
+#include "neuralart_kernels.h"
+#include "numbers.h"
+#include "reciprocal.h"
+
+/* Also of what float32 makes infinite: the bounds of no activation are its largest numbers. */
+static inline float bounded_f32(float value, const na_numbers_f32_t *p) {
+  const float above = value < p->low ? p->low : value;
+  return p->high < above ? p->high : above;
+}
+
+static inline int32_t bounded_i32(uint32_t value, const na_numbers_i32_t *p) {
+  return na_clamp((int32_t)value, p->low, p->high);
+}
+
+static inline int32_t quotient_i32(int32_t a, int32_t b) {
+  return b == 0 ? 0 : b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b;
+}
+
+static inline int32_t floor_quotient(int32_t a, int32_t b) {
+  const int32_t whole = quotient_i32(a, b);
+  /* In 32 bits the product may wrap, but not onto a. */
+  return whole - (b != 0 && (a < 0) != (b < 0) && (uint32_t)whole * (uint32_t)b != (uint32_t)a);
+}
+
+#define BOTH(name, in_f32, in_i32)                                                                                     \
+  static inline float name##_f32(float a, float b, const na_numbers_f32_t *p) {                                        \
+    (void)p;                                                                                                           \
+    return in_f32;                                                                                                     \
+  }                                                                                                                    \
+  static inline int32_t name##_i32(int32_t a, int32_t b, const na_numbers_i32_t *p) {                                  \
+    (void)p;                                                                                                           \
+    return in_i32;                                                                                                     \
+  }                                                                                                                    \
+  NA_BROADCAST_NUMBERS(na_##name##_f32, float, na_numbers_f32_t, name##_f32)                                           \
+  NA_BROADCAST_NUMBERS(na_##name##_i32, int32_t, na_numbers_i32_t, name##_i32)
+
+BOTH(add, bounded_f32(a + b, p), bounded_i32((uint32_t)a + (uint32_t)b, p))
+BOTH(sub, bounded_f32(a - b, p), bounded_i32((uint32_t)a - (uint32_t)b, p))
+BOTH(mul, bounded_f32(a * b, p), bounded_i32((uint32_t)a * (uint32_t)b, p))
+BOTH(div, bounded_f32(a / b, p), bounded_i32((uint32_t)quotient_i32(a, b), p))
+BOTH(maximum, a > b ? a : b, a > b ? a : b)
+BOTH(minimum, a < b ? a : b, a < b ? a : b)
+BOTH(squared_difference, (a - b) * (a - b), (int32_t)(((uint32_t)a - (uint32_t)b) * ((uint32_t)a - (uint32_t)b)))
+BOTH(floor_div, (float)na_floor((double)a / (double)b), floor_quotient(a, b))
+
+static inline float prelu(float a, float b, const na_numbers_f32_t *p) {
+  (void)p;
+  return a >= 0.0f ? a : a * b;
+}
+
+NA_BROADCAST_NUMBERS(na_prelu_f32, float, na_numbers_f32_t, prelu)
+
+static inline int32_t floor_stored(int32_t a, int32_t b, const na_extremum_t *p) {
+  (void)p;
+  return floor_quotient(a, b);
+}
+
+/* x / y as x, shifted up to 31 bits, times the reciprocal of y, which is above one half once it is shifted so. */
+static inline int32_t quotient(int32_t a, int32_t b, const na_mul_t *p) {
+  int32_t x = a + p->input1_offset, y = b + p->input2_offset;
+  if (y == 0) return x < 0 ? p->activation_min : p->activation_max;
+  if (y < 0) x = -x, y = -y;
+  const int32_t zeros = __builtin_clz((uint32_t)y);
+  const int32_t reciprocal = na_reciprocal_of_one_plus((int32_t)(((uint32_t)y << zeros) - ((uint32_t)1 << 31)));
+  const uint32_t magnitude = (uint32_t)(x < 0 ? ~x : x);
+  const int32_t headroom = magnitude == 0 ? 31 : __builtin_clz(magnitude) - 1;
+  const int32_t scaled = na_high_multiply((int32_t)((uint32_t)x << headroom), reciprocal);
+  const int32_t right = headroom + 31 - zeros - p->shift;
+  const int32_t result = right > 31 ? 0 : na_round_shift(na_high_multiply(scaled, p->multiplier), right);
+  return na_clamp(result + p->output_offset, p->activation_min, p->activation_max);
+}
+
+NA_BROADCAST_KERNEL(na_floor_div_s8, na_extremum_t, floor_stored)
+NA_BROADCAST_KERNEL(na_div_s8, na_mul_t, quotient)
