@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, usable
+from neuralart.compilers.reference.planning.exact import lowered
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants
 from neuralart.errors import NeuralArtError
@@ -122,7 +123,8 @@ class MemoryPlan:
     constant_of: dict[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
     images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
     blocks: tuple[Block, ...]  # what was placed
-    lower_bound: int  # largest sum of activations that are live at once: no placement needs less
+    # No placement needs less: the largest sum of activations that are live at once, or more where all were tried
+    lower_bound: int
 
     def address(self, block: Block) -> int:
         """Where a block begins."""
@@ -161,7 +163,10 @@ def plan(
         addresses, free_from = place_constants(fixed, for_constants(chosen, virtual=virtual, fastest_spill=fastest))
         placed, failed = place_best(items, len(program.calls), writable, free_from)
         if failed is None:
-            return _result(program, chosen, writable, items, addresses, placed)
+            bound = max(live_bytes(items, len(program.calls)), default=0)
+            if program.overlap:
+                placed, bound = lowered(items, placed, writable, free_from, bound)
+            return _result(program, chosen, writable, items, addresses, placed, bound)
     assert failed is not None
     could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
     raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
@@ -182,6 +187,7 @@ def _result(
     items: Sequence[Block],
     addresses: Mapping[Key, int],
     placed: Mapping[Key, int],
+    bound: int,
 ) -> MemoryPlan:
     fixed, constant_of = constants(program)
     raws = images(fixed, addresses, chosen)
@@ -196,7 +202,7 @@ def _result(
         constant_of=constant_of,
         images=raws,
         blocks=tuple(items),
-        lower_bound=max(live_bytes(items, len(program.calls)), default=0),
+        lower_bound=bound,
     )
 
 
