@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import struct
+import sys
 from math import prod
+from pathlib import Path
+
+import numpy as np
 
 from support.lowering import Graph
+from tflite_writer import ModelWriter
 
 
 class Network(Graph):
@@ -66,6 +71,37 @@ class Network(Graph):
         return self.depthwise(self.pad(value), 3, 2, "VALID") if stride == 2 else self.depthwise(value)
 
 
+_WINDOW = ("padding", "stride_h", "stride_w")
+_OPTIONS = {
+    "CONV_2D": _WINDOW,
+    "DEPTHWISE_CONV_2D": _WINDOW,
+    "MAX_POOL_2D": (*_WINDOW, "filter_height", "filter_width"),
+    "CONCATENATION": ("axis",),
+}
+
+
+def tflite_of(net: Network) -> bytes:
+    """The file of a network, with random weights and biases of zero."""
+    writer, rng, numbers = ModelWriter(), np.random.default_rng(1), {}
+    for tensor in net.tensors:
+        quantization = tensor.quantization
+        data = None if tensor.data is None else np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
+        if quantization is None:
+            numbers[tensor.index] = writer.tensor(tensor.name, tensor.shape, tensor.dtype, data=data)
+            continue
+        data = None if data is None else rng.integers(-127, 128, tensor.shape)
+        scale, zero = quantization.scale, quantization.zero_point
+        numbers[tensor.index] = writer.tensor(tensor.name, tensor.shape, tensor.dtype, scale, zero, data)
+    for op in net.operators:
+        inputs, kind = [numbers[index] for index in op.inputs], op.kind
+        if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
+            outputs = net.shape(op.outputs[0])[3]
+            inputs.append(writer.tensor(f"b{op.index}", (outputs,), "int32", 0.005, 0, np.zeros(outputs)))
+        options = {name: op.options[name] for name in _OPTIONS.get(kind, ())}
+        writer.op(kind, inputs, [numbers[index] for index in op.outputs], **options)
+    return writer.finish([numbers[net.input]], [numbers[net.last]])
+
+
 def _chain(size: int, alpha: float, channels: int, layers: list[tuple[int, int]]) -> Network:
     net = Network(size, channels)
     value = net.conv(net.pad(net.input), int(32 * alpha), 3, 2, "VALID")
@@ -112,3 +148,27 @@ def squeezenet(size: int) -> Network:
         value = net.concatenation(net.conv(inner, expanded), net.conv(inner, expanded, 3))
     net.conv(value, 1000)
     return net
+
+
+PUBLISHED = {
+    "mobilenet_v1_0.25_224": lambda: mobilenet_v1(224, 0.25),
+    "mobilenet_v1_0.5_224": lambda: mobilenet_v1(224, 0.5),
+    "mobilenet_v1_0.25_96": lambda: mobilenet_v1(96, 0.25),
+    "mobilenet_v2_0.35_128": lambda: mobilenet_v2(128, 0.35),
+    "mobilenet_v2_0.35_224": lambda: mobilenet_v2(224, 0.35),
+    "fdmobilenet_0.25_224": lambda: fd_mobilenet(224, 0.25),
+    "fdmobilenet_0.25_128": lambda: fd_mobilenet(128, 0.25),
+    "squeezenet_v1.1_224": lambda: squeezenet(224),
+    "squeezenet_v1.1_128": lambda: squeezenet(128),
+}
+"""Networks whose memory is published, by names of their files."""
+
+
+def main(folder: str) -> None:
+    """Write them all: what benchmarks/planner.py measures where the published files are not at hand."""
+    for name, make in PUBLISHED.items():
+        Path(folder, f"{name}.tflite").write_bytes(tflite_of(make()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
