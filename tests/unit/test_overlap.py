@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from neuralart import boards
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
 from neuralart.compilers.reference.lower import lower
 from neuralart.compilers.reference.planning.arenas import for_activations
@@ -19,6 +20,7 @@ from neuralart.compilers.reference.planning.overlap import WINDOWED, distance
 from neuralart.compilers.reference.planning.placement import PlacingOrder, place_blocks
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import IN_PLACE, share
+from neuralart.network.targets import CPU, flow_of
 from support.networks import PUBLISHED, Network
 from support.programs import FLASH, RAM, SLOW, pool_file
 
@@ -164,6 +166,13 @@ def test_kernels_that_are_not_known_lie_over_nothing() -> None:
     assert distance(replace(call, kernel="na_new_s8")) is None
     assert distance(replace(call, args=())) is None
     assert distance(replace(call, args=(call.args[1], *call.args[1:]))) is None
+
+
+def test_cores_whose_networks_overlap_have_the_plain_kernels_only() -> None:
+    """The MVE convolutions go over their input several times."""
+    known = [boards.load(name) for name in boards.names()]
+    cores = [board for board in known if flow_of(board.target) == CPU]
+    assert cores and not any(machine.mve for board in cores for machine in board.machines.values())
 
 
 # ---- placing

@@ -53,6 +53,13 @@ def test_a_convolution_takes_the_padding(kind: str, padding: str) -> None:
     assert [tensor.name for tensor in program(padded(kind)).tensors][2] == padded(kind).tensors[2].name
 
 
+def test_padding_of_an_onnx_model_is_added() -> None:
+    model = padded()
+    reader = replace(model.operators[1], options={**model.operators[1].options, "padding": "EXPLICIT", "pads": (2, 0)})
+    (call,) = program(replace(model, operators=(model.operators[0], reader))).calls
+    assert (parameters(call)["pad_top"], parameters(call)["pad_left"]) == ("3", "1")
+
+
 def test_a_maximum_takes_the_padding_with_the_smallest_value() -> None:
     assert kernels(padded("pool", zero=-128)) == ["na_max_pool_s8"]
     assert kernels(padded("pool", zero=-127)) == ["na_pad_8", "na_max_pool_s8"]

@@ -100,8 +100,8 @@ def _reader(model: Model, op: Operator, border: _Border) -> Operator | None:
     else:
         fits = op.kind == "MAX_POOL_2D" and border.fill == _LOWEST
         kernel = [int(op.options.get(f"filter_{way}", 0)) for way in ("height", "width")]
-    padding = op.options.get("padding")
-    if not fits or padding not in ("SAME", "VALID") or len(output.shape) != 4:
+    padding, explicit = op.options.get("padding"), op.options.get("pads", (0, 0))
+    if not fits or padding not in ("SAME", "VALID", "EXPLICIT") or len(output.shape) != 4:
         return None
     before = []
     for axis, letter in enumerate("hw"):
@@ -110,10 +110,11 @@ def _reader(model: Model, op: Operator, border: _Border) -> Operator | None:
         if min(kernel[axis], stride, dilation) < 1:
             return None
         inside, padded = border.source.shape[1 + axis], border.target.shape[1 + axis]
-        windows = quantize.output_size(padded, kernel[axis], stride, dilation, padding)
-        if windows < 1 or output.shape[1 + axis] != windows:
-            return None
-        first = border.pads[axis][0] + quantize.padding_before(padded, windows, kernel[axis], stride, dilation)
+        windows, first = output.shape[1 + axis], border.pads[axis][0] + explicit[axis]
+        if padding != "EXPLICIT":
+            if windows < 1 or windows != quantize.output_size(padded, kernel[axis], stride, dilation, padding):
+                return None
+            first = border.pads[axis][0] + quantize.padding_before(padded, windows, kernel[axis], stride, dilation)
         # Of a window that lies outside as a whole there is no maximum.
         if op.kind not in _CONVOLUTIONS and not (first < kernel[axis] and (windows - 1) * stride - first < inside):
             return None
