@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
 ]
-SAYS = {"own": ["width 240", "input 80"], "mk": ["width 320", "input 80", "status 0"]}
+SAYS = {"own": ["width 240", "input 66"], "mk": ["width 320", "input 66", "status 0"]}
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,7 @@ def test_golden_vectors_without_a_memory_pool_file(builder: H747Builder, tmp_pat
         ({"SDRAM": 4096}, "SDRAM"),
         ({"AXIRAM": 2048, "SDRAM": 4096}, "SDRAM"),
         ({"DTCMRAM": 300, "AXIRAM": 2048, "SDRAM": 4096}, "DTCMRAM"),
-        ({"AXIRAM": 2560}, "AXIRAM"),
+        ({"AXIRAM": 2112}, "AXIRAM"),
     ],
 )
 def test_the_input_may_lie_in_any_pool(
@@ -187,7 +187,7 @@ def test_a_picture_of_the_camera_on_qemu(builders: dict[str, H747Builder], tmp_p
 def test_a_capture_buffer_that_does_not_fit_goes_to_sdram(builders: dict[str, H747Builder], tmp_path: Path) -> None:
     """Budgets are those of the linker script less what is reserved; an exact fit counts."""
     builder = builders[VIRTUAL]
-    need = 320 * 240 * 2 + 2592
+    need = 320 * 240 * 2 + 2144
     built = builder.build(tmp_path / "fits", reserve={"AXIRAM": (512 << 10) - need})
     assert built.plan.decision.images["captured"].region == "AXIRAM"
     assert built.plan.decision.images["rescaled"].region == "SDRAM"
@@ -279,11 +279,11 @@ def test_a_buffer_that_is_too_small_for_the_memory(builders: dict[str, H747Build
     """The compiler may give DTCMRAM more than the application has there: the patch says so, with the sizes."""
     builder = builders[VIRTUAL]
     file = pools(tmp_path, DTCMRAM=4096)
-    free = 2560 + 32
+    free = 2112 + 32
     assert builder.build(tmp_path / "fits", memory_pool=file, reserve={"DTCMRAM": (128 << 10) - free})
     with pytest.raises(NeuralArtError) as caught:
         builder.build(tmp_path / "not", memory_pool=file, reserve={"DTCMRAM": (128 << 10) - free + 1})
-    said = "activation buffer 1 (pool DTCMRAM) needs 2592 bytes in DTCMRAM, 2591 of 2591 are left"
+    said = "activation buffer 1 (pool DTCMRAM) needs 2144 bytes in DTCMRAM, 2143 of 2143 are left"
     assert said in str(caught.value)
     assert not (tmp_path / "not" / "patched").exists()
 

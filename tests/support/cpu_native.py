@@ -14,7 +14,7 @@ from neuralart.resources import firmware_dir
 RUNTIME = firmware_dir() / "runtime"
 RUNNER = Path(__file__).with_name("cpu_runner.c")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-FLAGS = ("-std=gnu11", "-O1", "-g", "-ffp-contract=off", "-fno-fast-math", *WARNINGS)
+FLAGS = ("-std=gnu11", "-O1", "-g", "-fPIC", "-ffp-contract=off", "-fno-fast-math", *WARNINGS)
 SANITIZER = ("-fsanitize=undefined,address", "-fno-sanitize-recover=all")
 INCLUDE = tuple(f"-I{RUNTIME / name}" for name in ("include", "legacy/include"))
 

@@ -31,6 +31,7 @@ KB = 1024
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
 BOARD_POOLS = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools"
+OUTER = {**SLOW, "latency": "HIGH"}
 
 
 def check(program: Program, placed, pools, *, keep_inputs=False) -> None:
@@ -524,3 +525,35 @@ def test_own_models_are_near_the_lower_bound(path: Path, board: str) -> None:
     pools = mpool.read(BOARD_POOLS / f"{board}.mpool")
     placed = plan(share(lower(read(path), BorderOptions()), inputs_writable=True), pools)
     assert sum(pool.activations for pool in placed.pools if not pool.parts) <= 1.10 * placed.lower_bound
+
+
+def test_banks_of_different_speed_are_joined_before_memory_outside_the_chip_is_used() -> None:
+    """What is larger than the fast banks lies across the slower one beside them: AXISRAM2 to AXISRAM6, 2.75 MiB."""
+    pools = mpool.read(BOARD_POOLS / "stm32n6570-dk.mpool")
+
+    def used(placed) -> dict[str, int]:
+        return {pool.fname: pool.activations for pool in placed.pools if pool.activations and not pool.parts}
+
+    program = chain(1900 * KB, 300 * KB, 8 * KB)
+    assert "xSPI1" in used(plan(program, pools))
+    placed = plan(program, pools, virtual=True)
+    check(program, placed, pools)
+    assert set(used(placed)) == {f"AXISRAM{number}" for number in (2, 3, 4, 5)}
+    assert placed.pools[-1].parts == ("AXISRAM2", "AXISRAM3", "AXISRAM4", "AXISRAM5", "AXISRAM6")
+    # What fits the fast banks stays there, and what fits neither is outside as before.
+    assert set(used(plan(chain(1000 * KB, 300 * KB, 8), pools, virtual=True))) <= {f"AXISRAM{n}" for n in (3, 4, 5, 6)}
+    assert "xSPI1" in used(plan(chain(3000 * KB, 8), pools, virtual=True))
+    internal = replace(pools, pools=tuple(replace(p, size=0) if p.fname == "xSPI1" else p for p in pools.pools))
+    check(program, plan(program, internal, virtual=True), internal)
+
+
+def test_banks_with_constants_are_not_joined_anew() -> None:
+    """Constants that spilled into a bank keep their place; nothing is laid over them."""
+    pools = pool_file(("FAST", 0x1000, 1024, RAM), ("MIDDLE", 0x1400, 1024, SLOW), ("OUTER", 0x10000, 8192, OUTER))
+    program = constants_program(200)
+    program.tensors[0] = tensor(0, "in", (1, 1500))
+    check(program, plan(program, pools, virtual=True), pools)
+    without = chain(1500, 16)
+    placed = plan(without, pools, virtual=True)
+    check(without, placed, pools)
+    assert placed.tensors[0] == 0x1000

@@ -1,4 +1,4 @@
-/* CONV_2D, also dilated and grouped. */
+/* CONV_2D, also dilated and grouped. One position after the other: outputs may lie over inputs. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 #include "products.h"

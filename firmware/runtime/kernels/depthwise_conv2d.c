@@ -1,4 +1,4 @@
-/* DEPTHWISE_CONV_2D, also dilated and with a depth multiplier. */
+/* DEPTHWISE_CONV_2D, also dilated and with a depth multiplier. One position after the other, as in conv2d.c. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 #include "window.h"

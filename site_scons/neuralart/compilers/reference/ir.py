@@ -74,6 +74,8 @@ class Program:
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one
     offsets: dict[int, int] = field(default_factory=dict)
+    # An output may lie over an input while it is computed, as far as its kernel allows
+    overlap: bool = False
 
     def copy(self) -> Program:
         """A program of its own, of the same tensors and calls."""

@@ -12,6 +12,7 @@ from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, de
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
 from neuralart.compilers.reference.moves import Unsupported
 from neuralart.compilers.reference.operators import every, lookup
+from neuralart.compilers.reference.pad_folding import fold_pads
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.cut import frontier, proposed
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
@@ -143,7 +144,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     check_positions(model, options)
     _check_border(model)
     refused: list[tuple[Operator, NeuralArtError]] = []
-    ctx = Lowering(unsigned.signed(folding.fold(model)), model)
+    ctx = Lowering(fold_pads(unsigned.signed(folding.fold(model))), model)
     inputs, before = _border(ctx, model, "input", model.inputs, options.input_dtypes)
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}

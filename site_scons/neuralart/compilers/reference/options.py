@@ -179,7 +179,11 @@ GENERATE: tuple[Option, ...] = (
 )
 
 PROFILE: tuple[Option, ...] = (
-    _used("--enable-virtual-mem-pools", "adjoining writable pools of equal properties form one pool"),
+    _used(
+        "--enable-virtual-mem-pools",
+        "adjoining writable pools of equal properties form one pool, of different speed too where less is in the "
+        "slowest pool then",
+    ),
     _used("--all-buffers-info", "the table of internal buffers is filled"),
     _used(
         "--load-mpool --load-mpool-file",

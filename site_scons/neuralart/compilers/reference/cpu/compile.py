@@ -101,7 +101,7 @@ def _options(request: CpuRequest) -> Pairs:
 
 def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
     """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
-    program = share(program, inputs_writable=request.allocate_inputs)
+    program = share(replace(program, overlap=True), inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     shown = request.memory_pool_display or str(request.memory_pool or "")
     placed = place(program, memories, shown, owned)

@@ -12,7 +12,8 @@ from neuralart.network.pools import MemoryPool, PoolFile, check_relative
 
 _SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
 _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
-_ALIKE = attrgetter("rights", "throughput", "latency", "byte_width", "freq_ratio", "cacheable", "constants_preferred")
+_ALIKE = attrgetter("rights", "byte_width", "cacheable", "constants_preferred")
+_AS_FAST = attrgetter("throughput", "latency", "freq_ratio")
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,18 @@ def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     return tuple(chosen)
 
 
-def _alike(one: MemoryPool, other: MemoryPool) -> bool:
-    """Equal in everything but place and power: a tensor may lie across both."""
+def _alike(one: MemoryPool, other: MemoryPool, any_speed: bool) -> bool:
+    """Equal in everything but place and power, and perhaps speed: a tensor may lie across both."""
     # Where relative pools come to lie is not known: nothing can lie across their borders.
     movable = one.relative or other.relative
-    return one.end == other.address and not movable and _ALIKE(one) == _ALIKE(other)
+    alike = _ALIKE(one) == _ALIKE(other) and (any_speed or _AS_FAST(one) == _AS_FAST(other))
+    return one.end == other.address and not movable and alike
 
 
-def _joined(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:
+def _joined(pools: Sequence[MemoryPool], *, virtual: bool, any_speed: bool = False) -> list[Arena]:
     groups: list[list[MemoryPool]] = []
     for pool in sorted(pools, key=lambda pool: pool.address):
-        if virtual and groups and pool.writable and _alike(groups[-1][-1], pool):
+        if virtual and groups and pool.writable and _alike(groups[-1][-1], pool, any_speed):
             groups[-1].append(pool)
         else:
             groups.append([pool])
@@ -92,14 +94,14 @@ def speed_rank(pool: MemoryPool) -> tuple[int, int]:
     return _SPEED[pool.throughput], _DELAY[pool.latency]
 
 
-def for_activations(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:
+def for_activations(pools: Sequence[MemoryPool], *, virtual: bool, any_speed: bool = False) -> list[Arena]:
     """Writable arenas, the preferred one first.
 
-    By throughput (HIGH first), then latency (LOW first); pools that prefer constants come after their equals; then the
-    order of the pool file.
+    By throughput (HIGH first), then latency (LOW first), of the first pool if joined ones differ (``any_speed``); pools
+    that prefer constants come after their equals; then the order of the pool file.
     """
     order = {pool.fname: number for number, pool in enumerate(pools)}
-    arenas = [arena for arena in _joined(pools, virtual=virtual) if arena.writable]
+    arenas = [arena for arena in _joined(pools, virtual=virtual, any_speed=any_speed) if arena.writable]
 
     def rank(arena: Arena) -> tuple[object, ...]:
         first = arena.pools[0]

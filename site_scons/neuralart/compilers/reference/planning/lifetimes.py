@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import NamedTuple
 
-from neuralart.compilers.reference.ir import ConstArg, Program, TensorArg
+from neuralart.compilers.reference.ir import Call, ConstArg, Program, TensorArg
+from neuralart.compilers.reference.planning.overlap import distance
 from neuralart.errors import NeuralArtError
 
 IO_ALIGN = 32
@@ -14,6 +16,14 @@ IO_ALIGN = 32
 ALIGN = 16
 Key = tuple[str, int]
 """``("tensor", number)`` (of the owner of the memory), ``("scratch", epoch)`` or ``("const", running number)``."""
+
+
+class Over(NamedTuple):
+    """What a block may lie over in the epoch that the former ends and the latter begins with."""
+
+    key: Key  # the block of the input
+    distance: int  # bytes that the output begins below it, at least
+    saved: int  # bytes that both together need less, at most
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class Block:
     align: int  # alignment in bytes
     first: int  # first epoch that needs it; -1: from before the first
     last: int  # last epoch that needs it; the number of epochs: until after the last
+    over: Over | None = None  # the input that may be overwritten while this is computed
 
     def span(self, epochs: int) -> tuple[str, str]:
         """First and last epoch in words; a memory is needed in both."""
@@ -118,7 +129,34 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
         if call.scratch:
             name = f"working memory of epoch {epoch} ({call.kind})"
             result.append(Block(("scratch", epoch), name, call.scratch, ALIGN, epoch, epoch))
-    return result
+    return _overlapping(program, result) if program.overlap else result
+
+
+def _overlapping(program: Program, items: list[Block]) -> list[Block]:
+    """The same blocks, and over which others they may lie."""
+    found = {block.key: block for block in items}
+    for epoch, call in enumerate(program.calls):
+        ends = _ends(program, call)
+        source, target = (found.get(("tensor", program.root(arg.tensor))) for arg in ends) if ends else (None, None)
+        trailing = distance(call) if source and target and (source.last, target.first) == (epoch, epoch) else None
+        if source and target and trailing is not None:
+            starts = [program.offset(arg.tensor) + arg.offset for arg in ends]
+            trailing = max(1, trailing + starts[1] - starts[0])
+            if trailing < target.size:
+                over = Over(source.key, trailing, min(target.size - trailing, source.size))
+                found[target.key] = replace(target, over=over)
+    return list(found.values())
+
+
+def _ends(program: Program, call: Call) -> list[TensorArg]:
+    """What a call reads and what it writes, if it does no more than that."""
+    args = [arg for arg in call.args if isinstance(arg, TensorArg)]
+    if [arg.written for arg in args] != [False, True]:
+        return []
+    # The application fills the next input while it still reads the output of the last one.
+    inputs, outputs = ({program.root(each) for each in side} for side in (program.inputs, program.outputs))
+    alone = program.root(args[0].tensor) in inputs and program.root(args[1].tensor) in outputs
+    return [] if alone else args
 
 
 def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], Key]]:
@@ -155,9 +193,15 @@ def _constant(program: Program, arg: object, epoch: int, operator: int, count: i
 
 
 def live_bytes(items: Iterable[Block], epochs: int) -> list[int]:
-    """Sum of the sizes that are needed at each point of time: before the first epoch, in each epoch, after the last."""
+    """Sum of the sizes that are needed at each point of time: before the first epoch, in each epoch, after the last.
+
+    Where an output may lie over an input, the sum is that of both as near to each other as they may be.
+    """
     change = [0] * (epochs + 3)
     for block in items:
         change[block.first + 1] += block.size
         change[block.last + 2] -= block.size
+        if block.over is not None:
+            change[block.first + 1] -= block.over.saved
+            change[block.first + 2] += block.over.saved
     return list(accumulate(change[: epochs + 2]))

@@ -88,6 +88,37 @@ def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> i
     return at if at >= start else None
 
 
+def _shown(
+    block: Block, blocks: Mapping[Key, Block], outputs: Mapping[Key, Block], addresses: Mapping[Key, int]
+) -> dict[_Placed, _Placed]:
+    """What is in the way of a block instead of its input and its output, where it may overlap them: placed -> seen.
+
+    An input is in the way of its output from where the output must not reach; an output is in the way of its input up
+    to where that may begin.
+    """
+    shown: dict[_Placed, _Placed] = {}
+    source, target = blocks.get(block.over.key) if block.over is not None else None, outputs.get(block.key)
+    if source is not None and block.over is not None and source.key in addresses:
+        at, end = addresses[source.key], addresses[source.key] + source.size
+        free = at + block.size - block.over.distance
+        shown[at, end, source.first, source.last] = free, end, source.first, source.last
+    if target is not None and target.over is not None and target.key in addresses:
+        at = addresses[target.key]
+        free = at + target.over.distance
+        shown[at, at + target.size, target.first, target.last] = at, free, target.first, target.last
+    return shown
+
+
+def _instead(placed: Sequence[_Placed], shown: Mapping[_Placed, _Placed]) -> list[_Placed]:
+    """What is placed in an arena, with what is seen of it instead."""
+    seen = list(placed)
+    for old, new in shown.items():
+        if old in placed:
+            seen.remove(old)
+            insort(seen, new)
+    return seen
+
+
 def place_blocks(
     strategy: PlacingOrder, arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[dict[Key, int], Block | None]:
@@ -99,13 +130,17 @@ def place_blocks(
     rooms: list[tuple[int, int, list[_Placed]]]
     rooms = [(start, arena.end, []) for start, arena in zip(starts, arenas, strict=True)]
     addresses: dict[Key, int] = {}
+    blocks = {block.key: block for block in strategy.sequence}
+    outputs = {block.over.key: block for block in strategy.sequence if block.over is not None}
     for block in strategy.sequence:
         from_top = block.key in strategy.from_top
+        shown = _shown(block, blocks, outputs, addresses) if outputs else {}
         for start, end, placed in rooms:
+            seen = _instead(placed, shown) if shown else placed
             if from_top:
-                at = _highest(block, start, min(end, start + strategy.height), placed)
+                at = _highest(block, start, min(end, start + strategy.height), seen)
             else:
-                at = _lowest(block, start, end, placed)
+                at = _lowest(block, start, end, seen)
             if at is not None:
                 insort(placed, (at, at + block.size, block.first, block.last))
                 addresses[block.key] = at
@@ -142,8 +177,9 @@ def place_best(
 ) -> tuple[dict[Key, int], Block | None]:
     """Place in every strategy, then in orders derived from the best one, and take the lowest result.
 
-    What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is
-    left to the lower bound, and never so much that many blocks take long. Returns what :func:`place_blocks` does.
+    What lies highest (or has found no place) goes first in the next order. Where blocks may overlap, that begins at the
+    other strategies too. Nothing more is tried once a hundredth is left to the lower bound, and never so much that many
+    blocks take long. Returns what :func:`place_blocks` does.
     """
     free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
     bound = max(live_bytes(items, epochs), default=0)
@@ -155,23 +191,24 @@ def place_best(
             return _Found((len(items) - len(addresses),), strategy, addresses, failed)
         return _Found((0, *heights(items, addresses, arenas, free)), strategy, addresses, None)
 
-    best: _Found | None = None
+    tried: list[_Found] = []
     for strategy in strategies(items, epochs):
-        found = attempt(strategy)
-        if best is None or found.rank < best.rank:
-            best = found
-        if best.rank <= enough:
+        tried.append(attempt(strategy))
+        if tried[-1].rank <= enough:
             break
-    assert best is not None
-    current, seen = best, {best.strategy.sequence}
-    for _ in range(min(_ORDERS, _WORK // (len(items) ** 2 + 1)) // _TRIED):
-        orders = [order for order in _derived(current, arenas) if order.sequence not in seen]
-        if best.rank <= enough or not orders:
-            break
-        seen.update(order.sequence for order in orders)
-        # Also when it is worse than before: the way to a better one may lead over it.
-        current = min((attempt(order) for order in orders), key=lambda found: found.rank)
-        best = min(best, current, key=lambda found: found.rank)
+    tried.sort(key=lambda found: found.rank)
+    best = tried[0]
+    rounds = min(_ORDERS, _WORK // (len(items) ** 2 + 1)) // _TRIED
+    for number, current in enumerate(tried if any(block.over for block in items) else tried[:1]):
+        seen = {current.strategy.sequence}
+        for _ in range(rounds // len(tried) if number else rounds):
+            orders = [order for order in _derived(current, arenas) if order.sequence not in seen]
+            if best.rank <= enough or not orders:
+                break
+            seen.update(order.sequence for order in orders)
+            # Also when it is worse than before: the way to a better one may lead over it.
+            current = min((attempt(order) for order in orders), key=lambda found: found.rank)
+            best = min(best, current, key=lambda found: found.rank)
     return best.addresses, best.failed
 
 
@@ -216,4 +253,8 @@ def strategies(items: Sequence[Block], epochs: int) -> list[PlacingOrder]:
     ordered = [tuple(sorted(items, key=lambda block: (*rank(block), block.key))) for rank in ranks]
     tops = frozenset(block.key for block in items if block.first % 2)
     both = [PlacingOrder(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
+    if any(block.over for block in items):
+        # An output lies below its input: from the last one upwards, or from the first one downwards.
+        keys = frozenset(block.key for block in items)
+        both += [PlacingOrder(each[::-1]) for each in ordered[1:]] + [PlacingOrder(ordered[3], keys, peak)]
     return [*(PlacingOrder(each) for each in ordered), *both]

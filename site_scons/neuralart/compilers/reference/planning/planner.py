@@ -13,7 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, usable
+from neuralart.compilers.reference.planning.arenas import (
+    Arena,
+    for_activations,
+    for_constants,
+    speed_rank,
+    usable,
+)
+from neuralart.compilers.reference.planning.exact import lowered
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants
 from neuralart.errors import NeuralArtError
@@ -122,7 +129,8 @@ class MemoryPlan:
     constant_of: dict[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
     images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
     blocks: tuple[Block, ...]  # what was placed
-    lower_bound: int  # largest sum of activations that are live at once: no placement needs less
+    # No placement needs less: the largest sum of activations that are live at once, or more where all were tried
+    lower_bound: int
 
     def address(self, block: Block) -> int:
         """Where a block begins."""
@@ -147,7 +155,8 @@ def plan(
 ) -> MemoryPlan:
     """Place a program.
 
-    With ``virtual``, adjoining writable pools of equal properties form one; with ``keep_inputs``, no input is ever
+    With ``virtual``, adjoining writable pools of equal properties form one, and of different speed if less is in the
+    slowest memory then; with ``keep_inputs``, no input is ever
     overwritten; the application provides what is ``user_owned``. Raises NeuralArtError when there is no usable pool or
     not enough room; the numbers are in the message.
     """
@@ -161,10 +170,29 @@ def plan(
         addresses, free_from = place_constants(fixed, for_constants(chosen, virtual=virtual, fastest_spill=fastest))
         placed, failed = place_best(items, len(program.calls), writable, free_from)
         if failed is None:
-            return _result(program, chosen, writable, items, addresses, placed)
-    assert failed is not None
-    could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
-    raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
+            break
+    # Banks that differ in speed are joined only if that keeps something out of the slowest memory, outside the chip.
+    wide = for_activations(chosen, virtual=virtual, any_speed=True)
+    apart = [arena for arena in writable if arena not in wide]
+    if apart and all(free_from[arena.fname] == arena.address for arena in apart):
+        slow = 0 if failed else _in_slowest(items, placed, chosen)
+        again, missing = place_best(items, len(program.calls), wide, free_from) if failed or slow else (placed, failed)
+        if missing is None and (failed or _in_slowest(items, again, chosen) < slow):
+            writable, placed, failed = wide, again, None
+    if failed is not None:
+        could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
+        raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
+    bound = max(live_bytes(items, len(program.calls)), default=0)
+    if program.overlap:
+        placed, bound = lowered(items, placed, writable, free_from, bound)
+    return _result(program, chosen, writable, items, addresses, placed, bound)
+
+
+def _in_slowest(items: Sequence[Block], placed: Mapping[Key, int], pools: Sequence[MemoryPool]) -> int:
+    """Bytes of activations that begin in the slowest writable pools."""
+    writable = [pool for pool in pools if pool.writable]
+    slow = [pool for pool in writable if speed_rank(pool) == max(map(speed_rank, writable))]
+    return sum(b.size for b in items if any(pool.address <= placed[b.key] < pool.end for pool in slow))
 
 
 def _fits(program: Program, pools: PoolFile, user_owned: Sequence[int], keep_inputs: bool) -> bool:
@@ -182,6 +210,7 @@ def _result(
     items: Sequence[Block],
     addresses: Mapping[Key, int],
     placed: Mapping[Key, int],
+    bound: int,
 ) -> MemoryPlan:
     fixed, constant_of = constants(program)
     raws = images(fixed, addresses, chosen)
@@ -196,7 +225,7 @@ def _result(
         constant_of=constant_of,
         images=raws,
         blocks=tuple(items),
-        lower_bound=max(live_bytes(items, len(program.calls)), default=0),
+        lower_bound=bound,
     )
 
 
