@@ -9,6 +9,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.boards.types import Board
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import NetworkConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
@@ -49,7 +50,7 @@ def has_firmware(variant: VariantConfig, built: Sequence[Network]) -> bool:
     """Whether an image of the variant is laid out as its board says.
     ``built``: facts of its networks; empty before a build: the configuration tells as much as it can.
     """
-    if variant.relocatable is None:
+    if variant.relocatable is None or variant.application.kind != REFERENCE:
         return variant.application.of_board
     if built:
         return all(network.runtime == NEURALART for network in built)
