@@ -354,7 +354,8 @@ def make_application(
     model: ModelNodes | None = None,
 ) -> FirmwareNodes:
     """Declare the image of a variant whose application is the user's own.
-    ``model``: what it loads; None: the networks are linked into it. NeuralArtError: A file or folder is not there, or parts do not go together.
+    ``model``: what it loads; None: the networks are linked into it.
+    NeuralArtError: A file or folder is not there, or parts do not go together.
     """
     config = variant.application
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))

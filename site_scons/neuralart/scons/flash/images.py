@@ -57,15 +57,16 @@ class FlashNodes:
 
     application: Any  # ``application.bin``: the image as its slot holds it; None where images are loaded in place
     plan: Any  # ``flash_plan.json``; None where a debugger loads all that there is
-    addresses: Any  # ``plan.json``: everybody's address
+    addresses: Any  # ``plan.json``: everybody's address; None for a network on a core
     # The plan of each way to load a relocatable model, by mode; the first is :attr:`plan`
     plans: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)  # The load tables, likewise
+    weights: Any = None  # ``N_data.bin``: constants of a network on a core; None: they are in the image, or elsewhere
 
     @property
     def files(self) -> list[Any]:
         """Nodes of all of them."""
-        single = [node for node in (self.application, self.plan, self.addresses) if node is not None]
+        single = [node for node in (self.application, self.weights, self.plan, self.addresses) if node is not None]
         return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
 
 
