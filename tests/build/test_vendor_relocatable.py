@@ -214,9 +214,13 @@ def test_the_user_s_own_build_of_the_firmware(built: VendorProject) -> None:
     built.edit("app/gcc/Makefile", " $(TOP)/Model/net.c", "")
     built.edit("app/Src/main.c", "LL_ATON_EpochBlockItems_net()", "(const void *)0x71000000")
     make = "{make: {folder: app, directory: gcc, artefact: build/firmware.elf}}"
-    built.edit("variants.yaml", "    relocatable: true\n", f"    relocatable: true\n    application: {make}\n")
+    built.edit(
+        "variants.yaml",
+        "    relocatable: true\n",
+        f"    relocatable: true\n    machine: silicon\n    application: {make}\n",
+    )
     done = built.run("v", "plan-v")
-    assert "MAKE" in done.tags and "0x70fff000" in done.out
+    assert "MAKE" in done.tags and "relocatable  -        0x71000000" in done.out
     staged = {path.name for path in built.path("build/v/application/tree/neuralart").rglob("*")}
     assert {"npu_memory_init.c", "npu_memory_init.h", "network_io.h"} <= staged
     assert not [name for name in staged if name.startswith("net.") or name.endswith(".raw")]

@@ -75,8 +75,7 @@ def _layout_network(config: NetworkConfig, pools: PoolFile, needed: Mapping[str,
 def _static(board: Board, config: NetworkConfig, folder: Path) -> LayoutNetwork:
     if config.adopted is None or flow_of(board.target) == CPU:
         # What is written for a core is no initializer: no start-up code knows of it.
-        cpu = {"needed": {}} if flow_of(board.target) == CPU else {}
-        return _layout_network(config, _pools(board, config, folder), **cpu)
+        return _layout_network(config, _pools(board, config, folder), {} if flow_of(board.target) == CPU else None)
     from neuralart.vendor.generated.files import find
 
     given = config.adopted

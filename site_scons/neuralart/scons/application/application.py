@@ -205,7 +205,8 @@ def _compiled(
     archives = [base.fs.File(str(path)) for path in chosen.archives]
     if vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
-        shared = [runtime_library(env, plain), kernel_library(env, variant, board, machine, plain)]
+        shared = [runtime_library(env, plain)]
+        shared += [kernel_library(env, variant, board, machine, plain)] if loaded is None else []
     elif chosen.linker_script is None:
         raise NeuralArtError(
             "a program with the vendor's runtime needs a linker script of its own",
