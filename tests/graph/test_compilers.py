@@ -192,10 +192,10 @@ def test_what_a_network_for_a_core_cannot_be(env: Any, tool: Any) -> None:
     assert "runtime network_runtime, which programs that are linked here do not have" in said
 
 
-def _of_core(env: Any, *options: str) -> Any:
+def _of_core(env: Any, *options: str, name: str = "v") -> Any:
     app = ApplicationConfig(ELF, elf="app.elf", places={"": "variants.yaml:3"})
     config = replace(_core(env, options=[*options]).config, where=Location("variants.yaml", 2))
-    return env.NeuralArtVariant(VariantConfig("v", "", H7, "silicon", (config,), application=app))
+    return env.NeuralArtVariant(VariantConfig(name, "", H7, "silicon", (config,), application=app))
 
 
 @pytest.mark.parametrize("words", [("--address", "0x90010000"), ("--address=2415984640",)])
@@ -217,8 +217,8 @@ def test_constants_of_a_core_that_are_written(env: Any, tool: Any, gcc: Toolchai
 
 def test_constants_of_a_core_that_go_elsewhere(env: Any, tool: Any, gcc: Toolchain) -> None:
     tool()
-    for words in ((), ("--binary",), ("--binary", "--address", "0x08100000")):
-        assert _of_core(env, *words).flash is None
+    for name, words in {"a": (), "b": ("--binary",), "c": ("--binary", "--address", "0x08100000")}.items():
+        assert _of_core(env, *words, name=name).flash is None
     assert "variants.yaml:2: options: --address: 'QSPI' is no address" in refusal(
         _of_core, env, "--binary", "--address", "QSPI"
     )

@@ -568,7 +568,9 @@ def test_an_application_for_the_h7_that_is_not_there(tmp_path: Path, capsys: pyt
     path, out = tmp_path / "v1.yaml", tmp_path / "variants.yaml"
     path.write_text(V1)
     assert main(["import", str(path), "-o", str(out)]) == 1
-    assert "stm32ai.c_project_path: ../app is not there: its firmware is not built" in flat(capsys.readouterr().err)
+    assert "stm32ai.c_project_path: ../app is not there: its firmware is not built" in flat(
+        capsys.readouterr().err.rstrip("\n")
+    )
     assert main(["import", str(path), "-o", str(out), "--lossy", "--name", "mine"]) == 0
     data = yaml.safe_load(out.read_text())
     assert "compiler" not in data["networks"]["mine"]
