@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How long a new relocatable model takes after new weights or new network code, against compiling everything.
 
-    python benchmarks/relocatable.py [--rounds 9] [--models digits,mobilenet] [--work FOLDER] [--keep]
+    python benchmarks/relocatable.py [--rounds 9] [--models digits,mobilenet] [--work FOLDER] [--keep] [--command]
 
 A repository with one `env.NetworkRel` is built for each model. In every round each case changes something and calls
 `scons`; the order is rotated from round to round. Figures are CPU seconds (user and system, of SCons and all that it
-starts) as medians, and the ratio to compiling everything as the median of the ratios within the rounds. See
-benchmarks/README.md.
+starts) as medians, and the ratio to compiling everything as the median of the ratios within the rounds. With
+--command it is `neuralart relocatable build` alone: of the models, and of a network for the made-up pack of the tests.
+See benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ Default(env.NetworkRel(net).image)
 EVERYTHING = "everything: nothing is built"
 # As users have it: what Python has compiled stays compiled.
 ENV = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
+
+
+PACK = "made-up pack"
+COMMAND = [sys.executable, "-m", "neuralart"]
+COMMAND_ENV = {**ENV, "PYTHONPATH": str(REPO / "site_scons")}
+
+
+def cpu_seconds(line: list[str], folder: Path, env: dict[str, str]) -> float:
+    """Of a command and all that it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(line, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @dataclass
@@ -85,10 +99,7 @@ class Tree:
 
     def build(self) -> float:
         """CPU seconds of a build."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(SCONS, cwd=self.top, env=ENV, check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return cpu_seconds(SCONS, self.top, ENV)
 
 
 def make_tree(work: Path, name: str) -> Tree:
@@ -160,12 +171,56 @@ def measure(tree: Tree, rounds: int) -> list[list[str]]:
     return rows
 
 
+def made(work: Path, name: str) -> list[str]:
+    """A network in a folder, and words of the command for it. ``made-up pack``: one for that runtime."""
+    folder = work / name / "network"
+    if name == PACK:
+        sys.path.insert(0, str(REPO / "tests"))
+        from support import fake_pack
+
+        fake_pack.network(folder, raw=bytes(range(250)) * 4000)
+        return ["-i", str(folder), "--pack-dir", str(fake_pack.make(work / name / "pack"))]
+    model = REPO / "models" / name / f"{name}.tflite"
+    words = ["-m", str(model), "--target", "stm32n6", "-n", name, "--st-neural-art", "profile-relocatable", "--quiet"]
+    subprocess.run([*COMMAND, "compile", *words, "-o", str(folder)], check=True, env=COMMAND_ENV)
+    (folder / "manifest.json").unlink()  # it holds the hashes of the weights that are changed here
+    return ["-i", str(folder)]
+
+
+def measure_command(work: Path, name: str, rounds: int) -> list[list[str]]:
+    """CPU seconds of the command: after nothing, and after new weights."""
+    words, out = made(work, name), work / name / "out"
+    (raw,) = (work / name / "network").glob("*.xSPI2.raw")
+    line = [*COMMAND, "relocatable", "build", "-v", "0", *words, "-o", str(out)]
+    spent: dict[str, list[float]] = {EVERYTHING: [], "new weights": []}
+    for number in range(rounds):
+        for case, figures in spent.items():
+            if case == EVERYTHING:
+                shutil.rmtree(out, ignore_errors=True)
+            else:
+                data = bytearray(raw.read_bytes())
+                data[len(data) // 2] = number
+                raw.write_bytes(data)
+            figures.append(cpu_seconds(line, work, COMMAND_ENV))
+    full = spent[EVERYTHING]
+    return [
+        [
+            name,
+            case,
+            f"{statistics.median(figures):.2f}",
+            f"{statistics.median(a / b for a, b in zip(full, figures, strict=True)):.1f}",
+        ]
+        for case, figures in spent.items()
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--models", default="digits,mobilenet", help="of this repository, with commas")
     parser.add_argument("--work", type=Path, help="an empty folder to work in; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="leave the trees there")
+    parser.add_argument("--command", action="store_true", help="neuralart relocatable build alone, without SCons")
     args = parser.parse_args()
     work = args.work or Path(tempfile.mkdtemp(prefix="neuralart-bench-"))
     work.mkdir(parents=True, exist_ok=True)
@@ -173,9 +228,10 @@ def main() -> int:
         parser.error(f"{work} is not empty")
     try:
         rows = []
-        for name in args.models.split(","):
+        for name in [*args.models.split(","), *([PACK] if args.command else [])]:
             print(f"{name}: {args.rounds} rounds", file=sys.stderr, flush=True)
-            rows += measure(make_tree(work, name), args.rounds)
+            one = measure_command(work, name, args.rounds) if args.command else None
+            rows += measure(make_tree(work, name), args.rounds) if one is None else one
     finally:
         if not args.keep:
             shutil.rmtree(work)
@@ -184,7 +240,7 @@ def main() -> int:
         f"CPU seconds, medians of {args.rounds} rounds in turns; arm-none-eabi-gcc {gcc.strip()}, Python "
         f"{platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores.\n"
     )
-    head = ["model", "changed", "objects compiled", "CPU s", "everything / this"]
+    head = ["model", "changed", *([] if args.command else ["objects compiled"]), "CPU s", "everything / this"]
     print("\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]))
     return 0
 

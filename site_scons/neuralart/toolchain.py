@@ -12,11 +12,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart import jsontext
-from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
+
+if TYPE_CHECKING:
+    # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.
+    from neuralart.config.types import ToolchainConfig
 
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
 _CLT = "GNU-tools-for-STM32/bin"
@@ -208,8 +212,17 @@ def programs(toolchain: Toolchain) -> list[Path]:
     return [gcc, *(path for path in answers if path.is_absolute() and path.is_file())]
 
 
+@dataclass(frozen=True)
+class WantedCompiler:
+    """Which cross compiler, for those that read no variants.yaml."""
+
+    prefix: str  # Of the programs, with or without a folder
+    libc: str = "auto"  # C library
+    version: str = ""  # Of gcc; empty: any
+
+
 def find(
-    config: ToolchainConfig, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
+    config: ToolchainConfig | WantedCompiler, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
 ) -> Toolchain:
     """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"

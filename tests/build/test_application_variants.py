@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -268,6 +269,18 @@ def test_a_source_of_the_user(built: Place) -> None:
     assert result.tags <= {"CC", "LINK", *AFTER}
     assert built.users() == before
     built.up_to_date("mk", "rt")
+
+
+def test_a_source_that_the_last_build_did_not_read(built: Place) -> None:
+    """What is known by its times is not opened; a change of it after that build is noticed all the same."""
+    time.sleep(2.1)  # younger files are always read
+    built.edit(f"{APP}/Src/settings.h", "LEVEL 1", "LEVEL 2")
+    built.run("mk")
+    built.edit(f"{APP}/Src/settings.h", "LEVEL 2", "LEVEL 3")
+    built.run("mk")
+    built.up_to_date("mk")
+    built.edit(f"{APP}/Src/main.c", "int main(void) {", "int main(void) {\n  level++;")
+    assert "MAKE" in built.run("mk").tags
 
 
 def test_a_remark_in_a_source_stops_at_the_program(built: Place) -> None:

@@ -202,6 +202,64 @@ def test_a_new_model_reaches_the_flash_without_a_new_application(built: Project)
     assert _flash(built, 0x71000000, len(image)) == image
 
 
+# ---- a firmware of the user's own
+
+OWN = """\
+  own:
+    board: stm32n6570-dk
+    network: digits
+    relocatable: {modes: [xip]}
+    application: {sources: {files: [own.c]}}
+"""
+OWN_C = """\
+#include <stdio.h>
+#include "ll_aton.h"
+#include "ll_aton_reloc_network.h"
+#include "npu_memory_init.h"
+
+static uint8_t room[65536] __attribute__((aligned(64)));
+static NN_Instance_TypeDef digits;
+
+int main(void) {
+  ll_aton_reloc_config config = {.exec_ram_addr = (uintptr_t)room, .exec_ram_size = sizeof room,
+                                 .mode = AI_RELOC_RT_LOAD_MODE_XIP};
+  if (npu_memory_init() != 0) {
+    return 3;
+  }
+  if (ll_aton_reloc_install(0x71000000, &config, &digits) != 0) {
+    printf("no model: %s\\n", ll_aton_reloc_reason());
+    return 1;
+  }
+  LL_ATON_RT_RuntimeInit();
+  if (!LL_ATON_RT_Init_Network(&digits)) {
+    return 2;
+  }
+  LL_ATON_RT_Main(&digits);
+  ll_aton_reloc_info info;
+  ll_aton_reloc_get_info(ll_aton_reloc_get_file_ptr(&digits), &info);
+  printf("%s has run\\n", info.c_name);
+  return 0;
+}
+"""
+
+
+def test_a_firmware_of_the_user_s_loads_the_model(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It is built beside the model, both are in the flash plan, and the virtual board runs it from there."""
+    with sources.path("variants.yaml").open("a", encoding="utf-8") as file:
+        file.write(OWN)
+    sources.path("own.c").write_text(OWN_C, "utf-8")
+    out = prepare(sources, tmp_path_factory, "own", "run-own", "flash-own", "verify-own").out
+    assert "own | digits has run\n" in out and "the program ended with status 0" in out
+    plan = json.loads(sources.path("build/own/flash_plan.json").read_text("utf-8"))
+    places = [(write["name"], write["address"]) for write in plan["writes"]]
+    assert places == [("application", 0x70100000), ("relocatable", 0x71000000), ("load_table", 0x70FF0000)]
+    model = sources.path("build/own/network_rel.bin").read_bytes()
+    tflite_edit.change_weight(sources.path(MODEL))
+    assert sources.run("own").tags == {"NETWORK", "RELOC", "MODEL", "PLAN", "SUMMARY"}
+    assert sources.path("build/own/network_rel.bin").read_bytes() != model
+    sources.up_to_date("own")
+
+
 # ---- the address plan
 
 

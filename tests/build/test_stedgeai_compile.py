@@ -549,10 +549,13 @@ def test_a_runs_output_and_silence(place):
 
 
 def test_initializers_as_code(place):
-    place.run("-o", "out", base=(*BASE[:-1], "code@na.json"))
+    """Of a pool without an address; with one they are the raw file that goes to it."""
+    place.run("-o", "raw", base=(*BASE[:-1], "code@na.json"))
+    assert [pool.fname for pool in load(place.folder / "raw/network.json").initializers] == ["xSPI2"]
+    assert "net_atonbuf.xSPI2.raw" in place.files("raw") and "net_atonbuf.xSPI2.c" not in place.files("raw")
+    place.run("-o", "out", base=(*BASE[:-1], "linked@na.json"))
     assert "net_atonbuf.xSPI2.c" in place.files()
     assert "net_atonbuf.xSPI2.raw" not in place.files()
-    assert [pool.fname for pool in load(place.folder / "out/network.json").initializers] == ["xSPI2"]
 
 
 def test_a_table_of_epochs(place):

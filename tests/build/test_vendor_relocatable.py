@@ -14,6 +14,7 @@ from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify.verifier import verify
 from support import fake_pack, vendorproject
+from support.fake_apps import application
 from support.rel_networks import write_mpool
 from support.vendorproject import VendorProject, new_weights
 
@@ -205,6 +206,32 @@ def test_an_adopted_network(built: VendorProject) -> None:
     image = image_of(built, "build/v/network_rel.bin")
     assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
     built.up_to_date()
+
+
+def test_the_user_s_own_build_of_the_firmware(built: VendorProject) -> None:
+    """make builds the program without the network; its image and the model are in one flash plan."""
+    application(built.path("app"), "make")
+    built.edit("app/gcc/Makefile", " $(TOP)/Model/net.c", "")
+    built.edit("app/Src/main.c", "LL_ATON_EpochBlockItems_net()", "(const void *)0x71000000")
+    make = "{make: {folder: app, directory: gcc, artefact: build/firmware.elf}}"
+    built.edit(
+        "variants.yaml",
+        "    relocatable: true\n",
+        f"    relocatable: true\n    machine: silicon\n    application: {make}\n",
+    )
+    done = built.run("v", "plan-v")
+    assert "MAKE" in done.tags and "relocatable  -        0x71000000" in done.out
+    staged = {path.name for path in built.path("build/v/application/tree/neuralart").rglob("*")}
+    assert {"npu_memory_init.c", "npu_memory_init.h", "network_io.h"} <= staged
+    assert not [name for name in staged if name.startswith("net.") or name.endswith(".raw")]
+    plan = json.loads(built.path("build/v/flash_plan.json").read_text("utf-8"))
+    places = [(write["name"], write["address"]) for write in plan["writes"]]
+    assert places == [("application", 0x70100000), ("relocatable", 0x71000000), ("load_table", 0x70FFF000)]
+    new_weights(built.path("net.tflite"))
+    assert not built.run().tags & {"MAKE", "OBJCOPY"}
+    built.up_to_date()
+    text = built.path("build/v/summary.txt").read_text("utf-8")
+    assert "whose firmware loads it: nothing here runs it" in text and "build/v/firmware.elf" in text
 
 
 def test_compile_and_make_the_image_at_once(built: VendorProject) -> None:

@@ -416,9 +416,10 @@ def test_in_a_folder_below(env: Any, users: Path) -> None:
     ("settings", "said"),
     [
         (
-            {"relocatable": RelocatableConfig()},
-            r"^variants\.yaml:9: relocatable: the firmware that loads a model is this",
+            {"relocatable": RelocatableConfig(exec_ram=1 << 20)},
+            r"^variants\.yaml:9: relocatable: 'exec_ram' is about a firmware of this project, and 'application' names",
         ),
+        ({"relocatable": RelocatableConfig(also_on=("mps3-an547",))}, r"^variants\.yaml:9: relocatable: 'also_on' is"),
         ({"kernels": "mve"}, r"^variants\.yaml:9: kernels: mve, but the application brings its own"),
     ],
 )
@@ -426,6 +427,34 @@ def test_settings_of_the_reference_application(env: Any, users: Path, settings: 
     for app in (external(), sources(runtime="app")):
         with pytest.raises(SCons.Errors.UserError, match=said):
             program(env, app, DIGITS, **settings)
+
+
+def test_an_application_that_loads_its_model(env: Any, users: Path) -> None:
+    """The network is in the model: the tree gets the start-up code of the memories, and the model as C if asked for."""
+    config = variant(external(), DIGITS, relocatable=RelocatableConfig(gen_c_file=True))
+    made = env.NeuralArtVariant(config)
+    words = graphs.command(made.firmware.elf)
+    given = [word.partition("=:")[2] for word in words if word.startswith("--generated=")]
+    ours = ("npu_memory_init.h", "network_io.h", "npu_memory_init.c")
+    assert given == [*(f"build/v/{name}" for name in ours), "build/v/digits_rel.c", "build/v/digits_rel.h"]
+    assert made.flash is not None and made.model is not None
+    assert names(made.firmware.elf.sources).isdisjoint(names([made.model.image])), "new weights link nothing"
+    assert graphs.names(made.flash.plans.values()) == ["build/v/flash_plan.json", "build/v/flash_plan.copy.json"]
+    assert "build/v/application.bin" in names(made.flash.plan.sources)
+
+
+def test_sources_that_load_their_model(env: Any, users: Path) -> None:
+    """The vendor's runtime with its loader, which is compiled for models."""
+    loader = users / "app/Middlewares/ST/AI/Npu/ll_aton/ll_aton_reloc_network.c"
+    for name in (loader.name, "ll_aton_reloc_callbacks.c"):
+        loader.with_name(name).write_text("int loader;\n")
+    elf = program(env, sources(runtime="app"), DIGITS, relocatable=RelocatableConfig(debug_info=False))
+    mine = objects(elf)
+    assert {"main.o", "npu_memory_init.o", "ll_aton_reloc_network.o"} <= mine.keys()
+    assert not {"digits.o", "ll_aton_reloc_callbacks.o"} & mine.keys()
+    command = graphs.command(mine["ll_aton_reloc_network.o"])
+    assert "-DLL_ATON_RT_RELOC" in command and "-DLL_ATON_EB_DBG_INFO" not in command
+    assert "ll_aton_reloc_network.o" not in objects(program(env, sources(runtime="app"), DIGITS, name="w"))
 
 
 def test_kernels_of_a_program_of_the_user_s(env: Any, users: Path) -> None:

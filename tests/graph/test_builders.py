@@ -342,6 +342,7 @@ COMMANDS = {
     "application/versions.py": 1,
     "firmware/firmware.py": 2,
     "flash/images.py": 2,
+    "h747.py": 1,
     "loaded_variant.py": 1,
     "network/network.py": 1,
     "report.py": 3,

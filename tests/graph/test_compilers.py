@@ -11,9 +11,12 @@ import pytest
 import SCons.Errors
 
 from neuralart import cli
+from neuralart.config.application import ELF, ApplicationConfig
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
+from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
+from neuralart.scons import plans
 from neuralart.scons.registry import child_environment
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
@@ -110,20 +113,18 @@ def test_an_edit_that_does_not_fit_is_refused_when_the_sconstruct_is_read(env: A
     assert "'--Oauto' is not in the profile" in said and "known: " in said
 
 
-def test_a_pool_written_as_c(env: Any, tool: Any) -> None:
+def test_c_with_an_address_is_an_image(env: Any, tool: Any) -> None:
+    """Nothing would put C to an address: the constants are a raw file, as of every other format."""
     tool()
     net = _net(env, profile="code@nets/na.json")
-    assert {pool: Path(str(node)).name for pool, node in net.initializers.items()} == {"xSPI2": "net_atonbuf.xSPI2.c"}
-    assert net.initializers["xSPI2"] in net.code
-    assert net.code[0] is net.c
-    assert not [node for node in _net(env).code if "atonbuf" in str(node)], "a raw file is no code"
+    assert _files(net) == _files(_net(env))
+    images = env.MemoryInitializers(net).images
+    assert [(each.pool, each.address) for each in images if each.pool] == [("xSPI2", 0x70380000)]
 
 
 def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
     tool()
-    said = refusal(env.MemoryInitializers, _net(env, profile="code@nets/na.json"))
-    assert said.startswith("nets/pools/code.mpool:"), said
-    assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
+    assert not [node for node in _net(env).code if "atonbuf" in str(node)], "a raw file is no code"
     # Where the linker may choose the place, it is code and nothing else.
     net = _net(env, profile="linked@nets/na.json")
     assert [node.name for node in net.code if "atonbuf" in str(node)] == ["net_atonbuf.xSPI2.c"]
@@ -188,6 +189,38 @@ def test_what_a_network_for_a_core_cannot_be(env: Any, tool: Any) -> None:
     variant = VariantConfig("v", "", H7, "", (_core(env).config,), patch=PatchConfig(aspect_ratio="crop"))
     said = refusal(env.NeuralArtVariant, variant)
     assert "runtime network_runtime, which programs that are linked here do not have" in said
+
+
+def _of_core(env: Any, *options: str, name: str = "v") -> Any:
+    app = ApplicationConfig(ELF, elf="app.elf", places={"": "variants.yaml:3"})
+    config = _core(env, options=[*options]).config
+    return env.NeuralArtVariant(VariantConfig(name, "", H7, "silicon", (config,), application=app))
+
+
+@pytest.mark.parametrize("words", [("--address", "0x90010000"), ("--address=2415984640",)])
+def test_constants_of_a_core_that_are_written(env: Any, tool: Any, gcc: Toolchain, words: tuple[str, ...]) -> None:
+    """The file and its address are a write of the flash plan, and the effects on the flash have something to do."""
+    tool()
+    made = _of_core(env, "--binary", *words)
+    assert made.flash is not None and made.flash.application is None
+    (part,) = [plans.known(node, plans.FilePart) for node in [made.flash.plan]]
+    (write,) = part.data[1]
+    assert (write.name, write.kind, write.address) == ("net.weights", "model", 0x90010000)
+    assert str(write.node) == "build/v/net_data.bin" and graphs.names(write.node.sources)[0].endswith("/net_data.bin")
+    assert {"build/v/net_data.bin", "build/v/flash_plan.json"} <= {*graphs.names(made.index.sources)}
+    for verb in ("flash", "flash-model", "verify"):
+        assert plans.known(made.effects[verb][0], NeuralArtError) is None, verb
+    said = plans.known(made.effects["flash-application"][0], NeuralArtError)
+    assert said is not None and "no boot chain" in str(said)
+
+
+def test_constants_of_a_core_that_go_elsewhere(env: Any, tool: Any, gcc: Toolchain) -> None:
+    tool()
+    for name, words in {"a": (), "b": ("--binary",), "c": ("--binary", "--address", "0x08100000")}.items():
+        assert _of_core(env, *words, name=name).flash is None
+    assert "options: --address: 'QSPI' is no address (for example 0x90000000)" in refusal(
+        _of_core, env, "--binary", "--address", "QSPI"
+    )
 
 
 def test_the_table_of_epochs(env: Any, tool: Any) -> None:

@@ -419,11 +419,23 @@ def test_the_rules_see_what_they_are_for(tmp_path: Path) -> None:
     assert source.attributes == {"os.fork", "json.loads"}
 
 
-def _loaded(code: str) -> set[str]:
+def _all_loaded(code: str) -> list[str]:
     """Modules that are loaded after some code has run."""
     script = f"import json, sys\n{code}\nsys.stderr.write(json.dumps(sorted(sys.modules)))\n"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+    found: list[str] = json.loads(done.stderr.splitlines()[-1])
+    return found
+
+
+def _loaded(code: str) -> set[str]:
+    """The packages of all of them."""
+    return {name.split(".")[0] for name in _all_loaded(code)}
+
+
+def test_relocatable_models_are_made_without_the_readers_of_projects() -> None:
+    """New weights are a matter of a fifth of a second, of which loading them would take a fifth."""
+    loaded = _all_loaded("import neuralart.relocatable.build.build_cli, neuralart.relocatable.build.builder")
+    assert not [name for name in loaded if name.startswith(("neuralart.config", "neuralart.boards", "yaml"))]
 
 
 def test_importing_the_package_is_cheap() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from neuralart import cli
 from neuralart.applications import commands, cube_make, cube_project
 from neuralart.config.application import ApplicationConfig, ExternalConfig
-from support.cube_compare import differences
 from support.repositories import cube_app
 from support.stedgeai_case import refusal
 
 WHERE = "v.yaml:5"
+Compare = Callable[..., tuple[int, list[str], str]]
 
 
 def read(top: Path, configuration: str = "Debug") -> cube_project.CubeProject:
@@ -106,18 +108,66 @@ def test_the_core_is_asked_for(tmp_path: Path) -> None:
     assert made.artefact == made.folder / "Bell.elf"
 
 
-def test_differences_from_a_makefile(tmp_path: Path) -> None:
-    made = read(cube_app(tmp_path))
-    folder = tmp_path / "App"
+@pytest.fixture
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Compare:
+    """``neuralart application compare`` of the project with lines that a make in App printed."""
+
+    def run(lines: Sequence[str], *words: str) -> tuple[int, list[str], str]:
+        (tmp_path / "log.txt").write_text("\n".join(lines))
+        given = ["--folder", "app", "--directory", "App/STM32CubeIDE", "--core", "CM55", "--ran-in", "app/App"]
+        status = cli.main(["application", "compare", *given, "--commands", "log.txt", *words])
+        said = capsys.readouterr()
+        return status, said.out.splitlines(), said.err
+
+    cube_app(tmp_path / "app")
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+SOURCES = ("STM32CubeIDE/Core/main.c", "STM32CubeIDE/Core/sub/more.c", "'../Drivers/Src/hal one.c'")
+OTHERS = ("../Drivers/Src/hal_two.c", "../Library/deep/lib.c")
+
+
+def commands_of(top: Path, sources: Sequence[str]) -> list[str]:
+    made = read(top)
     flags = f"{' '.join(made.flags['c'][:6])} -DDEBUG '-DTITLE=\"a b\"' -Os -fdata-sections -mcmse -std=gnu11"
-    flags = flags.replace("--specs", "-specs") + " -ISTM32CubeIDE/Core -I../Drivers/Inc -ISTM32CubeIDE/Inc"
-    sources = ("STM32CubeIDE/Core/main.c", "STM32CubeIDE/Core/sub/more.c", "'../Drivers/Src/hal one.c'", "own.c")
-    lines = [f"arm-none-eabi-gcc -c {flags} -MMD -MF x.d {source} -o x.o" for source in sources]
-    assert differences(made, [*lines, "mkdir -p x", "echo 'half"], folder, tmp_path) == [
+    flags = flags.replace("--specs", "-specs") + " -ISTM32CubeIDE/Core -I../Drivers/Inc \\\n -ISTM32CubeIDE/Inc"
+    return [f"arm-none-eabi-gcc -c {flags} -MMD -MF x.d {source} -o x.o" for source in sources]
+
+
+def test_differences_from_a_makefile(tmp_path: Path, compare: Compare) -> None:
+    lines = commands_of(tmp_path / "app", (*SOURCES, "own.c"))
+    status, out, err = compare([*lines, "mkdir -p x", "echo 'half"])
+    assert (status, err) == (1, "")
+    assert out == [
+        "app/App/STM32CubeIDE/.cproject: options of Core/main.c alone are not taken over",
         "only the project compiles App/STM32CubeIDE/Core/start.S",
         "only the project compiles Drivers/Src/hal_two.c",
         "only the project compiles Library/deep/lib.c",
         "only the makefile compiles App/own.c",
+        "3 sources in both, 4 differences",
     ]
     lines[0] += " -DMORE"
-    assert differences(made, lines, folder, tmp_path)[-1] == "only the makefile has -DMORE"
+    assert compare(lines)[1][-2] == "only the makefile has -DMORE"
+
+
+def test_no_difference_from_a_makefile(tmp_path: Path, compare: Compare) -> None:
+    top = tmp_path / "app"
+    (top / "App/STM32CubeIDE/Core/start.S").unlink()
+    status, out, err = compare(commands_of(top, (*SOURCES, *OTHERS)))
+    assert (status, out[-1], err) == (0, "5 sources in both, 0 differences", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--commands: no line is a command with -c and one source (make -n -B prints them"),
+        (("--commands", "none"), "none: cannot read"),
+        (("--configuration", "Debgu"), "--configuration: project Bell has no configuration 'Debgu' (did you mean"),
+        (("--directory", ".."), "--directory: '..' leads out of the folder"),
+        (("--directory", "Drivers"), "--configuration: there is no .cproject in app/Drivers (directory names"),
+    ],
+)
+def test_what_cannot_be_compared(compare: Compare, words: tuple[str, ...], said: str) -> None:
+    status, out, err = compare(["nothing"], *words)
+    assert (status, out) == (1, []) and err.count("\n") == 1 and said in err

@@ -525,7 +525,57 @@ def test_the_compiler_of_the_zoo(tmp_path: Path, said: str, compiler: object) ->
             imported(tmp_path, text)
     else:
         assert imported(tmp_path, text).settings["compiler"] == compiler
-        assert "compiler" not in imported(tmp_path, V1).settings, "its networks run on the core"
+
+
+H7_CAMERA = "Application/STM32H747I-DISCO"
+
+
+def h7_application(top: Path, *, camera: bool) -> None:
+    """An application for two cores; with a ``camera`` the patch list fits it, else a network lies in it."""
+    project = "<projectDescription><name>Cam</name></projectDescription>"
+    files = {f"{H7_CAMERA}/STM32CubeIDE/{core}/.project": project for core in ("CM4", "CM7")}
+    for core in ("CM4", "CM7"):
+        files[f"{H7_CAMERA}/STM32CubeIDE/{core}/.cproject"] = repositories.CPROJECT.format(name="Debug")
+    names = ("Inc/CM7/main.h", "Src/CM7/main.c", "Inc/CM7/ai_interface.h")
+    other = ("Net/Inc/network.h", "Net/Src/network.c")
+    files |= {f"{H7_CAMERA}/{name}": "\n" for name in (names if camera else other)}
+    repositories.put(top, files)
+
+
+@pytest.mark.parametrize("camera", [True, False])
+def test_an_application_for_the_h7(tmp_path: Path, camera: bool) -> None:
+    """Its build, the compiler with its version, and where the network takes the place of the application's own."""
+    h7_application(tmp_path / "app", camera=camera)
+    tool = "stm32ai:\n  version: 4.0.1\n"
+    path, out = tmp_path / "v1.yaml", tmp_path / "variants.yaml"
+    path.write_text(V1.replace("stm32ai:\n", tool).replace("../app", "app"))
+    assert main(["import", str(path), "-o", str(out)]) == 0
+    variant = config.read(out).variant("demo_192_int8-stm32h747i-disco")
+    app = variant.application.external
+    assert (variant.application.kind, variant.machine) == ("cubeide", "silicon") and app is not None
+    assert (app.folder, app.directory, app.build) == ("app", f"{H7_CAMERA}/STM32CubeIDE/CM7", "native")
+    (network,) = variant.networks
+    assert (network.name, network.compiler, network.compiler_version) == ("network", "stedgeai", "4.0.*")
+    rules = [(rule.pattern, rule.destination) for rule in app.stage.rules]
+    if camera:
+        assert variant.patch is not None and (variant.patch.aspect_ratio, rules) == ("fit", [])
+    else:
+        assert variant.patch is None
+        assert rules == [("network*.c", f"{H7_CAMERA}/Net/Src/"), ("network*.h", f"{H7_CAMERA}/Net/Inc/")]
+
+
+def test_an_application_for_the_h7_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error; without it the camera application of this project is built, by the reference compiler."""
+    path, out = tmp_path / "v1.yaml", tmp_path / "variants.yaml"
+    path.write_text(V1)
+    assert main(["import", str(path), "-o", str(out)]) == 1
+    assert "stm32ai.c_project_path: ../app is not there: its firmware is not built" in flat(
+        capsys.readouterr().err.rstrip("\n")
+    )
+    assert main(["import", str(path), "-o", str(out), "--lossy", "--name", "mine"]) == 0
+    data = yaml.safe_load(out.read_text())
+    assert "compiler" not in data["networks"]["mine"]
+    assert not {"application", "machine"} & data["variants"]["mine-stm32h747i-disco"].keys()
 
 
 def test_paths_that_lead_nowhere_are_kept_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

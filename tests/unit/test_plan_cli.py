@@ -564,6 +564,30 @@ def test_a_model_for_the_firmware_of_the_vendor(project: Project) -> None:
     assert "firmware code" in project.plan()[1]
 
 
+def test_constants_of_a_core_in_the_external_flash(project: Project) -> None:
+    """``N_data.bin`` at its address, with its size when it is built."""
+    text = """\
+schema: 1
+networks:
+  net: {model: net.tflite, compiler: stedgeai, options: [--binary, --address, "0x90010000"]}
+variants:
+  v: {board: stm32h747i-disco, machine: silicon, network: net, application: {elf: app.elf}}
+"""
+    (project.folder / "variants.yaml").write_text(text, encoding="utf-8")
+    (before,) = [each for each in project.data()["placements"] if each["owner"] == "pool weights of network net"]
+    assert (before["start"], before["used"], before["chosen_by"]) == (0x90010000, None, "variants.yaml:3")
+    data = project.folder / "build/v/net_data.bin"
+    data.parent.mkdir(parents=True)
+    data.write_bytes(bytes(5000))
+    facts = to_json(smallboard.network(name="network"))
+    (project.folder / "build/network.json").write_text(facts, encoding="utf-8")
+    named = ["build/v/net_data.bin", "build/network.json"]
+    index = {"schema": 1, "board": "stm32h747i-disco", "firmware": {}, "artefacts": named}
+    (project.folder / "build/v/index.json").write_text(json.dumps(index), encoding="utf-8")
+    (after,) = [each for each in project.data()["placements"] if each["owner"] == before["owner"]]
+    assert (after["start"], after["used"]) == (0x90010000, 5000)
+
+
 # ---- what is wrong is said, and the plan is shown
 
 

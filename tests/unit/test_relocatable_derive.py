@@ -131,8 +131,8 @@ def test_pools_that_are_taken():
             'get their place when it is installed (give it "mode": "USEMODE_RELATIVE", or disable it with size 0)',
         ),
         (
-            file(replace(RAM, fformat="FORMAT_C")),
-            "a.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_C: a relocatable model takes raw initializers only "
+            file(RAM, replace(NOR, fformat="FORMAT_C")),
+            "a.mpool:9:1: fformat of pool xSPI2 is FORMAT_C: a relocatable model takes raw initializers only "
             "(set its fformat to FORMAT_RAW)",
         ),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -79,8 +80,6 @@ def test_an_unknown_version_promises_no_export():
 
 
 def pools_of(**formats):
-    from dataclasses import replace
-
     found = pool_file(("RAM", 0x1000, 512, RAM), ("NOR", 0x70000000, 4096, FLASH), ("OFF", 0x80000000, 0, FLASH))
     return replace(found, pools=tuple(replace(p, fformat=formats.get(p.fname, p.fformat)) for p in found.pools))
 
@@ -88,8 +87,10 @@ def pools_of(**formats):
 def test_initializers_by_format():
     given = FileConditions("n", "m")
     assert initializers(given, pools_of(), ("NOR", "RAM")) == {"NOR": "n_atonbuf.NOR.raw", "RAM": "n_atonbuf.RAM.raw"}
-    assert initializers(given, pools_of(NOR="FORMAT_C"), ("NOR",)) == {"NOR": "n_atonbuf.NOR.c"}
-    for form in ("FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX"):
+    linked = replace(pools_of(NOR="FORMAT_C").pools[1], mode="USEMODE_RELATIVE")
+    pools = replace(pools_of(), pools=(linked,))
+    assert initializers(given, pools, ("NOR",)) == {"NOR": "n_atonbuf.NOR.c"}
+    for form in ("FORMAT_C", "FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX"):
         assert initializers(given, pools_of(NOR=form), ("NOR",)) == {"NOR": "n_atonbuf.NOR.raw"}
 
 

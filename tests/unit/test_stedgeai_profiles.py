@@ -187,6 +187,19 @@ def test_another_pool_file(folder):
     assert found.pools.path == "sp ace@.mpool"
 
 
+def test_pools_that_become_raw_files(folder):
+    """All but the ones that the program's linker places, whatever their order; sizes of zero and other text stay."""
+    for old in ("linked", "code"):
+        text = (folder / f"pools/{old}.mpool").read_text()
+        (folder / f"pools/{old}.mpool").write_text(text.replace("FORMAT_RAW", "FORMAT_C", 1))
+    linked = stage(request(profile="linked@na.json"), SERIES["4.0"])
+    made = linked.files["profile/pools/linked.mpool"].decode()
+    given = (folder / "pools/linked.mpool").read_text()
+    assert made == given.replace('FORMAT_C"', 'FORMAT_RAW"', 1) and made.count("FORMAT_C") == 1
+    assert [note for note in linked.notes if "fformat of pool AXISRAM3: constants are raw files" in note]
+    assert b"FORMAT_C" not in stage(request(profile="code@na.json"), SERIES["4.0"]).files["profile/pools/code.mpool"]
+
+
 @pytest.mark.parametrize("series", SERIES)
 def test_a_boards_own_profile_gets_the_tools_default_options(series):
     found, _, _ = staged(series=series, profile="")

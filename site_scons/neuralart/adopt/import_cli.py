@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.model_zoo.convert import Dropped, Imported
+
+if TYPE_CHECKING:
+    from neuralart.adopt.tree import Repository
+
+# What applications of the zoo for a core without an NPU call their network.
+_CPU_NAME = "network"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,33 +34,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace the output file")
 
 
-def _with_application(imported: Imported, config: Path, base: Path) -> Imported:
+def _with_application(imported: Imported, config: Path, base: Path, named: str) -> Imported:
     """What the application's folder says: how it is built, and where it is flashed; it is dropped if it is not there.
-    ``base``: what paths of variants.yaml are relative to.
+    ``base``: what paths of variants.yaml are relative to. ``named``: the name of the network, if the user said one.
     """
     from neuralart import boards
     from neuralart.adopt import builds, entries, flash, tree
     from neuralart.config.application import CMAKE, CUBEIDE, MAKE
-    from neuralart.model_zoo import convert
+    from neuralart.model_zoo import convert, sections
 
     project, configuration = imported.project, imported.configuration
+    cpu = not str(imported.variant_settings["board"]).startswith(sections.N6_BOARDS)
     if project is None:
-        return imported
+        return _without_application(imported) if cpu else imported
     name, board = project.text().replace("\\", "/"), str(imported.variant_settings["board"])
     folder = next((each / name for each in convert.bases(config) if (each / name).is_dir()), None)
     kinds = (CUBEIDE,) if "cubeide" in imported.ide else (MAKE, CMAKE) if imported.ide else (MAKE, CMAKE, CUBEIDE)
     repository = tree.look(folder, name) if folder is not None else None
     found = builds.builds(repository) if repository is not None else []
+    # An STM32H7 may have two cores, and a project for each.
     fitting = sorted(
         (each for each in found if each.kind in kinds and not each.why),
-        key=lambda each: (board not in entries.boards_in(each.file, (board,)), kinds.index(each.kind)),
+        key=lambda each: (
+            board not in entries.boards_in(each.file, (board,)),
+            kinds.index(each.kind),
+            cpu and "CM4" in each.file.split("/"),
+        ),
     )
     if repository is None or folder is None or not fitting:
         why = "is not there" if folder is None else f"holds no build by {' or '.join(kinds)}"
         gone = Dropped(project.where, project.path, f"{name} {why}: its firmware is not built", lossy=True)
-        return replace(imported, dropped=(*imported.dropped, gone))
+        return replace(_without_application(imported) if cpu else imported, dropped=(*imported.dropped, gone))
     build = fitting[0]
     settings = {"folder": convert.relative(folder, base), **build.settings}
+    if cpu:
+        imported, stage = _fitted(imported, folder, repository, named or _CPU_NAME)
+        settings |= stage
     if configuration is not None and build.kind == CUBEIDE:
         settings["configuration"] = configuration.text()
     elif configuration is not None and build.kind == MAKE:
@@ -61,6 +78,35 @@ def _with_application(imported: Imported, config: Path, base: Path) -> Imported:
     if board in boards.names(()):
         said |= entries.moved_slots(flash.commands(repository), boards.load(board), set())
     return replace(imported, variant_settings=said)
+
+
+def _without_application(imported: Imported) -> Imported:
+    """Entries for the camera application of this project, which has the runtime of the reference compiler."""
+    settings = {key: value for key, value in imported.settings.items() if key != "compiler"}
+    variant = {key: value for key, value in imported.variant_settings.items() if key != "machine"}
+    return replace(imported, settings=settings, variant_settings=variant)
+
+
+def _fitted(imported: Imported, folder: Path, repository: Repository, name: str) -> tuple[Imported, dict[str, object]]:
+    """For an application without an NPU: the name of its network and ``patch`` where a list fits, and ``stage``: the
+    files of the network take the places of those that the application has.
+    """
+    from neuralart.config.patch import ASPECT_RATIOS
+    from neuralart.errors import NeuralArtError
+    from neuralart.patching import patchlist
+
+    section = imported.settings.get("app_config")
+    ratio = section.get("aspect_ratio") if isinstance(section, Mapping) else None
+    patch: dict[str, object] = {}
+    try:
+        if ratio in ASPECT_RATIOS and patchlist.choose_list(folder):
+            patch = {"patch": {"aspect_ratio": ratio}}
+    except NeuralArtError:
+        pass  # another application: its sources stay as they are
+    files = [repository.own(f"{name}.{end}")[:1] for end in "ch"]
+    stage = {f"{name}*.{path[-1]}": f"{path.rpartition('/')[0] or '.'}/" for each in files for path in each}
+    made = replace(imported, variant_settings={**imported.variant_settings, "network": name, **patch})
+    return replace(made, network=name), {"stage": stage} if stage else {}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     imported = convert.convert(top, wishes, tuple(boards.names(())))
     output: Path | None = args.output
     imported = convert.relocated(imported, args.config, output, model_is_named=bool(args.model))
-    imported = _with_application(imported, args.config, output.parent if output is not None else Path())
+    imported = _with_application(imported, args.config, output.parent if output is not None else Path(), args.name)
     lost = [each for each in imported.dropped if each.lossy]
     if lost and not args.lossy:
         more = f"; {len(lost) - 1} more of this kind" if len(lost) > 1 else ""

@@ -223,6 +223,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PLACE=FILE",
         help="a file that takes this place in the copy; '=FILE': that of the one file of its name",
     )
+    compare = action("compare", "say how a project of STM32CubeIDE and a makefile compile the same tree")
+    compare.add_argument("--folder", type=Path, required=True, metavar="DIR", help="all of the application")
+    compare.add_argument("--directory", default=".", metavar="DIR", help="below it: where the project is")
+    compare.add_argument("--configuration", default=CONFIGURATION, metavar="NAME", help="of the project")
+    compare.add_argument("--core", required=True, metavar="CM55", help="core of the board, as libraries name it")
+    compare.add_argument(
+        "--commands", type=Path, required=True, metavar="FILE", help="what make -n -B prints, or a build log; -: stdin"
+    )
+    compare.add_argument("--ran-in", type=Path, metavar="DIR", help="where make ran (default: the folder)")
     check = action("check", "say whether networks, runtime, libraries and post-processing belong together")
     check.add_argument("--folder", type=Path, action="append", required=True, metavar="DIR", help="the application")
     for each in (build, check):
@@ -234,11 +243,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build or check; 1 where parts do not belong together.
+    """Build, compare or check; 1 where builds differ, or parts do not belong together.
 
     NeuralArtError: As :func:`~neuralart.applications.build.build`.
     """
-    return _build(args) if args.action == "build" else _check(args)
+    return {"build": _build, "compare": _compare, "check": _check}[args.action](args)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from neuralart.applications import cube_compare, cube_project
+    from neuralart.files import read_bytes
+
+    top: Path = args.folder.resolve()
+    place, shown = top / _inside(args.directory, "--directory"), (args.folder / args.directory).as_posix()
+    cpu = f"cortex-m{args.core.lower().removeprefix('cm')}"
+    project = cube_project.read(place, top, args.configuration, cpu, shown, "--configuration")
+    said = sys.stdin.buffer.read() if str(args.commands) == "-" else read_bytes(args.commands)
+    found = cube_compare.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
+    for line in (*project.notes, *found.differences):
+        print(line)
+    print(f"{found.sources} sources in both, {len(found.differences)} differences")
+    return 1 if found.differences else 0
 
 
 def _build(args: argparse.Namespace) -> int:

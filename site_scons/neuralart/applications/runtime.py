@@ -135,8 +135,8 @@ def needed_library(path: Path) -> LibraryNeed | None:
 # Where Npu, Lib and Inc are below what a user names, and what else the folder of them may be called.
 _TOPS = (".", "Middlewares/ST/AI", "ST/AI", "AI", "AI_Runtime")
 _LL_ATON = "Npu/ll_aton"
-# Only for relocatable models; includes what other programs do not have.
-_NOT_COMPILED = ("ll_aton_reloc_callbacks.c", "ll_aton_reloc_network.c")
+# A part of relocatable models, and what installs them: it includes what other programs do not have.
+_OF_MODELS, _LOADER = "ll_aton_reloc_callbacks.c", "ll_aton_reloc_network.c"
 _OSAL = "ll_aton_osal_"
 _CACHES = ("mcu_cache.c", "npu_cache.c")
 DEFINES = (
@@ -197,8 +197,10 @@ def _devices(top: Path) -> list[Path]:
     return n6 or found
 
 
-def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
+def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = False) -> VendorRuntime:
     """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it.
+
+    ``loads``: with what installs relocatable models.
 
     NeuralArtError: There is none, or its version cannot be read.
     """
@@ -210,7 +212,7 @@ def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
     sources = [
         each
         for each in sorted((top / _LL_ATON).glob("*.c"))
-        if each.name not in _NOT_COMPILED and not each.name.startswith(_OSAL)
+        if each.name not in (_OF_MODELS, "" if loads else _LOADER) and not each.name.startswith(_OSAL)
     ]
     devices = _devices(top)
     sources += [device / name for device in devices for name in _CACHES if (device / name).is_file()]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from pathlib import Path
 
 from neuralart.config.application import StageConfig, StageRule
@@ -41,6 +42,16 @@ def _matches(pattern: str, name: str, path: str, is_folder: bool) -> bool:
     return fnmatchcase(name, pattern)
 
 
+@lru_cache(maxsize=4)
+def _any_of(patterns: tuple[str, ...]) -> tuple[Callable[[str], object], Callable[[str], object]]:
+    """Whether a name, and whether a path, may fit any of some patterns."""
+    plain = [pattern.removeprefix("!") for pattern in patterns]
+    plain = [pattern.rstrip("/") if pattern.endswith("/") else pattern for pattern in plain]
+    both = [[each for each in plain if ("/" in each) is of_paths] for of_paths in (False, True)]
+    made = ["|".join(translate(each.removeprefix("/")) for each in part) or "(?!)" for part in both]
+    return re.compile(made[0]).match, re.compile(made[1]).match
+
+
 def ignored(folder: Path) -> frozenset[str]:
     """Paths below a folder that git ignores and does not track, folders with ``/`` at their end.
 
@@ -66,6 +77,10 @@ def is_left_out(path: str, is_folder: bool, patterns: Sequence[str], left_out: b
     back what an earlier one says. ``left_out``: what holds where none fits.
     """
     name = path.rpartition("/")[2]
+    # Thousands of files fit none.
+    names, paths = _any_of(tuple(patterns))
+    if not names(name) and not paths(path):
+        return left_out
     for pattern in patterns:
         plain = pattern.removeprefix("!")
         if _matches(plain, name, path, is_folder):
@@ -83,7 +98,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
 
     def folder(self, place: Path, below: str, above: tuple[Path, ...]) -> None:
-        for name in sorted(entry.name for entry in place.iterdir()):
+        for name in sorted(os.listdir(place)):  # noqa: PTH208 - no path is made of what is left out
             path = f"{below}/{name}" if below else name
             self._entry(place / name, path, above)
 

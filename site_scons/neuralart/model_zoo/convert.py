@@ -87,10 +87,8 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
         if use_case == "image_classification":
             settings["output_data_type"] = "float32"
     _optimization(source, n6, settings)
-    variant_settings: dict[str, object] = {}
-    if n6:
-        settings["compiler"] = _compiler(source)
-        variant_settings = {"machine": "silicon"} if settings["compiler"] != _AUTO else {}
+    settings["compiler"] = _compiler(source)
+    variant_settings = {"machine": "silicon"} if settings["compiler"] != _AUTO else {}
     project, ide, configuration = (source.take(*paths) for paths in (_PROJECT, ("deployment.IDE",), (_BUILD,)))
     mode = source.top.find("operation_mode")
     made_first = not wishes.model and mode is not None and mode.text().startswith("chain_") and mode.text()[-1] == "d"
@@ -114,7 +112,7 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
             for entry, reason in source.rest(vocabulary.REASONS)
         ),
         notes=tuple(source.notes),
-        project=project if n6 else None,
+        project=project,
         ide=ide.text().lower() if ide is not None else "",
         configuration=configuration,
     )

@@ -59,7 +59,6 @@ AUDIO = (
 NO_COUNTERPART = "has no counterpart"
 _TRAINING = "training belongs to the model zoo"
 _PROGRAM = "programs are found on this machine"
-_VERSION = "networks of this board are compiled by the reference compiler"
 _RESCALING = "part of the quantized model, whose input takes bytes"
 _SCALING = "the camera pipe scales in hardware"
 # Dotted path -> why nothing here corresponds. The longest one wins; a section whose keys are all dropped is one line.
@@ -73,7 +72,6 @@ REASONS: Mapping[str, str] = {
     **dict.fromkeys(("preprocessing.resizing.interpolation", "pre_processing.resizing"), _SCALING),
     **dict.fromkeys(("postprocessing", "post_processing"), "belongs to evaluation"),
     **dict.fromkeys(("tools", "stm32ai"), _PROGRAM),
-    **dict.fromkeys(("tools.stedgeai.version", "tools.stm32ai.version"), _VERSION),
     **dict.fromkeys(("tools.stedgeai.on_cloud", "tools.stm32ai.on_cloud"), "networks are compiled on this machine"),
     "general.project_name": "a network is named by its model (--name)",
     "operation_mode": "scons and its targets say what is done",

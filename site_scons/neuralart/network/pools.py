@@ -53,8 +53,8 @@ class MemoryPool:
 
     @property
     def in_c(self) -> bool:
-        """Its constants are a C file of the program; of every other format (raw, hex) they are a raw file here."""
-        return self.fformat == "FORMAT_C"
+        """Its constants are a C file of the program, whose linker gives them a place; others are a raw file here."""
+        return self.fformat == "FORMAT_C" and self.relative
 
     @property
     def epoch_controller(self) -> bool:

@@ -18,16 +18,21 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.export.collect import runtime_parts
+from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, written_weights
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
+from neuralart.scons import commands, plans
 from neuralart.scons.application import app_config, application, patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
 from neuralart.scons.application.patch_builder import list_of
 from neuralart.scons.application.patched import PatchedNodes, make_patched
-from neuralart.scons.firmware import firmware, recipes
+from neuralart.scons.firmware import firmware, memory_files, recipes
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolchain, machine_of, make_recipe
+from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.effects import VariantProgram
+from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
+from neuralart.scons.flash.images import FlashNodes
 from neuralart.scons.network.network import make_cpu_network
 from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top
@@ -158,8 +163,21 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
     elif variant.patch is None or not variant.patch.application:
         assert patched is not None  # as the reference application is
         image = _image(env, variant, board, nodes, patched, headers)
-    machine = machine_of(variant, board)
-    return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, None), headers, patched)
+    machine, flashed = machine_of(variant, board), _flashed(env, variant, board, nodes)
+    return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, flashed), headers, patched)
+
+
+def _flashed(env: Any, variant: VariantConfig, board: Board, nodes: CpuNetworkNodes) -> FlashNodes | None:
+    """The constants in a file of their own, and the plan that writes them; None: nothing is written."""
+    address = written_weights(board, nodes.config)
+    if address is None:
+        return None
+    base, folder = registry_of(env).base, f"{build_dir(env)}/{variant.name}"
+    (made,) = (node for node in nodes.files if node.name == f"{nodes.name}_data.bin")
+    copy = base.Command(f"#{folder}/{made.name}", made, commands.function(memory_files.copy, "WEIGHTS  $TARGET"))[0]
+    plan = WritesPlan(board.name, [FlashWrite(f"{nodes.name}.{CPU_WEIGHTS}", "model", address, copy)])
+    (written,) = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
+    return FlashNodes(None, written, None, weights=copy)
 
 
 def _patch_of(env: Any, variant: VariantConfig, board: Board) -> PatchConfig | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import commands
@@ -51,14 +52,12 @@ def check(variant: VariantConfig) -> None:
             )
 
 
-def _check_vendor(variant: VariantConfig, config: RelocatableConfig) -> None:
-    """Refuse what is said of a firmware that is not made here."""
+def _refuse_ours(variant: VariantConfig, config: RelocatableConfig, who: str) -> None:
+    """Refuse what is said of a firmware that is not this project's. ``who``: whose it is."""
     for key in ("also_on", "exec_ram"):
         if getattr(config, key) != getattr(RelocatableConfig(), key):
-            what = (
-                f"relocatable: '{key}' is about a firmware of this project, and models for {LL_ATON} are loaded by the"
-            )
-            raise NeuralArtError(f"{what} vendor's", where=variant.said("relocatable"), hint="leave it out")
+            what = f"relocatable: '{key}' is about a firmware of this project, and {who}"
+            raise NeuralArtError(what, where=variant.said("relocatable"), hint="leave it out")
 
 
 def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
@@ -92,8 +91,11 @@ def make_programs(
     folder = f"{build_dir(env)}/{variant.name}"
     model = _copied(registry.base, folder, made)
     registry.requires(model.image, make_budgets(env, [made.network], folder))
+    if variant.application.kind != REFERENCE:
+        _refuse_ours(variant, config, "'application' names another")
+        return [made.network], model, [_with_application(env, variant, made.network, model)]
     if made.network.runtime == LL_ATON:
-        _check_vendor(variant, config)
+        _refuse_ours(variant, config, f"models for {LL_ATON} are loaded by the vendor's")
         return [made.network], model, [_without_firmware(env, variant, made.network, model)]
     programs = []
     for number, board in enumerate(_boards(registry, variant, config)):
@@ -109,6 +111,19 @@ def _without_firmware(env: Any, variant: VariantConfig, network: NetworkNodes, m
     layout = layout_of([network], variant, board_layout=False, board=board)
     flash = make_images(env, variant, board, None, [network], layout, model)
     return VariantProgram(variant, board, machine_of(variant, board), [network], None, None, flash, model)
+
+
+def _with_application(env: Any, variant: VariantConfig, network: NetworkNodes, model: ModelNodes) -> VariantProgram:
+    """A model and the user's own firmware, which loads it."""
+    from neuralart.scons.application.application import core_machine, make_application
+
+    board = registry_of(env).board(*variant.booted)
+    machine = core_machine(board, machine_of(variant, board), [network])
+    folder, laid_out = f"{build_dir(env)}/{variant.name}", variant.application.of_board
+    initializers = make_initializers(env, [network], folder, variant, board_layout=laid_out, board=board)
+    firmware = make_application(env, variant, board, machine, [network], initializers, model)
+    flash = make_images(env, variant, board, firmware, [network], initializers, model)
+    return VariantProgram(variant, board, machine, [network], initializers, firmware, flash, model)
 
 
 def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:

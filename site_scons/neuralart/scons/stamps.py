@@ -231,6 +231,8 @@ class Recorder:
                 files.add(node.get_abspath())
                 if not node.get_abspath().startswith(self._inside):
                     files.add(node.srcnode().get_abspath())
+            # Of a tree with a build of its own, also what was not read again.
+            files.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
             # Of a folder, whatever is in it counts.
             sure = sure and not node.always_build and not isinstance(node, SCons.Node.FS.Dir)
         return files | {self._database}, sure

@@ -16,7 +16,7 @@ from neuralart.compilers.stedgeai.fileset import FileConditions
 from neuralart.compilers.stedgeai.request import ProfileChoice, ToolRequest
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.pools import PoolFile
+from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.json_values import parse
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.releases import Release
@@ -78,7 +78,7 @@ def derive(
     return json.dumps({"Globals": globals_, "Profiles": {name: profile}}, indent=1, ensure_ascii=True) + "\n"
 
 
-_HEX = re.compile(rb'("fformat"\s*:\s*")FORMAT_I?HEX(?:16|32)?(?=")')
+_FORMAT = re.compile(rb'("fformat"\s*:\s*")FORMAT_\w+(?=")')
 _INFO = "--output-info-file"
 FOLDER = "profile"
 FILE = "profile.json"
@@ -120,6 +120,19 @@ def _options(
     return for_profiling(options) if choice.profiling else options
 
 
+def _raw(data: bytes, pools: Sequence[MemoryPool]) -> bytes:
+    """The text of a pool file that asks for raw files, but of the pools whose C the program's linker places."""
+    lines = data.splitlines(keepends=True)
+    starts = []
+    for pool in pools:
+        line, column = map(int, pool.where.rsplit(":", 2)[1:])
+        starts.append(sum(map(len, lines[: line - 1])) + column - 1)
+    made = data[: starts[0]]
+    for pool, start, end in zip(pools, starts, [*starts[1:], len(data)], strict=True):
+        made += data[start:end] if pool.in_c else _FORMAT.sub(rb"\1FORMAT_RAW", data[start:end])
+    return made
+
+
 def stage(request: ToolRequest, release: Release) -> StagedProfile:
     """Read profile and pools and make them what the tool of a version needs; nothing is written.
 
@@ -155,9 +168,9 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
         options = edit(options, (), (_INFO,), shown)
         notes += (f"{_INFO}: the description of the network is always {request.name}_c_info.json",)
     pools_name, machine_name = f"pools/{_file_name(pool_path)}", ""
-    # Of hex files only the format's name is documented. Asked for raw bytes, the tool writes the same constants.
-    given = read_bytes(pool_path)
-    files = {f"{FOLDER}/{pools_name}": _HEX.sub(rb"\1FORMAT_RAW", given)}
+    # Of hex files only the format's name is documented, and nothing puts C to an address. Asked for raw bytes, the
+    # tool writes the same constants.
+    files = {f"{FOLDER}/{pools_name}": _raw(read_bytes(pool_path), pools.pools)}
     sources = [choice.path, pool_path]
     machine = description(choice.path, name, shown)
     if machine is not None:
@@ -174,9 +187,9 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
         display=shown,
     )
     files[f"{FOLDER}/{FILE}"] = text.encode("ascii")
-    hexed = [pool.fname for pool in pools.enabled if pool.fformat not in ("FORMAT_RAW", "FORMAT_C")]
-    if hexed:
-        notes += (f"fformat of pool {', '.join(hexed)}: constants are raw files, the build makes hex files itself",)
+    others = [pool.fname for pool in pools.enabled if pool.fformat != "FORMAT_RAW" and not pool.in_c]
+    if others:
+        notes += (f"fformat of pool {', '.join(others)}: constants are raw files, the build makes hex files itself",)
     return StagedProfile(f"{name}@{FOLDER}/{FILE}", options, pools, files, tuple(sources), notes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Placement
 from neuralart.memory.regions import Span, fold, gaps, is_on, memory_end
@@ -59,6 +59,30 @@ def room_at(board: Board, start: int) -> int:
     """Bytes from an address to the end of the flash part there, or of the memory and what follows it without a gap."""
     area = area_at(areas(board), start)
     return (area.end if area else memory_end(board, start)) - start
+
+
+# What stands for a pool of a network on a core whose constants are a file of their own.
+CPU_WEIGHTS = "weights"
+
+
+def written_weights(board: Board, config: NetworkConfig) -> int | None:
+    """Address in the external flash of the file with the constants of a network on a core (``N_data.bin``).
+
+    ``--binary`` and ``--address`` among its options say it. Returns None: there is no such file, or it goes elsewhere.
+    NeuralArtError: the address is no number.
+    """
+    said: dict[str, str] = {}
+    for word, behind in zip(config.options, (*config.options[1:], ""), strict=False):
+        name, equals, value = word.partition("=")
+        said[name] = value if equals else behind
+    if not {"--binary", "--address"} <= said.keys() or not board.flash:
+        return None
+    try:
+        address = int(said["--address"], 0)
+    except ValueError:
+        what = f"options: --address: '{said['--address']}' is no address"
+        raise NeuralArtError(what, where=config.said("options"), hint="for example 0x90000000") from None
+    return address if 0 <= address - int(board.flash["base"]) < int(board.flash["size"]) else None
 
 
 def cut_off(board: Board, pools: PoolFile) -> Iterator[tuple[MemoryPool, int]]:

@@ -206,15 +206,11 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
 def without_linked(network: LayoutNetwork) -> LayoutNetwork:
     """Leave out the pools whose constants are C of the program: its linker gives them their place.
 
-    NeuralArtError: such a pool has an address, which nothing links the C to, or a strategy that takes a raw file.
+    NeuralArtError: such a pool has a strategy that takes a raw file.
     """
     linked = [pool for pool in network.pools.enabled if pool.in_c and pool.fname in network.declared]
     for pool in linked:
         what = f"pool {pool.fname} of network {network.name} is written as C, a part of the program"
-        if not pool.relative:
-            text = f"{what}, but has an address, where no linker script puts it"
-            hint = '"fformat": "FORMAT_RAW", or "mode": "USEMODE_RELATIVE", and the linker gives the network its place'
-            raise NeuralArtError(text, where=pool.where, hint=hint)
         asked = network.strategies.get(pool.fname, LINK)
         if asked != LINK:
             text = f"{what}: strategy {asked} takes a raw file"

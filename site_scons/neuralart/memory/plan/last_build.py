@@ -9,16 +9,18 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.boards.types import Board
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import NetworkConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
-from neuralart.memory.layout.flash_areas import cut_off
+from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, cut_off, room_at, written_weights
+from neuralart.memory.layout.placements import pool_owner
 from neuralart.memory.layout.relative_pools import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
-from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
 from neuralart.text.json_values import shaped
@@ -49,7 +51,7 @@ def has_firmware(variant: VariantConfig, built: Sequence[Network]) -> bool:
     """Whether an image of the variant is laid out as its board says.
     ``built``: facts of its networks; empty before a build: the configuration tells as much as it can.
     """
-    if variant.relocatable is None:
+    if variant.relocatable is None or variant.application.kind != REFERENCE:
         return variant.application.of_board
     if built:
         return all(network.runtime == NEURALART for network in built)
@@ -72,7 +74,8 @@ def _layout_network(config: NetworkConfig, pools: PoolFile, needed: Mapping[str,
 
 def _static(board: Board, config: NetworkConfig, folder: Path) -> LayoutNetwork:
     if config.adopted is None or flow_of(board.target) == CPU:
-        return _layout_network(config, _pools(board, config, folder))
+        # What is written for a core is no initializer: no start-up code knows of it.
+        return _layout_network(config, _pools(board, config, folder), {} if flow_of(board.target) == CPU else None)
     from neuralart.vendor.generated.files import find
 
     given = config.adopted
@@ -88,7 +91,10 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
         named = stable_name(path.as_posix()) if config.mpool or board.memory_pools else ""
         if named:
             read_cpu_pools(path, named)
-        return PoolFile(named, "", ())
+        at = written_weights(board, config)
+        room, where = room_at(board, at) if at is not None else 0, config.said("options")
+        held = [] if at is None else [MemoryPool(CPU_WEIGHTS, CPU_WEIGHTS, at, room, rights="ACC_READ", where=where)]
+        return PoolFile(named, "", tuple(held))
     if config.mpool:
         path = folder / config.mpool
         return mpool.read(path, stable_name(path.as_posix()))
@@ -149,6 +155,8 @@ def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwo
     for name in index["artefacts"]:
         if name.endswith(f"/{variant}/application.bin"):
             sizes[APPLICATION] = (top / name).stat().st_size
+        if networks and name.endswith("_data.bin"):
+            sizes[pool_owner(networks[0].name, CPU_WEIGHTS)] = (top / name).stat().st_size
         for file, slot in _SLOT_OF.items():
             if name.endswith(f"/{variant}/{file}"):
                 sizes[slot] = (top / name).stat().st_size

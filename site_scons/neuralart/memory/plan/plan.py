@@ -216,7 +216,7 @@ def _known(board: Board, placement: Placement, sizes: Mapping[str, int]) -> int 
     keys |= {f"slot {name}": name for name in flash_areas.LOADED}
     if board.boot is not None:
         keys[f"slot {board.boot.slot}"] = APPLICATION
-    return sizes.get(keys.get(placement.owner, ""))
+    return sizes.get(keys.get(placement.owner, placement.owner))
 
 
 def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tuple[dict[str, int], list[Use]]:

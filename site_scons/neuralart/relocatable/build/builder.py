@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart import toolchain
-from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
@@ -125,7 +124,7 @@ def prepare(request: BuildRequest) -> Prepared:
 
 def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
-    asked = ToolchainConfig(prefix=request.prefix)
+    asked = toolchain.WantedCompiler(request.prefix)
     environ = dict(os.environ)
     if request.programs is not None:
         environ["PATH"] = f"{request.programs}{os.pathsep}{environ.get('PATH', '')}"

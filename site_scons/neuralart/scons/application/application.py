@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import SCons.Node.FS
 
@@ -48,6 +48,9 @@ from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import LiteralWord, build_dir, top, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from neuralart.scons.flash.images import ModelNodes
 
 _BUILDERS = tuple(f"applications/{name}.py" for name in ("build", "cli", "cube_make", "cube_project", "tolerated"))
 _ASSEMBLER = (".s", ".S")
@@ -146,12 +149,12 @@ def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tup
 
 
 def _runtime(
-    config: ApplicationConfig, root: Path, board: Board, networks: Sequence[NetworkNodes]
+    config: ApplicationConfig, root: Path, board: Board, networks: Sequence[NetworkNodes], *, loads: bool
 ) -> VendorRuntime | None:
     """The vendor's runtime that an application names. NeuralArtError: A network needs one, and none is named."""
     assert config.sources is not None
     if config.sources.runtime:
-        return find_runtime(root / config.sources.runtime, core_name(board), config.said("runtime"))
+        return find_runtime(root / config.sources.runtime, core_name(board), config.said("runtime"), loads=loads)
     for network in networks:
         if network.runtime == LL_ATON:
             raise NeuralArtError(
@@ -178,8 +181,12 @@ def _compiled(
     base = registry_of(env).base
     root = root_of(env, variant)
     chosen = collect(config, root)
-    vendor = _runtime(config, root, board, networks)
+    loaded = variant.relocatable
+    vendor = _runtime(config, root, board, networks, loads=loaded is not None)
     defines = (*variant.defines, *chosen.defines, *(vendor.defines if vendor is not None else ()))
+    if loaded is not None:
+        # Code and constants of the network are in its model, which the program finds in flash.
+        defines, networks = (*defines, *loaded.loader_defines), ()
     plain = make_recipe(env, replace(variant, defines=defines), machine, found)
     recipe = replace(plain, renamed=_renamed(top(env), chosen, vendor))
     folder = f"{build_dir(env)}/{variant.name}"
@@ -187,7 +194,8 @@ def _compiled(
     paths += [base.fs.Dir(str(path)) for path in (vendor.include_dirs if vendor is not None else ())]
     paths += [*initializers.include_dirs, *(each for network in networks for each in network.include_dirs)]
     if vendor is None:
-        paths.append(base.fs.Dir(str(firmware_dir() / "boards")))
+        below = ("boards", "runtime/include") if loaded is not None else ("boards",)
+        paths += [base.fs.Dir(str(firmware_dir() / each)) for each in below]
     sources: list[Any] = [base.fs.File(str(path)) for path in chosen.files]
     sources += [node for network in networks for node in network.code]
     sources += initializers.sources
@@ -197,7 +205,8 @@ def _compiled(
     archives = [base.fs.File(str(path)) for path in chosen.archives]
     if vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
-        shared = [runtime_library(env, plain), kernel_library(env, variant, board, machine, plain)]
+        shared = [runtime_library(env, plain)]
+        shared += [kernel_library(env, variant, board, machine, plain)] if loaded is None else []
     elif chosen.linker_script is None:
         raise NeuralArtError(
             "a program with the vendor's runtime needs a linker script of its own",
@@ -238,12 +247,6 @@ def refuse_settings(variant: VariantConfig) -> None:
     """
     if variant.application.kind == REFERENCE:
         return
-    if variant.relocatable is not None:
-        raise NeuralArtError(
-            "relocatable: the firmware that loads a model is this project's own, and 'application:' names another",
-            where=variant.said("relocatable"),
-            hint="keep one of them; env.NetworkRel makes network_rel.bin for any firmware",
-        )
     sources = variant.application.sources
     if variant.kernels != KERNELS[0] and (sources is None or sources.runtime):
         raise NeuralArtError(
@@ -349,8 +352,10 @@ def make_application(
     machine: Machine,
     networks: Sequence[NetworkNodes],
     initializers: InitializerNodes,
+    model: ModelNodes | None = None,
 ) -> FirmwareNodes:
     """Declare the image of a variant whose application is the user's own.
+    ``model``: what it loads; None: the networks are linked into it.
     NeuralArtError: A file or folder is not there, or parts do not go together.
     """
     config = variant.application
@@ -359,7 +364,10 @@ def make_application(
     if config.kind == SOURCES:
         elf, link_map, vendor = _compiled(env, config, variant, board, machine, networks, initializers, found)
     else:
-        generated = [] if config.kind == ELF else _generated(networks, initializers)
+        generated = [] if config.kind == ELF else _generated(networks if model is None else (), initializers)
+        if model is not None and config.kind != ELF:
+            generated += [(Generated("", Path(str(node))), node) for node in model.c]
         elf = external_program(env, config, variant, board, generated, found)
     address = initializers.layout.application
-    return replace(finish_image(env, variant, board, machine, networks, elf, link_map, found, address), vendor=vendor)
+    linked = networks if model is None else ()
+    return replace(finish_image(env, variant, board, machine, linked, elf, link_map, found, address), vendor=vendor)

@@ -115,12 +115,12 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
     for name, address in program.variant.slots:
         if name in board.slots:
             words += ["--slot", f"{name}@0x{address:08x}"]
-    if program.model is not None:
+    own = program.variant.application.kind != REFERENCE
+    if program.model is not None and not own:
         words += file_words(base, "--model", program.model.image)
         if program.model.params is not None:
             words += file_words(base, "--model-params", program.model.params)
         sources += program.model.binaries
-    own = program.variant.application.kind != REFERENCE
     words += ["--program"] if own else []
     for network in program.networks:
         sources.append(network.facts)

@@ -23,7 +23,7 @@ from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.layout import layout_value
 from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
-from neuralart.scons.network.nodes import NetworkNodes
+from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import build_dir, top
 from neuralart.scons.registry import board_value, code_value, registry_of
 
@@ -57,15 +57,16 @@ class FlashNodes:
 
     application: Any  # ``application.bin``: the image as its slot holds it; None where images are loaded in place
     plan: Any  # ``flash_plan.json``; None where a debugger loads all that there is
-    addresses: Any  # ``plan.json``: everybody's address
+    addresses: Any  # ``plan.json``: everybody's address; None for a network on a core
     # The plan of each way to load a relocatable model, by mode; the first is :attr:`plan`
     plans: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)  # The load tables, likewise
+    weights: Any = None  # ``N_data.bin``: constants of a network on a core; None: they are in the image, or elsewhere
 
     @property
     def files(self) -> list[Any]:
         """Nodes of all of them."""
-        single = [node for node in (self.application, self.plan, self.addresses) if node is not None]
+        single = [node for node in (self.application, self.weights, self.plan, self.addresses) if node is not None]
         return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
 
 
@@ -154,6 +155,8 @@ def make_images(
     ``firmware``: None: it is not made here. ``initializers``: the layout alone if nothing but the model is loaded.
     """
     base = registry_of(env).base
+    # Other firmware than ours has its own memory for what it loads.
+    loads = firmware is not None and variant.application.kind == REFERENCE
     layout, images = (
         (initializers, []) if isinstance(initializers, Layout) else (initializers.layout, initializers.images)
     )
@@ -172,7 +175,8 @@ def make_images(
         writes.append(FlashWrite(name, kind, image.address, image.binary, reader))
     slots = _model_slots(model)
     writes += [FlashWrite(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
-    plan = _writes_plan(board, layout, variant, model, writes, vendor=firmware is None)
+    vendor = model is not None and networks[0].runtime == LL_ATON
+    plan = _writes_plan(board, layout, variant, model, writes, vendor=vendor)
     target = f"#{folder}/flash_plan.json"
     made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, []) if writes else []
     # A plan for each mode, then a load table for each.
@@ -195,7 +199,7 @@ def make_images(
             "NEURALART_SLOT_FILES",
             "NEURALART_EXEC_RAM",
         ),
-        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None and firmware is not None else [],
+        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None and loads else [],
         NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
         NEURALART_BOARD=board.name,
         NEURALART_VARIANT=variant.name,

@@ -97,8 +97,7 @@ _MACHINE = (
 
 
 def _in_flash(of: Mapping[str, Any]) -> bool:
-    program = of["program"]
-    return program.flash is not None and (program.initializers is not None or program.model is not None)
+    return of["program"].flash is not None
 
 
 def _application(of: Mapping[str, Any]) -> bool:
@@ -107,7 +106,8 @@ def _application(of: Mapping[str, Any]) -> bool:
 
 def _no_constants(of: Mapping[str, Any]) -> bool:
     program = of["program"]
-    return _in_flash(of) and program.model is None and not program.initializers.images
+    held = program.initializers.images if program.initializers is not None else program.flash and program.flash.weights
+    return _in_flash(of) and program.model is None and not held
 
 
 _NOTHING = (

@@ -58,22 +58,13 @@ def _covered(ranges: Sequence[tuple[int, int]], low: int, high: int) -> int:
 
 
 def images(items: Sequence[Constant], addresses: Mapping[Key, int], pools: Sequence[MemoryPool]) -> dict[str, bytes]:
-    """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
-
-    Raises NeuralArtError when the pool's format is one that is not written.
-    """
+    """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero."""
     result = {}
     for pool in pools:
         inside = [(addresses[item.key], item) for item in items if item.data]
         inside = [(at, item) for at, item in inside if at < pool.end and at + len(item.data) > pool.address]
         if not inside:
             continue
-        if pool.in_c:
-            raise NeuralArtError(
-                f"constants go to pool {pool.fname}, whose format is {pool.fformat}: raw files only are written",
-                where=pool.where,
-                hint="set its fformat to FORMAT_RAW",
-            )
         last = min(max(at + len(item.data) for at, item in inside), pool.end)
         image = bytearray(last - pool.address)
         for at, item in inside:

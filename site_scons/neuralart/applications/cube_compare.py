@@ -6,9 +6,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.applications.cube_project import LANGUAGES, CubeProject
+from neuralart.errors import NeuralArtError
 
 # Options that say where a compiler writes or what it tells, not what code it makes; those with a word behind them.
 _TOLD = re.compile(r"-c|-M.*|-W(?!l,).*|-fstack-usage|-fcyclomatic-complexity|-x.*|-o.*")
@@ -32,11 +34,30 @@ def _compiled(lines: Sequence[str], folder: Path) -> Iterator[tuple[str, set[str
             yield os.path.normpath(folder / sources[0]), flags
 
 
-def differences(project: CubeProject, lines: Sequence[str], folder: Path, root: Path) -> list[str]:
-    """How commands of another build (``lines``, run in ``folder``) compile the same tree: objects and flags that only
-    one of them has, with paths from the ``root`` of the tree.
+@dataclass(frozen=True)
+class Comparison:
+    """What two builds of one tree have in common, and what they have not."""
+
+    sources: int  # Compiled by both
+    differences: tuple[str, ...]  # Objects and flags that only one of them has, one line each
+
+
+def compare(project: CubeProject, text: str, folder: Path, root: Path) -> Comparison:
+    """Compare a project with the commands of another build of the same tree.
+
+    Args:
+        project: A build configuration.
+        text: What the other build said (a log, or ``make -n -B``): one command a line, or on lines that ``\\`` joins.
+        folder: Where its commands ran.
+        root: Top of the tree; paths are shown from it.
+
+    Raises:
+        NeuralArtError: Nothing in the text compiles one source.
     """
-    theirs = dict(_compiled(lines, folder))
+    theirs = dict(_compiled(text.replace("\\\n", " ").splitlines(), folder))
+    if not theirs:
+        hint = "make -n -B prints them; a build log has them, too"
+        raise NeuralArtError("no line is a command with -c and one source", where="--commands", hint=hint)
     own = [["-c", source, *project.flags[LANGUAGES[Path(source).suffix]]] for source in project.sources.values()]
     ours = dict(_compiled([shlex.join(words) for words in own], project.folder))
     made = []
@@ -44,4 +65,4 @@ def differences(project: CubeProject, lines: Sequence[str], folder: Path, root: 
         flags = {flag for source in mine.keys() & other.keys() for flag in mine[source] - other[source]}
         made += [f"only the {who} compiles {source}" for source in sorted(mine.keys() - other.keys())]
         made += [f"only the {who} has {flag}" for flag in sorted(flags)]
-    return [text.replace(f"{root}/", "") for text in made]
+    return Comparison(len(ours.keys() & theirs.keys()), tuple(line.replace(f"{root}/", "") for line in made))
