@@ -184,9 +184,7 @@ class Project:
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
-
-        def path(text: str) -> str:
-            return str(anchored(named(self._env, self._folder / text))) if text else ""
+        path = self._path
 
         def profile(text: str) -> str:
             name, file = split_profile(text)
@@ -215,22 +213,19 @@ class Project:
         folder = named(self._env, self._folder) or "."
         return replace(variant, networks=networks, patch=patch, relocatable=loaded, folder=folder)
 
+    def _path(self, text: str) -> str:
+        return str(anchored(named(self._env, self._folder / text))) if text else ""
+
     def _placed_adopted(self, adopted: AdoptedConfig | None) -> AdoptedConfig | None:
         if adopted is None:
             return None
-        paths = {pool: str(anchored(named(self._env, self._folder / text))) for pool, text in adopted.initializers}
-        folder = str(anchored(named(self._env, self._folder / adopted.folder)))
-        return replace(adopted, folder=folder, initializers=tuple(paths.items()))
+        initializers = tuple((pool, self._path(text)) for pool, text in adopted.initializers)
+        return replace(adopted, folder=self._path(adopted.folder), initializers=initializers)
 
     def _placed_paths(self, section: Any, *keys: str) -> Any:
         """A section of a network or variant with some of its keys as paths that any SConscript can take."""
-        if section is None:
-            return None
-        texts = {key: getattr(section, key) for key in keys}
-        return replace(
-            section,
-            **{key: str(anchored(named(self._env, self._folder / text))) for key, text in texts.items() if text},
-        )
+        texts = {key: getattr(section, key) for key in keys} if section is not None else {}
+        return section and replace(section, **{key: self._path(text) for key, text in texts.items() if text})
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
         """Show the summaries of what was asked for and made, when the build has ended well."""
@@ -329,4 +324,11 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
+    with contextlib.suppress(OptionConflictError):
+        AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
+        AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
+        if env.GetOption("shard") or env.GetOption("junit"):
+            from neuralart.scons import fleet
+
+            fleet.take_part(env, file.config, Path(node.get_abspath()), _target)
     return Project(env, file, folder)

@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
 from neuralart.network import facts
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, fleet, plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
@@ -167,6 +167,7 @@ def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram
     variables: dict[str, Any] = {}
     for number, (program, mode) in enumerate(_steps(verb, programs)):
         words, needed = _run_command(base, verb, program, nor, mode)
+        words += fleet.report_words(base, name)
         line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
         action, literals = commands.command(base, line, _shown(verb, variant, program, mode), f"{number}_")
         actions.append(action)

@@ -1,0 +1,107 @@
+"""``--shard K/N`` and ``--junit FILE``: which part of a command line this machine builds, and what became of it."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import SCons.Node
+import SCons.Script
+
+from neuralart.errors import NeuralArtError
+from neuralart.scons.paths import build_dir, word
+from neuralart.scons.registry import registry_of
+from neuralart.scons.stamps import made_of
+
+if TYPE_CHECKING:
+    from neuralart.config.types import ProjectConfig
+
+# Reports that commands write, by target; None: no report is asked for.
+_details: dict[str, list[Path]] | None = None
+
+
+def take_part(env: Any, config: ProjectConfig, project: Path, node_of: Callable[[Any, Any], Any]) -> None:
+    """Do what the two options ask for. ``node_of``: gives the node of a target.
+
+    NeuralArtError: a target belongs to no variant, the shard is none, the recorded costs are damaged. OSError: the
+    report of an earlier build cannot be deleted.
+    """
+    quiet = [name for name in ("help", "clean", "question", "no_exec") if env.GetOption(name)]
+    if env.GetOption("junit") and not quiet:
+        _report_at_exit(env, Path(SCons.Script.GetLaunchDir(), env.GetOption("junit")), node_of)
+    if env.GetOption("shard") and "help" not in quiet:
+        narrow(env.GetOption("shard"), config.titles, config.titles if "clean" in quiet else config.default, project)
+
+
+def narrow(shard: str, names: Iterable[str], default: Iterable[str], project: Path) -> None:
+    """Leave only the targets of one shard (``K/N``) on the command line; ``default``: of an empty one."""
+    from neuralart.ci import shards
+    from neuralart.config.read import FLASH_PARTS, VERBS
+
+    prefixes = ("", *VERBS, *(f"flash-{part}" for part in FLASH_PARTS))
+    variant_of = {prefix + name: name for prefix in prefixes for name in names}
+    script = SCons.Script
+    number, count = shards.parse(shard)
+    asked = script.COMMAND_LINE_TARGETS or list(default)
+    for target in asked:
+        if target not in variant_of:
+            hint = "with --shard all targets are VARIANT or VERB-VARIANT"
+            raise NeuralArtError(f"'{target}' is no target of one variant", where="--shard", hint=hint)
+    mine = shards.split([variant_of[each] for each in asked], shards.costs_of(project), count)[number - 1]
+    kept = [target for target in asked if variant_of[target] in mine]
+    print(f"scons: shard {shard}: {' '.join(kept) or 'nothing to build'}", flush=True)
+    script.COMMAND_LINE_TARGETS[:] = script.BUILD_TARGETS[:] = kept
+    # As with targets of the command line: Default() adds nothing.
+    script.BUILD_TARGETS._add_Default = script.BUILD_TARGETS._do_nothing
+    if not kept:
+        script.Exit(0)
+
+
+def report_words(env: Any, target: str) -> list[Any]:
+    """Words that make a command of a target write a report of its own; none without ``--junit``."""
+    if _details is None:
+        return []
+    known = _details.setdefault(target, [])
+    known.append(Path(env.Dir("#").abspath, build_dir(env), f".junit-{target}-{len(known)}.xml"))
+    known[-1].unlink(missing_ok=True)
+    return ["--junit", *word(env, known[-1])]
+
+
+def _report_at_exit(env: Any, path: Path, node_of: Callable[[Any, Any], Any]) -> None:
+    """Write what became of each target that was asked for, when SCons ends, however it does."""
+    global _details
+    details = _details = {}
+    path.unlink(missing_ok=True)
+
+    def write() -> None:
+        from neuralart.text import junit
+
+        outcomes, others = [], []
+        for asked in SCons.Script.BUILD_TARGETS:
+            found = [each for each in details.get(str(asked), ()) if each.is_file()]
+            others += found
+            outcomes += [] if found else [junit.Outcome("scons", str(asked), *_end_of(env, node_of(env, asked)))]
+        try:
+            junit.write(path, outcomes, others)
+        except NeuralArtError as error:
+            print(f"scons: --junit: {error}", file=sys.stderr)
+        for each in others:
+            each.unlink()
+
+    atexit.register(write)
+
+
+def _end_of(env: Any, node: Any) -> tuple[list[str], str]:
+    """Why a target failed, or was not made; nothing, if it was."""
+    if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date):
+        return [], ""
+    below, mine, others = {*made_of(node, registry_of(env).prerequisites)}, [], []
+    for each in SCons.Script.GetBuildFailures():
+        nodes = each.node if isinstance(each.node, list) else [each.node]
+        (others if below.isdisjoint(nodes) else mine).append(f"{', '.join(map(str, nodes))}: {each.errstr}")
+    if mine or not others:
+        return mine or ["SCons ended before it came to this"], ""
+    return [], f"not made, because of {others[0]}"
