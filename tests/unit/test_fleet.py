@@ -247,8 +247,8 @@ def _parsed(path: Path) -> ElementTree.Element:
 
 
 def test_reports_hold_any_text(tmp_path: Path) -> None:
-    bad = junit.Outcome(NASTY, NASTY, (NASTY, "second\nthird\tline"), output=["", NASTY])
-    rows = [bad, junit.Outcome(NASTY, "good"), junit.Outcome("other", "left", skipped=NASTY)]
+    bad = junit.CheckOutcome(NASTY, NASTY, (NASTY, "second\nthird\tline"), output=["", NASTY])
+    rows = [bad, junit.CheckOutcome(NASTY, "good"), junit.CheckOutcome("other", "left", skipped=NASTY)]
     path, again = tmp_path / "new" / "a.xml", tmp_path / "b.xml"
     junit.write(path, rows)
     junit.write(again, rows)
@@ -265,7 +265,7 @@ def test_reports_hold_any_text(tmp_path: Path) -> None:
     assert (case[0].text or "").splitlines()[1:] == ["]]> ü 😀", "second", "third   line"]
     assert [each.tag for each in case] == ["failure", "system-out"] and len(top[0][1]) == 0
     # The suites of another report come first.
-    junit.write(tmp_path / "all.xml", [junit.Outcome("last", "x")], [path])
+    junit.write(tmp_path / "all.xml", [junit.CheckOutcome("last", "x")], [path])
     assert [suite.get("name") for suite in _parsed(tmp_path / "all.xml")][1:] == ["other", "last"]
     assert _parsed(tmp_path / "all.xml").get("tests") == "4"
 

@@ -32,7 +32,7 @@ def record(project: Path, stats: Path, known: Collection[str], verbs: Collection
 
     hint = "scons --debug=time,json VARIANT ... writes it when everything is built anew"
     stamps = intact.load(str(project.parent / "build" / intact.NAME)) or {"files": (), "variants": {}}
-    path, costs = shards.file_of(project), shards.costs_of(project)
+    path, costs = project.with_suffix(shards.SUFFIX), shards.costs_of(project)
     try:
         commands = jsontext.loads(read_bytes(stats, hint))["Time"]["Commands"].items()
         took = {name: round(1000 * min(max(each["duration"], 0), 1e9)) for name, each in commands}

@@ -10,6 +10,9 @@ from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
+SUFFIX = ".costs.json"
+"""Beside ``variants.yaml``. It is committed: each machine must come to the same parts, whatever it has built."""
+
 
 def parse(text: str) -> tuple[int, int]:
     """``2/3`` as numbers: the second of three shards. NeuralArtError: it is no shard."""
@@ -37,17 +40,9 @@ def split(names: Collection[str], costs: Mapping[str, int], count: int) -> list[
     return [[name for name in dict.fromkeys(names) if shard_of[name] == number] for number in range(count)]
 
 
-def file_of(project: Path) -> Path:
-    """Where the costs of a project's variants are kept: ``variants.costs.json`` beside ``variants.yaml``.
-
-    Each machine must come to the same result: this file is committed, and what build folders remember does not count.
-    """
-    return project.with_suffix(".costs.json")
-
-
 def costs_of(project: Path) -> dict[str, int]:
     """Milliseconds by variant; none, if there is no file. NeuralArtError: it is damaged."""
-    path = file_of(project)
+    path = project.with_suffix(SUFFIX)
     try:
         costs = dict(jsontext.loads(read_bytes(path)).items()) if path.exists() else {}
         if any(type(cost) is not int or not 0 <= cost < 1 << 53 for cost in costs.values()):

@@ -302,7 +302,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         sys.stdout.flush()
         print(f"neuralart run: {who}{failure}", file=sys.stderr)
         if args.junit is not None:
-            junit.write(args.junit, [junit.Outcome(suite, "run", [str(failure)], output=lines)])
+            junit.write(args.junit, [junit.CheckOutcome(suite, "run", [str(failure)], output=lines)])
         return FAILED
     finally:
         if serial is not None:
@@ -314,6 +314,6 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         return 0
     if args.junit is not None:
         names = [network.name for network in result.networks] or ["run"]
-        junit.write(args.junit, [junit.Outcome(suite, name, output=lines) for name in names])
+        junit.write(args.junit, [junit.CheckOutcome(suite, name, output=lines) for name in names])
     print(green(said(result), sys.stdout))
     return 0

@@ -31,7 +31,7 @@ def take_part(env: Any, config: ProjectConfig, project: Path, node_of: Callable[
     """
     quiet = [name for name in ("help", "clean", "question", "no_exec") if env.GetOption(name)]
     if env.GetOption("junit") and not quiet:
-        _report_at_exit(env, Path(SCons.Script.GetLaunchDir(), env.GetOption("junit")), node_of)
+        _report_at_exit(env, Path(env.Dir("#").abspath, env.GetOption("junit")), node_of)
     if env.GetOption("shard") and "help" not in quiet:
         narrow(env.GetOption("shard"), config.titles, config.titles if "clean" in quiet else config.default, project)
 
@@ -83,7 +83,7 @@ def _report_at_exit(env: Any, path: Path, node_of: Callable[[Any, Any], Any]) ->
         for asked in SCons.Script.BUILD_TARGETS:
             found = [each for each in details.get(str(asked), ()) if each.is_file()]
             others += found
-            outcomes += [] if found else [junit.Outcome("scons", str(asked), *_end_of(env, node_of(env, asked)))]
+            outcomes += [] if found else [junit.CheckOutcome("scons", str(asked), *_end_of(env, node_of(env, asked)))]
         try:
             junit.write(path, outcomes, others)
         except NeuralArtError as error:
@@ -98,7 +98,7 @@ def _end_of(env: Any, node: Any) -> tuple[list[str], str]:
     """Why a target failed, or was not made; nothing, if it was."""
     if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date):
         return [], ""
-    below, mine, others = {*made_of(node, registry_of(env).prerequisites)}, [], []
+    below, mine, others = {*made_of(node, registry_of(env).prerequisites)}, list[str](), list[str]()
     for each in SCons.Script.GetBuildFailures():
         nodes = each.node if isinstance(each.node, list) else [each.node]
         (others if below.isdisjoint(nodes) else mine).append(f"{', '.join(map(str, nodes))}: {each.errstr}")

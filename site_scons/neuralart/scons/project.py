@@ -151,7 +151,7 @@ class Project:
         gc.set_threshold(200_000, 50, 100)
         _show_steps(self._env)
         asked = requested(self.names, self.file.config.default, targets, everything=everything)
-        intact = self._intact(asked) if set(targets) <= set(self.names) else frozenset()
+        intact = self._intact(asked if set(targets) <= set(self.names) else ())
         for name in asked:
             if name in intact:
                 self._env.Alias(name, self._env.Value("intact"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -40,22 +41,23 @@ def _become_scons(words: Sequence[str]) -> None:
         atexit._run_exitfuncs()  # multiprocessing itself calls them from Python 3.13 on
 
 
-def folders(build: str) -> list[str]:
-    """Where a change may matter: all folders below this one but hidden ones and the build folder, and those of all
-    files that good builds have read.
+def places(build: str) -> tuple[list[str], set[str]]:
+    """Folders to watch (all of this project but hidden ones and the build folder, and those of the files that the last
+    good builds have read), and these files.
     """
-    found, made = set(), Path(build).resolve()
+    files: set[str] = set()
+    with contextlib.suppress(*intact.DAMAGED):
+        files = {str(Path(row[0]).absolute()) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
+    made = Path(build).absolute()
+    found = {str(Path(file).parent) for file in files if not Path(file).is_relative_to(made)}
     for folder, below, _ in os.walk(Path.cwd()):
         below[:] = [name for name in below if not name.startswith((".", "__pycache__")) and Path(folder, name) != made]
         found.add(folder)
-    with contextlib.suppress(*intact.DAMAGED):
-        files = (intact.load(f"{build}/{intact.NAME}") or {"files": ()})["files"]
-        found |= {str(Path(row[0]).resolve().parent) for row in files if not Path(row[0]).is_relative_to(build)}
-    return sorted(folder for folder in found if Path(folder).is_dir())
+    return sorted(folder for folder in found if Path(folder).is_dir()), files
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, watch and build again until Ctrl-C. NeuralArtError: this system, or this folder, cannot be watched."""
+    """Build, watch and build again until Ctrl-C. NeuralArtError: this system, or this folder, cannot be seen."""
     import importlib
     import multiprocessing
 
@@ -68,31 +70,34 @@ def run(args: argparse.Namespace) -> int:
         what = "needs a system that can copy a process, and a tree without a copy of this package"
         raise NeuralArtError(what, where="watch", hint="call scons after each change")
     words = ["-Q", f"-j{os.cpu_count() or 1}", *args.variants, *(f"run-{name}" for name in args.variants if args.run)]
-    # Hidden files are those of editors and of Git; the build itself writes the database of its commands.
-    others = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.")
-    quiet, code = DefaultFilter(ignore_entity_patterns=others), None
+    # Hidden files are those of editors and of Git; others are written by the build itself.
+    others = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
+    quiet, code, top = DefaultFilter(ignore_entity_patterns=others), None, str(Path.cwd()) + os.sep
     from neuralart.scons import tool
 
-    for place in tool.METHODS.values():
-        importlib.import_module(f"neuralart.scons.{place.rpartition('.')[0]}")
+    methods = (f"neuralart.scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
+    for name in ("yaml", "neuralart.boards.loading", "neuralart.scons.console", *methods):
+        importlib.import_module(name)
     while True:
-        watched, first = folders(args.build), True
-        turns = watch(*watched, watch_filter=quiet, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
+        (folders, files), first = places(args.build), True
+        turns = watch(*folders, watch_filter=quiet, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
         for changes in turns:
-            # A change before this watch began is seen in the stamps.
-            due, first = bool(changes) or (first and not code), False
-            if not due or (code is not None and intact.answer(args.build, args.variants, os.environ)):
+            paths = sorted(path for _, path in changes if path.startswith(top) or path in files)
+            due, first = bool(paths) or first, False  # something may have changed before this watch began
+            # What a run reads is not in the stamps.
+            if not due or (code == 0 and not args.run and intact.answer(args.build, args.variants, os.environ)):
                 continue
-            paths, since = sorted(path for _, path in changes), time.monotonic()
             for path in paths[:3]:
                 print(f"watch: {os.path.relpath(path)} changed", flush=True)
             if any(path.startswith(str(PACKAGE)) for path in paths):
-                os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # what is loaded is old
+                return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
+            since = time.monotonic()
             build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))
             build.start()
             build.join()
             code = build.exitcode
             took = f"after {time.monotonic() - since:.2f} s"
             print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
-            if folders(args.build) != watched:
+            before, (folders, files) = folders, places(args.build)
+            if folders != before:
                 break

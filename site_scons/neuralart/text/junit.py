@@ -13,7 +13,7 @@ from neuralart.files import read_bytes, write_bytes
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What became of one thing that was checked."""
 
     suite: str  # What it belongs to: a command and a variant
@@ -23,7 +23,7 @@ class Outcome:
     output: Sequence[str] = ()  # Lines that help to understand the failures
 
 
-def _element(each: Outcome) -> ElementTree.Element:
+def _element(each: CheckOutcome) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=printable(each.suite), name=printable(each.name))
     skipped = [each.skipped] * bool(each.skipped)
     for tag, texts in (("failure", each.failures), ("skipped", skipped), ("system-out", each.output)):
@@ -35,7 +35,7 @@ def _element(each: Outcome) -> ElementTree.Element:
     return case
 
 
-def write(path: Path, outcomes: Sequence[Outcome], others: Iterable[Path] = ()) -> None:
+def write(path: Path, outcomes: Sequence[CheckOutcome], others: Iterable[Path] = ()) -> None:
     """Write a report without times, so that equal results are equal files.
 
     ``others``: reports of this writer, whose suites come first. NeuralArtError: the file cannot be written.

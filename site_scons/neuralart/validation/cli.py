@@ -271,7 +271,7 @@ def run(args: argparse.Namespace) -> int:
         from neuralart.text import junit
 
         suite = f"validate {args.variant} --on {args.on}"
-        junit.write(args.junit, [junit.Outcome(suite, subject.config.name, failures, output=lines)])
+        junit.write(args.junit, [junit.CheckOutcome(suite, subject.config.name, failures, output=lines)])
     if found is not None and args.json:
         print(json.dumps(figures.to_record(found, failures), indent=1, allow_nan=False))
     elif lines:
