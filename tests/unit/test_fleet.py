@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart import cli, intact
+from neuralart import cli, config, intact
 from neuralart.ci import shards
 from neuralart.errors import NeuralArtError
 from neuralart.scons import fleet
@@ -90,7 +90,8 @@ class _Targets(list[str]):
 def _narrowed(monkeypatch: pytest.MonkeyPatch, shard: str, *targets: str) -> list[str]:
     for name in ("COMMAND_LINE_TARGETS", "BUILD_TARGETS"):
         monkeypatch.setattr(SCons.Script, name, _Targets(targets))
-    fleet.narrow(shard, VARIANTS, VARIANTS[:2], Path("variants.yaml"))
+    path = Path("variants.yaml")
+    fleet.narrow(shard, config.read(path).config, path, everything=False)
     assert SCons.Script.BUILD_TARGETS == SCons.Script.COMMAND_LINE_TARGETS
     return list(SCons.Script.BUILD_TARGETS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,29 +23,19 @@ if TYPE_CHECKING:
 _details: dict[str, list[Path]] | None = None
 
 
-def take_part(env: Any, config: ProjectConfig, project: Path, node_of: Callable[[Any, Any], Any]) -> None:
-    """Do what the two options ask for. ``node_of``: gives the node of a target.
+def narrow(shard: str, config: ProjectConfig, project: Path, *, everything: bool) -> None:
+    """Leave only the targets of one shard (``K/N``) on the command line; an empty one means the default or everything.
 
-    NeuralArtError: a target belongs to no variant, the shard is none, the recorded costs are damaged. OSError: the
-    report of an earlier build cannot be deleted.
+    NeuralArtError: a target belongs to no variant, the shard is none, or the recorded costs are damaged.
     """
-    quiet = [name for name in ("help", "clean", "question", "no_exec") if env.GetOption(name)]
-    if env.GetOption("junit") and not quiet:
-        _report_at_exit(env, Path(env.Dir("#").abspath, env.GetOption("junit")), node_of)
-    if env.GetOption("shard") and "help" not in quiet:
-        narrow(env.GetOption("shard"), config.titles, config.titles if "clean" in quiet else config.default, project)
-
-
-def narrow(shard: str, names: Iterable[str], default: Iterable[str], project: Path) -> None:
-    """Leave only the targets of one shard (``K/N``) on the command line; ``default``: of an empty one."""
     from neuralart.ci import shards
     from neuralart.config.read import FLASH_PARTS, VERBS
 
     prefixes = ("", *VERBS, *(f"flash-{part}" for part in FLASH_PARTS))
-    variant_of = {prefix + name: name for prefix in prefixes for name in names}
+    variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
     script = SCons.Script
     number, count = shards.parse(shard)
-    asked = script.COMMAND_LINE_TARGETS or list(default)
+    asked = script.COMMAND_LINE_TARGETS or list(config.titles if everything else config.default)
     for target in asked:
         if target not in variant_of:
             hint = "with --shard all targets are VARIANT or VERB-VARIANT"
@@ -70,10 +60,16 @@ def report_words(env: Any, target: str) -> list[Any]:
     return ["--junit", *word(env, known[-1])]
 
 
-def _report_at_exit(env: Any, path: Path, node_of: Callable[[Any, Any], Any]) -> None:
-    """Write what became of each target that was asked for, when SCons ends, however it does."""
+def report_at_exit(env: Any, file: str | None, node_of: Callable[[Any, Any], Any]) -> None:
+    """Write what became of each target that was asked for, when SCons ends, however it does; None: no report is wanted.
+    ``node_of``: gives the node of a target. OSError: the report of an earlier build cannot be deleted.
+    """
     global _details
-    details = _details = {}
+    if file is None or any(map(env.GetOption, ("help", "clean", "question", "no_exec"))):
+        return
+    details: dict[str, list[Path]] = {}
+    path = Path(env.Dir("#").abspath, file)
+    _details = details
     path.unlink(missing_ok=True)
 
     def write() -> None:

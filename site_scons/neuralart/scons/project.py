@@ -20,6 +20,7 @@ from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
+from neuralart.scons import fleet
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
@@ -314,6 +315,9 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     with contextlib.suppress(OptionConflictError):  # a second project
         AddOption(NO_STAMPS, action="store_true", dest="no_stamps", default=False, help="look at every file anew")
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
+        AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
+        AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
+        fleet.report_at_exit(env, env.GetOption("junit"), _target)
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
@@ -324,11 +328,6 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
-    with contextlib.suppress(OptionConflictError):
-        AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
-        AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
-        if env.GetOption("shard") or env.GetOption("junit"):
-            from neuralart.scons import fleet
-
-            fleet.take_part(env, file.config, Path(node.get_abspath()), _target)
+    if env.GetOption("shard") and not env.GetOption("help"):
+        fleet.narrow(env.GetOption("shard"), file.config, Path(node.get_abspath()), everything=env.GetOption("clean"))
     return Project(env, file, folder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -60,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Build, watch and build again until Ctrl-C. NeuralArtError: this system, or this folder, cannot be seen."""
     import importlib
     import multiprocessing
+    import subprocess
 
     try:
         from watchfiles import DefaultFilter, watch
