@@ -5,7 +5,8 @@
 
 In a copy of this tree, the model is saved again with another byte behind its end in each round: everything that is made
 of it is made anew, and the results stay. The time is taken from the rename of the file to the line that says how the
-run ended: seconds of a clock, on a machine that should do nothing else. The same is done with a call of `scons`.
+run ended: seconds of a clock, on a machine that should do nothing else, and CPU seconds of all processes, which other
+work disturbs little. The same is done with a call of `scons`. It reads /proc, so it needs Linux.
 """
 
 from __future__ import annotations
@@ -36,13 +37,19 @@ def save(top: Path, number: int) -> float:
     return time.monotonic()
 
 
-def rounds(top: Path, count: int, first: int, answer: Callable[[], str]) -> list[float]:
-    """Seconds of each round; every one must be bit-exact."""
+def used(pid: int) -> float:
+    """CPU seconds of a process and of all that it has waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def rounds(top: Path, count: int, first: int, answer: Callable[[], str], pid: int) -> list[tuple[float, float]]:
+    """Seconds, and CPU seconds, of each round; every one must be bit-exact. ``pid``: whose children do the work."""
     found = []
     for number in range(count):
-        since = save(top, first + number)
+        before, since = used(pid), save(top, first + number)
         text = answer()
-        found.append(time.monotonic() - since)
+        found.append((time.monotonic() - since, used(pid) - before))
         if "bit-exact" not in text or "NETWORK" not in text:
             raise SystemExit(f"not built, or not bit-exact:\n{text}")
     return found
@@ -81,16 +88,18 @@ def main() -> None:
 
         told()
         time.sleep(1)
-        watched = rounds(top, args.rounds, 1, told)
+        watched = rounds(top, args.rounds, 1, told, watcher.pid)
         watcher.send_signal(signal.SIGINT)
         watcher.wait(30)
-        called = rounds(top, args.rounds, 101, call)
+        called = rounds(top, args.rounds, 101, call, os.getpid())
     finally:
         shutil.rmtree(top)
     print(f"{args.variant}, {args.rounds} rounds, Python {platform.python_version()}, {os.cpu_count()} cores")
-    print("| | median | best | worst |\n|---|---|---|---|")
-    for name, times in (("neuralart watch --run", watched), ("scons", called)):
-        print(f"| {name} | {statistics.median(times):.2f} s | {min(times):.2f} s | {max(times):.2f} s |")
+    print("| | median | best | worst | CPU, median |\n|---|---|---|---|---|")
+    for name, pairs in (("neuralart watch --run", watched), ("scons", called)):
+        times, cpu = zip(*pairs, strict=True)
+        row = [statistics.median(times), min(times), max(times), statistics.median(cpu)]
+        print(f"| {name} | {' | '.join(f'{each:.2f} s' for each in row)} |")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -91,7 +92,8 @@ def _narrowed(monkeypatch: pytest.MonkeyPatch, shard: str, *targets: str) -> lis
     for name in ("COMMAND_LINE_TARGETS", "BUILD_TARGETS"):
         monkeypatch.setattr(SCons.Script, name, _Targets(targets))
     path = Path("variants.yaml")
-    fleet.narrow(shard, config.read(path).config, path, everything=False)
+    env = SimpleNamespace(GetOption={"shard": shard}.get)
+    fleet.narrow(env, config.read(path).config, path)
     assert SCons.Script.BUILD_TARGETS == SCons.Script.COMMAND_LINE_TARGETS
     return list(SCons.Script.BUILD_TARGETS)
 

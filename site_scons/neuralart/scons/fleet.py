@@ -12,19 +12,14 @@ import SCons.Node
 import SCons.Script
 
 from neuralart.errors import NeuralArtError
-from neuralart.scons.paths import build_dir, word
 from neuralart.scons.registry import registry_of
-from neuralart.scons.stamps import made_of
 
 if TYPE_CHECKING:
     from neuralart.config.types import ProjectConfig
 
-# Reports that commands write, by target; None: no report is asked for.
-_details: dict[str, list[Path]] | None = None
 
-
-def narrow(shard: str, config: ProjectConfig, project: Path, *, everything: bool) -> None:
-    """Leave only the targets of one shard (``K/N``) on the command line; an empty one means the default or everything.
+def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
+    """Leave only the targets of one shard on the command line.
 
     NeuralArtError: a target belongs to no variant, the shard is none, or the recorded costs are damaged.
     """
@@ -34,15 +29,15 @@ def narrow(shard: str, config: ProjectConfig, project: Path, *, everything: bool
     prefixes = ("", *VERBS, *(f"flash-{part}" for part in FLASH_PARTS))
     variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
     script = SCons.Script
-    number, count = shards.parse(shard)
-    asked = script.COMMAND_LINE_TARGETS or list(config.titles if everything else config.default)
+    number, count = shards.parse(env.GetOption("shard"))
+    asked = script.COMMAND_LINE_TARGETS or list(config.titles if env.GetOption("clean") else config.default)
     for target in asked:
         if target not in variant_of:
             hint = "with --shard all targets are VARIANT or VERB-VARIANT"
             raise NeuralArtError(f"'{target}' is no target of one variant", where="--shard", hint=hint)
     mine = shards.split([variant_of[each] for each in asked], shards.costs_of(project), count)[number - 1]
     kept = [target for target in asked if variant_of[target] in mine]
-    print(f"scons: shard {shard}: {' '.join(kept) or 'nothing to build'}", flush=True)
+    print(f"scons: shard {number}/{count}: {' '.join(kept) or 'nothing to build'}", flush=True)
     script.COMMAND_LINE_TARGETS[:] = script.BUILD_TARGETS[:] = kept
     # As with targets of the command line: Default() adds nothing.
     script.BUILD_TARGETS._add_Default = script.BUILD_TARGETS._do_nothing
@@ -50,26 +45,14 @@ def narrow(shard: str, config: ProjectConfig, project: Path, *, everything: bool
         script.Exit(0)
 
 
-def report_words(env: Any, target: str) -> list[Any]:
-    """Words that make a command of a target write a report of its own; none without ``--junit``."""
-    if _details is None:
-        return []
-    known = _details.setdefault(target, [])
-    known.append(Path(env.Dir("#").abspath, build_dir(env), f".junit-{target}-{len(known)}.xml"))
-    known[-1].unlink(missing_ok=True)
-    return ["--junit", *word(env, known[-1])]
-
-
-def report_at_exit(env: Any, file: str | None, node_of: Callable[[Any, Any], Any]) -> None:
-    """Write what became of each target that was asked for, when SCons ends, however it does; None: no report is wanted.
+def report_at_exit(env: Any, file: str, node_of: Callable[[Any, Any], Any]) -> None:
+    """Write what became of each target that was asked for, when SCons ends, however it does.
     ``node_of``: gives the node of a target. OSError: the report of an earlier build cannot be deleted.
     """
-    global _details
-    if file is None or any(map(env.GetOption, ("help", "clean", "question", "no_exec"))):
+    if any(map(env.GetOption, ("help", "clean", "question", "no_exec"))):
         return
-    details: dict[str, list[Path]] = {}
+    details = registry_of(env).reports = {}
     path = Path(env.Dir("#").abspath, file)
-    _details = details
     path.unlink(missing_ok=True)
 
     def write() -> None:
@@ -94,6 +77,8 @@ def _end_of(env: Any, node: Any) -> tuple[list[str], str]:
     """Why a target failed, or was not made; nothing, if it was."""
     if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date):
         return [], ""
+    from neuralart.scons.stamps import made_of
+
     below, mine, others = {*made_of(node, registry_of(env).prerequisites)}, list[str](), list[str]()
     for each in SCons.Script.GetBuildFailures():
         nodes = each.node if isinstance(each.node, list) else [each.node]

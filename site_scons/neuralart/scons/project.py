@@ -20,7 +20,6 @@ from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
-from neuralart.scons import fleet
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
@@ -117,6 +116,8 @@ class Project:
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
+                "  scons --shard=K/N ...".ljust(width_of_targets) + "build the K-th of N parts of what is asked for",
+                "  scons --junit=FILE ...".ljust(width_of_targets) + "write what became of each target (JUnit XML)",
                 "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 *(f"  scons {name}=...".ljust(width_of_targets) + text for name, text in ARGUMENTS.items()),
@@ -317,7 +318,10 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
         AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
         AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
-        fleet.report_at_exit(env, env.GetOption("junit"), _target)
+        if env.GetOption("junit"):
+            from neuralart.scons import fleet
+
+            fleet.report_at_exit(env, env.GetOption("junit"), _target)
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
@@ -329,5 +333,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
     if env.GetOption("shard") and not env.GetOption("help"):
-        fleet.narrow(env.GetOption("shard"), file.config, Path(node.get_abspath()), everything=env.GetOption("clean"))
+        from neuralart.scons import fleet
+
+        fleet.narrow(env, file.config, Path(node.get_abspath()))
     return Project(env, file, folder)
