@@ -92,7 +92,7 @@ class _Numbered:
         return list(self._numbers)
 
 
-def made_of(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
+def _nodes(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
     """All that a node is made of. SCons has let go of executors by now; what they held is in the nodes."""
     seen, todo = {alias}, [alias]
     while todo:
@@ -217,7 +217,7 @@ class Recorder:
     def _of_variant(self, name: str, alias: Any) -> tuple[set[str], bool]:
         """Its files, and if they are all that counts."""
         files, sure = {path for path in _watches[0].files.get(name, ()) if self._counts(path)}, True
-        for node in made_of(alias, self._prerequisites):
+        for node in _nodes(alias, self._prerequisites):
             if isinstance(node, SCons.Node.FS.File):
                 files.add(node.get_abspath())
                 if not node.get_abspath().startswith(self._inside):
