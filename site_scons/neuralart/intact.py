@@ -23,11 +23,13 @@ DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
 """Exit code: ask SCons."""
+# Options with which SCons is to answer: it knows the costs of variants, and writes the report.
+_FLEET = ("--shard", "--junit")
 # Options that change what is shown, not what is built; those with a word behind them apart.
 _SHOWN = frozenset(
     ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", "--no-stamps")
 )
-_SHOWN_BY = ("-j", "--jobs", "--debug", "--tree")
+_SHOWN_BY = ("-j", "--jobs", "--debug", "--tree", *_FLEET)
 # Variables of terminals, sessions and CI services, which differ from run to run.
 _NEUTRAL = frozenset(
     (
@@ -45,7 +47,7 @@ def words_of(argv: Iterable[str], targets: Iterable[str]) -> list[str]:
     for word in argv:
         if skip:
             skip = False
-        elif word in ("-j", "--jobs"):
+        elif word in ("-j", "--jobs", *_FLEET):
             skip = True
         elif word not in known and word not in _SHOWN and not word.startswith(_SHOWN_BY):
             left.append(word)
@@ -168,7 +170,7 @@ def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
 def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
     """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked."""
     data = load(os.path.join(build, NAME))
-    if data is None:
+    if data is None or any(word.startswith(_FLEET) for word in argv):
         return None
     try:
         variants, default = data["variants"], data["default"]

@@ -26,7 +26,7 @@ FLOORS = (
     {"text", "plugins"},
     {"model", "network", "config"},
     {"vendor", "boards", "toolchain", "validation_link"},
-    {"memory", "flashing"},
+    {"ci", "memory", "flashing"},
     {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
     {"emulator", "report"},
     {"lint", "export", "loading"},
@@ -50,6 +50,7 @@ EXTRAS = {
     "shtab",
     "bokeh",
     "squarify",
+    "watchfiles",
 }
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
@@ -266,6 +267,7 @@ ALLOWED = {
     "sbom": {"cyclonedx", "packageurl"},
     "completion": {"shtab"},
     "report": {"bokeh", "squarify"},
+    "scons": {"watchfiles"},
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}

@@ -113,6 +113,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--serial", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     add("--name", default="", help="what this run is called in each line of its own: a variant, if several run at once")
     add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
+    add("--junit", type=Path, metavar="FILE", help="write what became of each network there, as JUnit XML")
 
 
 def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
@@ -221,7 +222,9 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart.emulator.image import read_raw
     from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
+    from neuralart.text import junit
 
+    suite = f"run {args.name or args.elf.stem} on {args.board}"
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
     flash = starting.Media(loads=tuple(args.load))
@@ -281,6 +284,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     except RunFailure as failure:
         sys.stdout.flush()
         print(f"neuralart run: {who}{failure}", file=sys.stderr)
+        if args.junit is not None:
+            junit.write(args.junit, [junit.CheckOutcome(suite, "run", [str(failure)], output=lines)])
         return FAILED
     finally:
         if serial is not None:
@@ -290,5 +295,8 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     if result is None:
         note("the debugger ended the run")
         return 0
+    if args.junit is not None:
+        names = [network.name for network in result.networks] or ["run"]
+        junit.write(args.junit, [junit.CheckOutcome(suite, name, output=lines) for name in names])
     print(green(said(result), sys.stdout))
     return 0

@@ -116,6 +116,8 @@ class Project:
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
+                "  scons --shard=K/N ...".ljust(width_of_targets) + "build the K-th of N parts of what is asked for",
+                "  scons --junit=FILE ...".ljust(width_of_targets) + "write what became of each target (JUnit XML)",
                 "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 *(f"  scons {name}=...".ljust(width_of_targets) + text for name, text in ARGUMENTS.items()),
@@ -151,7 +153,7 @@ class Project:
         gc.set_threshold(200_000, 50, 100)
         _show_steps(self._env)
         asked = requested(self.names, self.file.config.default, targets, everything=everything)
-        intact = self._intact(asked) if set(targets) <= set(self.names) else frozenset()
+        intact = self._intact(asked if set(targets) <= set(self.names) else ())
         for name in asked:
             if name in intact:
                 self._env.Alias(name, self._env.Value("intact"))
@@ -185,9 +187,7 @@ class Project:
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
-
-        def path(text: str) -> str:
-            return str(anchored(named(self._env, self._folder / text))) if text else ""
+        path = self._path
 
         def profile(text: str) -> str:
             name, file = split_profile(text)
@@ -216,22 +216,19 @@ class Project:
         folder = named(self._env, self._folder) or "."
         return replace(variant, networks=networks, patch=patch, relocatable=loaded, folder=folder)
 
+    def _path(self, text: str) -> str:
+        return str(anchored(named(self._env, self._folder / text))) if text else ""
+
     def _placed_adopted(self, adopted: AdoptedConfig | None) -> AdoptedConfig | None:
         if adopted is None:
             return None
-        paths = {pool: str(anchored(named(self._env, self._folder / text))) for pool, text in adopted.initializers}
-        folder = str(anchored(named(self._env, self._folder / adopted.folder)))
-        return replace(adopted, folder=folder, initializers=tuple(paths.items()))
+        initializers = tuple((pool, self._path(text)) for pool, text in adopted.initializers)
+        return replace(adopted, folder=self._path(adopted.folder), initializers=initializers)
 
     def _placed_paths(self, section: Any, *keys: str) -> Any:
         """A section of a network or variant with some of its keys as paths that any SConscript can take."""
-        if section is None:
-            return None
-        texts = {key: getattr(section, key) for key in keys}
-        return replace(
-            section,
-            **{key: str(anchored(named(self._env, self._folder / text))) for key, text in texts.items() if text},
-        )
+        texts = {key: getattr(section, key) for key in keys} if section is not None else {}
+        return section and replace(section, **{key: self._path(text) for key, text in texts.items() if text})
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
         """Show the summaries of what was asked for and made, when the build has ended well."""
@@ -320,6 +317,12 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     with contextlib.suppress(OptionConflictError):  # a second project
         AddOption(NO_STAMPS, action="store_true", dest="no_stamps", default=False, help="look at every file anew")
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
+        AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
+        AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
+        if env.GetOption("junit"):
+            from neuralart.scons import fleet
+
+            fleet.report_at_exit(env, env.GetOption("junit"), _target)
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
@@ -330,4 +333,8 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
+    if env.GetOption("shard") and not env.GetOption("help"):
+        from neuralart.scons import fleet
+
+        fleet.narrow(env, file.config, Path(node.get_abspath()))
     return Project(env, file, folder)

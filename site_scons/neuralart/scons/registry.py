@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from neuralart.boards.types import Board
@@ -56,6 +57,8 @@ class Registry:
     def __init__(self, env: Any) -> None:
         self._root = env
         self._made: dict[tuple[str, str], Any] = {}
+        #: Reports (``--junit``) that commands write, by target; None: none is asked for.
+        self.reports: dict[str, list[Path]] | None = None
         #: Variant of each target that does something instead of making a file.
         self.effects: dict[str, str] = {}
         #: What must be there before a node, though the node is not made of it.

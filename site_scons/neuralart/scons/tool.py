@@ -25,7 +25,7 @@ from neuralart.scons.registry import Registry
 BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
 """Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
 
-_METHODS = {
+METHODS = {
     "Network": "network.network.network_method",
     "MemoryInitializers": "firmware.initializers.initializers_method",
     "CheckImage": "firmware.image.check_method",
@@ -75,7 +75,7 @@ def add_to(env: Any, **kw: Any) -> None:
     for each in BUILDERS:
         declare(env, each.VARIABLES)
         each.add_to(env)
-    for name, place in _METHODS.items():
+    for name, place in METHODS.items():
         env.AddMethod(_later(place), name)
 
 

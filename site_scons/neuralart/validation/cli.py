@@ -59,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
+    add("--junit", type=Path, metavar="FILE", help="write what became of the network there, as JUnit XML")
 
 
 def _vectors(args: argparse.Namespace, subject: VariantNetwork) -> tuple[str, Vectors]:
@@ -250,16 +251,21 @@ def run(args: argparse.Namespace) -> int:
 
     here = args.on not in (_NATIVE, _BOARD)
     subject = built_network(args.file, args.build, args.variant, args.network, runs_here=here)
+    found: ValidationFigures | None = None
     try:
         found = _measure(args, subject)
+        failures, lines = figures.below(found, subject.config), figures.lines(found)
     except RunFailure as failure:
-        print(f"neuralart validate: {failure}", file=sys.stderr)
-        return FAILED
-    failures = figures.below(found, subject.config)
-    if args.json:
+        failures, lines = [str(failure)], []
+    if args.junit is not None:
+        from neuralart.text import junit
+
+        suite = f"validate {args.variant} --on {args.on}"
+        junit.write(args.junit, [junit.CheckOutcome(suite, subject.config.name, failures, output=lines)])
+    if found is not None and args.json:
         print(json.dumps(figures.to_record(found, failures), indent=1, allow_nan=False))
-    else:
-        print("\n".join(figures.lines(found)))
+    elif lines:
+        print("\n".join(lines))
     for line in failures:
         print(f"neuralart validate: {line}", file=sys.stderr)
     return FAILED if failures else 0

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from neuralart import boards, intact, toolchain
 from neuralart.applications import overlay
+from neuralart.ci import shards
+from neuralart.ci.matrix_cli import record
 from neuralart.compilers import recorded
 from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
@@ -241,6 +243,10 @@ _STAMPS = json.dumps(
 ).encode()
 
 
+_FILE, _COSTS = "variants.yaml", "variants.costs.json"
+_STATS = json.dumps({"Time": {"Commands": {"run-plain": {"start": 1.5, "end": 2.25, "duration": 0.75}}}}).encode()
+
+
 def _stamps(path: Path) -> object:
     """Never an error: SCons is asked instead."""
     path.rename(path.with_name(intact.NAME))
@@ -347,6 +353,16 @@ KINDS = [
     Kind("device-record", [_device_rows()], _device_record, json_tree),
     Kind("stedgeai-cache", _CACHES, install._remembered, json_tree),
     Kind("stamps", [_STAMPS], _stamps, json_tree),
+    Kind(
+        "variants.costs.json", [b'{"plain": 12, "other": 0}'], lambda p: shards.costs_of(p.with_name(_FILE)), json_tree
+    ),
+    Kind(
+        "scons_stats.json",
+        [_STATS],
+        lambda p: record(p.with_name(_FILE), p, ["plain"], ["run-"]),
+        json_tree,
+        made=_COSTS,
+    ),
     Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
     Kind("object-list", _OBJECTS, objects._entries, json_tree),
     Kind(

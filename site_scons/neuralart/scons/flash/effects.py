@@ -28,7 +28,7 @@ from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
 from neuralart.scons.network.nodes import Compiled
-from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words
+from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words, word
 from neuralart.scons.registry import code_value, registry_of
 
 # Verb and what it does, for ``scons -h``.
@@ -145,6 +145,17 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
     return words, sources
 
 
+def _report_words(base: Any, target: str) -> list[Any]:
+    """Words that make a command of a target write a report of its own, if one is asked for."""
+    reports = registry_of(base).reports
+    if reports is None:
+        return []
+    known = reports.setdefault(target, [])
+    known.append(Path(base.Dir("#").abspath, build_dir(base), f".junit-{target}-{len(known)}.xml"))
+    known[-1].unlink(missing_ok=True)
+    return ["--junit", *word(base, known[-1])]
+
+
 def _steps(verb: str, programs: Sequence[VariantProgram]) -> list[tuple[VariantProgram, str]]:
     """What an effect runs, one after the other: a program, and how it loads its model."""
     if verb != "load":
@@ -167,6 +178,7 @@ def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram
     variables: dict[str, Any] = {}
     for number, (program, mode) in enumerate(_steps(verb, programs)):
         words, needed = _run_command(base, verb, program, nor, mode)
+        words += _report_words(base, name)
         line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
         action, literals = commands.command(base, line, _shown(verb, variant, program, mode), f"{number}_")
         actions.append(action)

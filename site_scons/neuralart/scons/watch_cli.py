@@ -1,0 +1,103 @@
+"""``neuralart watch``: variants are built again whenever one of the files that they are made of changes.
+
+SCons and our code are loaded once, in a process that makes a copy of itself for each build. What a build leaves in
+memory, or breaks, ends with its copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart import intact
+from neuralart.errors import NeuralArtError
+from neuralart.resources import PACKAGE
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("variants", nargs="+", metavar="VARIANT", help="of the project in this folder")
+    parser.add_argument("--run", action="store_true", help="run them on their virtual boards, too")
+    parser.add_argument("--build", default="build", metavar="FOLDER", help="the build folder (default: build)")
+
+
+def _become_scons(words: Sequence[str]) -> None:
+    """Do what ``python -m SCons`` does."""
+    import atexit
+
+    import SCons.Script
+
+    sys.path.insert(0, str(Path.cwd()))
+    sys.argv = ["scons", *words]
+    try:
+        SCons.Script.main()
+    finally:
+        atexit._run_exitfuncs()  # multiprocessing itself calls them from Python 3.13 on
+
+
+def places(build: str) -> tuple[list[str], set[str]]:
+    """Folders to watch (all of this project but hidden ones and the build folder, and those of the files that the last
+    good builds have read), and these files.
+    """
+    files: set[str] = set()
+    with contextlib.suppress(*intact.DAMAGED):
+        files = {str(Path(row[0]).absolute()) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
+    made = Path(build).absolute()
+    found = {str(Path(file).parent) for file in files if not Path(file).is_relative_to(made)}
+    for folder, below, _ in os.walk(Path.cwd()):
+        below[:] = [name for name in below if not name.startswith((".", "__pycache__")) and Path(folder, name) != made]
+        found.add(folder)
+    return sorted(folder for folder in found if Path(folder).is_dir()), files
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build, watch and build again until Ctrl-C. NeuralArtError: this system, or this folder, cannot be seen."""
+    import importlib
+    import multiprocessing
+    import subprocess
+
+    try:
+        from watchfiles import DefaultFilter, watch
+    except ImportError as error:
+        raise NeuralArtError("needs watchfiles", where="watch", hint="pip install 'scons-neuralart[watch]'") from error
+    own = Path("site_scons", PACKAGE.name)
+    if "fork" not in multiprocessing.get_all_start_methods() or (own.is_dir() and not own.samefile(PACKAGE)):
+        what = "needs a system that can copy a process, and a tree without a copy of this package"
+        raise NeuralArtError(what, where="watch", hint="call scons after each change")
+    words = ["-Q", f"-j{os.cpu_count() or 1}", *args.variants, *(f"run-{name}" for name in args.variants if args.run)]
+    # Hidden files are those of editors and of Git; others are written by the build itself.
+    others = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
+    quiet, code, top = DefaultFilter(ignore_entity_patterns=others), None, str(Path.cwd()) + os.sep
+    from neuralart.scons import tool
+
+    methods = (f"neuralart.scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
+    for name in ("yaml", "neuralart.boards.loading", "neuralart.scons.console", *methods):
+        importlib.import_module(name)
+    while True:
+        (folders, files), first = places(args.build), True
+        turns = watch(*folders, watch_filter=quiet, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
+        for changes in turns:
+            paths = sorted(path for _, path in changes if path.startswith(top) or path in files)
+            due, first = bool(paths) or first, False  # something may have changed before this watch began
+            # What a run reads is not in the stamps.
+            if not due or (code == 0 and not args.run and intact.answer(args.build, args.variants, os.environ)):
+                continue
+            for path in paths[:3]:
+                print(f"watch: {os.path.relpath(path)} changed", flush=True)
+            if any(path.startswith(str(PACKAGE)) for path in paths):
+                return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
+            since = time.monotonic()
+            build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))
+            build.start()
+            build.join()
+            code = build.exitcode
+            took = f"after {time.monotonic() - since:.2f} s"
+            print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
+            before, (folders, files) = folders, places(args.build)
+            if folders != before:
+                break
