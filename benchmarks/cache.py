@@ -24,46 +24,19 @@ from pathlib import Path
 
 from null_build import ENV, JOBS, REPO, SCONS, children_cpu, make_tree, say
 
-NGINX = """daemon off; pid {0}/pid; error_log stderr crit;
-events {{}}
-http {{
-  access_log off; client_max_body_size 0;
-  client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/fastcgi;
-  uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
-  server {{
-    listen 127.0.0.1:{1}; root {0}/root;
-    location / {{ dav_methods PUT; create_full_put_path on; }}
-  }}
-}}
-"""
-
-
-@contextlib.contextmanager
-def nginx(work: Path, port: int) -> Iterator[str]:
-    """nginx with WebDAV on a port of this machine."""
-    (work / "root").mkdir(parents=True)
-    (work / "nginx.conf").write_text(NGINX.format(work, port), "utf-8")
-    process = subprocess.Popen(["nginx", "-p", str(work), "-c", str(work / "nginx.conf")])
-    try:
-        time.sleep(1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
-
 
 @contextlib.contextmanager
 def server(work: Path) -> Iterator[tuple[str, str]]:
     """Name and URL of an empty cache."""
-    if shutil.which("nginx"):
-        with nginx(work, 18980) as url:
-            yield "nginx", url
-        return
     sys.path.insert(0, str(REPO / "tests"))
-    from support.cache_server import serving
+    from support.cache_server import nginx, serving
 
-    with serving() as running:
-        yield "the server of the tests", running.url
+    if shutil.which("nginx"):
+        with nginx(work) as url:
+            yield "nginx", url
+    else:
+        with serving() as running:
+            yield "the server of the tests", running.url
 
 
 def build(top: Path, names: list[str], url: str) -> tuple[float, float, str]:

@@ -5,11 +5,25 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+_NGINX = """daemon off; master_process off; pid {0}/pid; error_log {0}/error.log;
+events {{}}
+http {{
+  access_log off; client_max_body_size 0; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;
+  fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
+  server {{
+    listen 127.0.0.1:{1}; root {0}/root;
+    location / {{ dav_methods PUT; create_full_put_path on; }}
+  }}
+}}
+"""
 
 
 class CacheServer(ThreadingHTTPServer):
@@ -111,3 +125,36 @@ def serving(certificate: tuple[str, str] | None = None) -> Iterator[CacheServer]
         finally:
             server.shutdown()
             thread.join()
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], seconds: float = 30) -> None:
+    """Until a process listens at a port."""
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{process.args!r} does not listen at {port}")
+
+
+@contextlib.contextmanager
+def nginx(folder: Path) -> Iterator[str]:
+    """The URL of nginx with WebDAV; what it keeps is in ``folder/root``."""
+    (folder / "root").mkdir(parents=True)
+    port = free_port()
+    (folder / "nginx.conf").write_text(_NGINX.format(folder, port), "utf-8")
+    words = ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+    process = subprocess.Popen(words)
+    try:
+        wait_for(port, process)
+        yield f"http://127.0.0.1:{port}/cache"
+    finally:
+        process.terminate()
+        process.wait()

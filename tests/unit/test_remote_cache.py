@@ -23,7 +23,7 @@ from neuralart.remote import messages
 from neuralart.remote.client import SharedCache
 from neuralart.remote.messages import Digest, StepResult, message, parse
 from neuralart.text import yaml_values
-from support.cache_server import CacheServer, serving
+from support.cache_server import CacheServer, nginx, serving
 
 NAMES = ["out/a.o", "out/empty", "out/run"]
 KEY = "a step"
@@ -267,6 +267,24 @@ def test_several_threads(server: CacheServer, made: Path, tmp_path: Path) -> Non
         thread.join()
     assert all(files(folder) == files(made) for folder in folders)
     assert cache.ended().startswith(f"cache {server.url}: 8 of 8 steps found (1.12 MB")
+
+
+@pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
+def test_nginx(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "fetched"
+    (folder / "out").mkdir(parents=True)
+    with nginx(tmp_path / "nginx") as url:
+        cache = SharedCache(CacheConfig(url), {"NETRC": os.devnull})
+        OPENED.append(cache)
+        assert not cache.retrieve(KEY, NAMES, folder)
+        cache.keep(KEY, NAMES, made, 1)
+        kept = [path for path in (tmp_path / "nginx" / "root" / "cache" / "cas").iterdir() if path.stat().st_size > 2]
+        assert cache.retrieve(KEY, NAMES, folder) and files(folder) == files(made)
+        kept[0].write_bytes(kept[0].read_bytes()[:-1])
+        assert not cache.retrieve(KEY, NAMES, folder)
+        assert "wrong size, 139999 of 140000 bytes" in capsys.readouterr().out
+        cache.keep(KEY, NAMES, made, 1)
+        assert cache.retrieve(KEY, NAMES, folder)
 
 
 # ---- messages

@@ -87,7 +87,7 @@ class StepResult(NamedTuple):
     def written(self, key: str) -> bytes:
         """As an ``ActionResult``. The time is a span from the beginning of time: no date is in it."""
         files = (
-            (2, message((1, path), (2, message(*enumerate(digest, 1))), (4, int(runs))))
+            (2, message((1, path), (2, message((1, digest.hash), (2, digest.size))), (4, int(runs))))
             for path, digest, runs in self.files
         )
         end = message((1, self.milliseconds // 1000), (2, self.milliseconds % 1000 * 1_000_000))
