@@ -100,6 +100,8 @@ class RemoteSteps:
         executor = node.get_executor()
         targets, env = executor.get_all_targets(), executor.get_build_env()
         wanted = SCons.Action.execute_actions and (self._cache.reads or self._cache.writes)
+        if node is targets[0]:
+            self._found.discard(executor)  # of an earlier build of this process
         if node is targets[0] and wanted and _shared(targets, executor.get_action_list(), env):
             # Not every plugin and program makes the same everywhere.
             words = [sysconfig.get_platform(), *(target.get_cachedir_bsig() for target in targets)]
@@ -164,7 +166,7 @@ def share(said: CacheConfig | None = None) -> None:
     """Use the cache on another machine that variants.yaml (``said``) or the process environment names.
     NeuralArtError: It cannot be used as it is named.
     """
-    if said or os.environ.get("NEURALART_CACHE"):
+    if said or (os.environ.get("NEURALART_CACHE") and not _remote):
         from neuralart.config.cache import chosen
         from neuralart.remote.client import SharedCache
 
