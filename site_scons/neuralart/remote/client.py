@@ -78,7 +78,7 @@ class SharedCache:
         print(f"scons: {NeuralArtError(what, where=self._where, hint=hint)}")
 
     def _digest(self, key: str) -> Digest:
-        # The size is that of a file; nobody knows the entry's.
+        # The size of an entry is not known before it comes: this is the largest.
         return Digest(hashlib.sha256(f"{_FORMAT} {self._salt!r} {key}".encode()).hexdigest(), _LARGEST)
 
     def retrieve(self, key: str, names: Sequence[str], folder: Path) -> bool:
@@ -132,7 +132,7 @@ class SharedCache:
                 self._kept, self._sent = self._kept + 1, self._sent + sum(digest.size for _, digest, _ in files)
 
     def ended(self) -> str:
-        """End it. Returns a line about what it was good for; empty: nobody needed it."""
+        """End it. Returns a line about what it was good for; empty: it was not asked."""
         self._store.close()
         asked, saved = self._found + self._missed, f", {self._saved:.1f} s saved" if self._saved > 0 else ""
         parts = [f"{self._found} of {asked} steps found ({self._got / 1e6:.2f} MB{saved})"] if asked else []

@@ -67,7 +67,7 @@ class HttpStore:
             response.close()
             whole = done <= most and not response.will_close
         except (OSError, http.client.HTTPException) as error:
-            # A server ends connections that nobody has used for a while.
+            # A server ends connections that were not used for a while.
             if kept and isinstance(error, _STALE):
                 return self._ask(method, place, out, size, body)
             late = isinstance(error, TimeoutError)

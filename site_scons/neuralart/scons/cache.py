@@ -118,7 +118,7 @@ class RemoteSteps:
         executor = node.get_executor()
         targets = executor.get_all_targets()
         key, began = self._asked.pop(executor, ("", 0.0))
-        # What was edited meanwhile: nobody knows which of the two was read.
+        # If a source was edited meanwhile, the step may have read either state of it.
         if key and self._cache.writes and not any(_edited(each) for target in targets for each in target.children()):
             self._cache.keep(key, *_files(targets, executor.get_build_env()), time.monotonic() - began)
 
