@@ -13,6 +13,9 @@ from support.cache_server import CacheServer, serving
 from support.sconsproject import REPO, Project, copy_sources, prepare
 
 SCONSTRUCT = f"""
+import atexit, sys
+LATE = {{"grpc", "http.client", "ssl", "neuralart.remote.client"}}
+atexit.register(lambda: print("loaded:", *sorted(LATE & set(sys.modules))))
 DefaultEnvironment(tools=[])
 env = Environment(
     tools=["cc", "link", "neuralart"],
@@ -95,6 +98,7 @@ def test_who_may_only_read_and_who_asks_nobody(server: CacheServer, tmp_path: Pa
     assert {method for method, _, _ in server.asked} == {"GET"} and server.kept == {}
     mine.run("-c")
     server.asked.clear()
+    assert "\nloaded:\n" in mine.run("-n", *words).out, "without a cache nothing of it is loaded"
     mine.run("-n", *words, env=variables(server))
     mine.run("--cache-disable", *words, env=variables(server))
     mine.run("-c")
