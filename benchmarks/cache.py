@@ -85,7 +85,9 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="folder for the trees (default: a temporary one)")
     arguments = parser.parse_args()
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    print("| N | | s | CPU s | files | CPU ms per file | programs run | steps found |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| N | | s | CPU s | files | CPU ms per file | programs run | steps found |\n|---|---|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         for number in arguments.n.split(","):
             for row in measure(int(number), Path(folder) / number):
