@@ -1,7 +1,7 @@
 """Edits of any kind, in any order: what is built on is what a clean build of the same files makes.
 
 After each step every file that the variants declare has the bytes of a clean build in another folder, and a second run
-does nothing.
+does nothing. All builds but the clean ones have a remote cache.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +28,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from support import tflite_edit
+from support.cache_server import serving
 from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
 from support.sconsproject import REPO, Project, Result, copy_built, copy_sources
 from support.torture import FIRST_ROUND, in_time, many, progress
@@ -94,6 +96,8 @@ class Tree:
 
     def scons(self, root: Path, *words: str) -> Result:
         own = {"NEURALART_TOOLCHAIN": str(self.tools.folder), **self.environment}
+        if root == self.base / "clean":
+            own["NEURALART_CACHE"] = "off"  # all others take what they can from the cache of the test
         if self.environment:
             # Some of it counts when Python starts: no process that has started already.
             own["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -379,9 +383,12 @@ def declared_paths(root: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -> None:
+def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     IncrementalEqualsClean.common = tmp_path
     wanted, rounds = many(5, 320), FIRST_ROUND
+    cache = ExitStack()
+    server = cache.enter_context(serving())
+    monkeypatch.setenv("NEURALART_CACHE", server.url)
     try:
         while sum(Tree.done.values()) < wanted and in_time():
             rounds += 1
@@ -400,5 +407,8 @@ def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -
                 ),
             )
     finally:
+        cache.close()
+        found = sum(method == "GET" and "/cas/" in path for method, path, _ in server.asked)
+        tell(f"remote cache: {len(server.of('ac'))} steps kept, {found} files found")
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Tree.done.items()))
         tell(f"incremental equals clean: {sum(Tree.done.values())} steps, {len(Tree.known)} clean builds: {kinds}")

@@ -25,7 +25,7 @@ FLOORS = (
     {"files", "fingerprint", "why"},
     {"text", "plugins"},
     {"model", "network", "config"},
-    {"vendor", "boards", "toolchain", "validation_link"},
+    {"vendor", "boards", "toolchain", "remote", "validation_link"},
     {"ci", "memory", "flashing"},
     {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
     {"emulator", "report"},

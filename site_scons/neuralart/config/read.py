@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuralart.config import networks, variant_keys
 from neuralart.config.keys import Key, Settings, distinct, names
@@ -15,8 +15,11 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 
+if TYPE_CHECKING:
+    from neuralart.config.cache import CacheConfig
+
 SCHEMA = 1
-KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
+KEYS = ("schema", "default", "boards", "cache", "defaults", "networks", "variants")
 VERBS = (
     *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-"),
     *("reset-", "monitor-"),
@@ -75,8 +78,15 @@ def read(path: Path, display: str = "") -> ProjectFile:
         default=_default(entries.get("default"), tuple(drafts)),
         titles={name: draft.title for name, draft in drafts.items()},
         boards=distinct(entries["boards"]) if "boards" in entries else (),
+        cache=_cache(entries["cache"]) if "cache" in entries else None,
     )
     return ProjectFile(config, nets, drafts, network_defaults)
+
+
+def _cache(value: Value) -> CacheConfig:
+    from neuralart.config import cache
+
+    return cache.read(value)
 
 
 def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, cache, networks, patch, variant_keys
 from neuralart.config.keys import Key
 from neuralart.config.read import KEYS, SCHEMA
 from neuralart.text import shapes
@@ -18,6 +18,7 @@ _DECLARED: tuple[tuple[Key, ...], ...] = (
     variant_keys.TOOLCHAIN_KEYS,
     variant_keys.RELOCATABLE_KEYS,
     variant_keys.SIGN_KEYS,
+    cache.KEYS,
     *application.KEYS.values(),
 )
 _DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}
@@ -40,6 +41,7 @@ def variants() -> Schema:
             "what a bare `scons` builds; without it: all variants",
         ),
         "boards": described({"type": "array", "items": names}, "board files of your own"),
+        "cache": described(shapes.found(cache.read).schema(_DOCS), "where several machines share results"),
         "defaults": described(closed(shared), "keys that all networks or all variants share"),
         "networks": _named({"allOf": [_ref("network"), {"anyOf": [_MODEL, _ADOPTED]}]}, networks.NAME.pattern),
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, cache, networks, patch, variant_keys
 from neuralart.config.keys import table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -29,6 +29,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),
     "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
     "budgets": lambda: table(budgets.BUDGET_KEYS, None),
+    "cache": lambda: table(cache.KEYS, cache.CacheConfig),
 }
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 

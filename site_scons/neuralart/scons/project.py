@@ -20,6 +20,7 @@ from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
+from neuralart.scons.cache import share
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
@@ -327,6 +328,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
+    share(file.config.cache)
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
     for board in file.config.boards:

@@ -14,7 +14,7 @@ from typing import Any
 from neuralart import plugins
 from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
-from neuralart.scons.cache import CheckedCache
+from neuralart.scons.cache import CheckedCache, share
 from neuralart.scons.commands import COMMON, Variable, declare
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import image, memory_builder, relocatable
@@ -71,6 +71,7 @@ def add_to(env: Any, **kw: Any) -> None:
     env.SetDefault(CACHEDIR_CLASS=CheckedCache)
     if "NEURALART_REGISTRY" not in env:
         at_read_time(lock.take)(env)
+        at_read_time(share)()
         env["NEURALART_REGISTRY"] = Registry(env)
     for each in BUILDERS:
         declare(env, each.VARIABLES)

@@ -16,6 +16,8 @@ from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
 from neuralart.compilers.stedgeai import install, run
 from neuralart.compilers.stedgeai.request import request_of
+from neuralart.config.cache import CacheConfig
+from neuralart.errors import NeuralArtError
 from neuralart.export import folder as exports
 from neuralart.export.plan import ExportInputs, NetworkPart, Raw
 from neuralart.flashing import plan as plans
@@ -24,6 +26,8 @@ from neuralart.network import facts
 from neuralart.patching import inplace, journal, mirror
 from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
+from neuralart.remote import client
+from neuralart.remote.messages import DAMAGED, Digest, StepResult
 from neuralart.report.page import document
 from neuralart.report.page.gather import gather
 from neuralart.validation_link.messages import PacketLink, decode, encode
@@ -72,6 +76,21 @@ _JOURNAL = {"schema": 1, "files": [{"path": "Inc/a.h", "old": "", "new": ""}, {"
 
 def _journal(path: Path) -> object:
     return journal._entries(path.parents[2])
+
+
+# ---- a remote cache
+
+_ENTRY = StepResult([("build/a.o", Digest("0" * 64, 4096), False), ("build/run", Digest("f" * 64, 1), True)], 61_001)
+_NETRC = b"machine cache.lan login builder password p4ss\nmacdef all\n  quit\n\ndefault login x password y\n"
+_CACHE = CacheConfig("http://cache.lan:9090")
+
+
+def _entry(path: Path) -> StepResult:
+    """As the cache of a build reads it, which says what is wrong and does the step here."""
+    try:
+        return StepResult.read(path.read_bytes(), "key")
+    except DAMAGED as error:
+        raise NeuralArtError(f"is not taken: {error}", where=str(path)) from error
 
 
 # ---- compiles
@@ -364,6 +383,14 @@ KINDS = [
         made=_COSTS,
     ),
     Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
+    Kind(
+        "cache-entry",
+        [_ENTRY.written("key")],
+        _entry,
+        damage,
+        accepted=lambda good, bad, read: "" if read == _ENTRY else "another entry",
+    ),
+    Kind("netrc", [_NETRC], lambda p: client._authorization(_CACHE, {"NETRC": str(p)}), damage),
     Kind("object-list", _OBJECTS, objects._entries, json_tree),
     Kind(
         "owner-manifest",
