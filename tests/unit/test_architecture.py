@@ -50,6 +50,7 @@ EXTRAS = {
     "shtab",
     "bokeh",
     "squarify",
+    "grpc",
 }
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
@@ -266,6 +267,7 @@ ALLOWED = {
     "sbom": {"cyclonedx", "packageurl"},
     "completion": {"shtab"},
     "report": {"bokeh", "squarify"},
+    "remote": {"grpc"},
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}
