@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,9 +26,10 @@ instances:
         size: 64M
     services:
       - !action-cache
-        storage: *cas
-        max-cached-refs: 256
-        allow-updates: true
+        cache: !lru-action-cache
+          storage: *cas
+          max-cached-refs: 256
+          allow-updates: true
       - !cas
         storage: *cas
       - !bytestream
@@ -120,7 +120,7 @@ def buildgrid(folder: Path) -> Iterator[str]:
     folder.mkdir()
     port = free_port()
     (folder / "server.yml").write_text(_BUILDGRID.format(port=port), "utf-8")
-    words = [str(Path(sys.executable).with_name("bgd")), "server", "start", str(folder / "server.yml")]
+    words = ["bgd", "server", "start", str(folder / "server.yml")]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log)
         try:

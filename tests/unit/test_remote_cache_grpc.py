@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,7 +123,7 @@ def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
         SharedCache(CacheConfig("grpc://cache.lan:1"), {"NETRC": os.devnull})
 
 
-@pytest.mark.skipif(importlib.util.find_spec("buildgrid") is None, reason="buildgrid is not installed")
+@pytest.mark.skipif(not shutil.which("bgd"), reason="bgd of BuildGrid is not installed")
 def test_buildgrid(made: Path, empty: Path, tmp_path: Path) -> None:
     with reapi_server.buildgrid(tmp_path / "buildgrid") as url:
         cache = SharedCache(CacheConfig(url), {"NETRC": os.devnull})
