@@ -46,12 +46,15 @@ class SharedCache:
 
     def __init__(self, config: CacheConfig, environ: Mapping[str, str]) -> None:
         self._where, self._salt = f"cache {config.url}", config.salt
-        self._store: Any
         if config.url.startswith("http"):
-            from neuralart.remote.http_store import HttpStore as Store
+            from neuralart.remote import http_store
+
+            store: Any = http_store.HttpStore
         else:
-            from neuralart.remote.grpc_store import GrpcStore as Store
-        self._store = Store(config, _authorization(config, environ))
+            from neuralart.remote import grpc_store
+
+            store = grpc_store.GrpcStore
+        self._store = store(config, _authorization(config, environ))
         self.reads, self.writes = config.access != "write-only", config.access != "read-only"
         self._lock, self._failures = threading.Lock(), 0  # In a row
         self._found = self._missed = self._kept = 0  # Steps
