@@ -51,6 +51,7 @@ EXTRAS = {
     "bokeh",
     "squarify",
     "watchfiles",
+    "grpc",
 }
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
@@ -268,6 +269,7 @@ ALLOWED = {
     "completion": {"shtab"},
     "report": {"bokeh", "squarify"},
     "scons": {"watchfiles"},
+    "remote": {"grpc"},
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}

@@ -12,7 +12,7 @@ from neuralart.text.values import Value
 
 VARIABLE = "NEURALART_CACHE"
 _ACCESS = ("read-write", "read-only", "write-only")
-_SCHEMES = ("http", "https")
+_SCHEMES = ("http", "https", "grpc", "grpcs")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _url(value: Value) -> str:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("url", _url, "`http://` or `https://`, with host, port and path", "refused"),
+    Key("url", _url, "`http://`, `https://`, `grpc://` or `grpcs://`, with host, port and path", "refused"),
     Key("access", lambda value: value.choice(_ACCESS), "`read-write`, `read-only` or `write-only`"),
     Key(
         "timeout", lambda value: value.real(0.1, 3600.0), "seconds for an answer; for a file one more for each MB", "10"

@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from neuralart.config.cache import VARIABLE, CacheConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import new_file
-from neuralart.remote.http_store import HttpStore
 from neuralart.remote.messages import DAMAGED, DeniedError, Digest, StepResult, UnansweredError
 
 _FORMAT = 1  # Of keys: with another number, no older entry is found
@@ -41,12 +41,20 @@ def _authorization(config: CacheConfig, environ: Mapping[str, str]) -> str:
 
 class SharedCache:
     """The cache of a build; several threads use it. Nothing is sent yet.
-    NeuralArtError: netrc is damaged.
+    NeuralArtError: netrc is damaged, or a package is missing.
     """
 
     def __init__(self, config: CacheConfig, environ: Mapping[str, str]) -> None:
         self._where, self._salt = f"cache {config.url}", config.salt
-        self._store = HttpStore(config, _authorization(config, environ))
+        if config.url.startswith("http"):
+            from neuralart.remote import http_store
+
+            store: Any = http_store.HttpStore
+        else:
+            from neuralart.remote import grpc_store
+
+            store = grpc_store.GrpcStore
+        self._store = store(config, _authorization(config, environ))
         self.reads, self.writes = config.access != "write-only", config.access != "read-only"
         self._lock, self._failures = threading.Lock(), 0  # In a row
         self._found = self._missed = self._kept = 0  # Steps
