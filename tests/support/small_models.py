@@ -196,6 +196,8 @@ _case(
 )
 _case("GELU", [_IMAGE], [_IMAGE], approximate=True)
 _case("BATCH_MATMUL", [(1, 2, 3), (1, 4, 3)], [(1, 2, 4)], adj_y=True)
+HANDLES = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+"""Operators that mean something only together: here their options count alone."""
 _case("CALL_ONCE", [_IMAGE], [_IMAGE], init_subgraph_index=1)
 _case("VAR_HANDLE", [_IMAGE], [_IMAGE], container="c", shared_name="ring")
 _case("READ_VARIABLE", [_IMAGE], [_IMAGE])
