@@ -238,8 +238,8 @@ def _pads(
 
     Raises NeuralArtError when that convolution gives another size than the input has.
     """
-    if op.options.get("padding") == "EXPLICIT":  # Of an ONNX model, whose sizes are checked already
-        return list(op.options["pads"])
+    if op.options.get("padding") == "EXPLICIT" and "pads" in op.options:
+        return list(op.options["pads"])  # Of an ONNX model, whose sizes are checked already
     padding = padding_kind(ctx, op)
     pads = []
     for before, after, taps, stride in zip(source.shape[1:3], target.shape[1:3], kernel, strides, strict=True):
