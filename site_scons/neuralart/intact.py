@@ -18,7 +18,7 @@ from typing import Any
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 1
+FORMAT = 2
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
@@ -115,6 +115,11 @@ class Checker:
         """If the variant is as it was left."""
         row = self._data["variants"].get(name)
         return row is not None and not self._of_world(row["world"]) and not next(self._changed(row), "")
+
+    @property
+    def newest(self) -> bool:
+        """If the files are unchanged that all variants of the last good build depend on, the package among them."""
+        return not next(self._changed(self._data["worlds"][0]), "")
 
     def broken(self, name: str) -> list[str]:
         """What has changed since the last good build of a variant; nothing: it is intact."""

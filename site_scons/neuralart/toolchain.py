@@ -17,6 +17,7 @@ from neuralart import jsontext
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
+from neuralart.patterns import later
 
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
 _CLT = "GNU-tools-for-STM32/bin"
@@ -37,7 +38,7 @@ LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
 
 _PROBE_SECONDS = 20
 # A command line begins with it.
-_PROGRAM = re.compile(r"[A-Za-z0-9._+-]+", re.ASCII)
+_PROGRAM = later(r"[A-Za-z0-9._+-]+")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from neuralart.resources import PACKAGE
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
 FLOORS = (
-    {"errors", "intact", "jsontext", "resources"},
+    {"errors", "intact", "jsontext", "patterns", "resources"},
     {"files", "fingerprint", "why"},
     {"text", "plugins"},
     {"model", "network", "config"},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.patterns import later
 
 NPU, CPU = "NPU", "CPU"
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_IDENTIFIER = later(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KEYWORDS = frozenset(
     (
         *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),

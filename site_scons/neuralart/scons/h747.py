@@ -27,7 +27,7 @@ from neuralart.scons.application.patched import PatchedNodes, make_patched
 from neuralart.scons.firmware import firmware, recipes
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolchain, machine_of, make_recipe
-from neuralart.scons.flash.effects import VariantProgram
+from neuralart.scons.flash.images import VariantProgram
 from neuralart.scons.network.network import make_cpu_network
 from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top
