@@ -43,7 +43,7 @@ MEASURED = (
     "atexit.register(lambda: open('memory.txt', 'w').write(str(said())))\n"
     "main()"
 )
-SHOWN = re.compile(r"^(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
+SHOWN = re.compile(r"^(?:\[\d+\/\d+\] )?(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
 TOOLS = ("scons", "ninja", "make")
 QUICK = ("`./sconsw`, all", "its stamps alone", "scons --no-stamps, all")
 REAL = (

@@ -115,7 +115,7 @@ def test_compiles_start_python_once(texts: Project) -> None:
     # One that is wrong is one step that failed.
     for name in "ab":
         texts.path(f"out/{name}/network.json").unlink()
-    texts.edit("SConstruct", "models/digits/digits.tflite", "models/{name}.tflite")
+    texts.edit("SConstruct", '"models/digits/digits.tflite"', 'f"models/{name}.tflite"')
     for name in "abc":
         good = texts.path("models/digits/digits.tflite").read_bytes()
         texts.path(f"models/{name}.tflite").write_bytes(good[:100] if name == "a" else good)

@@ -108,10 +108,10 @@ def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped
 
 
 OPENED = """
-import atexit, json, sys
+import atexit, json, pathlib, sys
 opened = set()
 sys.addaudithook(lambda event, about: opened.add(str(about[0])) if event == "open" else None)
-atexit.register(lambda: open("opened.json", "w").write(json.dumps(sorted(opened))))
+atexit.register(lambda: pathlib.Path("opened.json").write_text(json.dumps(sorted(opened))))
 """
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,7 +71,7 @@ def test_a_copy_is_the_command(env: dict[str, str], tmp_path: Path, monkeypatch:
 def test_what_only_a_shell_can_do(env: dict[str, str]) -> None:
     assert warm.begin(["true"], env) is None
     assert warm.begin([sys.executable, "-m", "neuralart", "run"], env) is None
-    for more in (["--help", ">", "file"], ["$HOME"], ["-o", "a b"], ["`pwd`"], ["*"]):
+    for more in (["--help", ">", "file"], ["$HOME"], ["`pwd`"], ["*"]):
         assert warm.begin([*WORDS, *more], env) is None
     assert not warm._servers
     assert _run(env, "--help")[0] == 0
@@ -78,20 +80,25 @@ def test_what_only_a_shell_can_do(env: dict[str, str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="who is whose child is not to be seen")
-def test_a_copy_that_dies_is_one_step_that_failed(
-    env: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    waits = tmp_path / "waits.tflite"
-    os.mkfifo(waits)
+def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     assert _run(env, "--help")[0] == 0
     server = warm._servers[0].process.pid
-    copy = warm.begin(_words("-m", waits, "-o", tmp_path / "out"), env)
+    # It waits until somebody reads.
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(write, bytes(4096)):
+            pass
+    os.set_blocking(write, True)
+    copy = warm.begin(_words("--help"), env, (write, write))
     assert copy is not None
-    # It waits until somebody writes.
-    with waits.open("wb"):
-        *_, child = Path(f"/proc/{server}/task/{server}/children").read_text("ascii").split()
-        os.kill(int(child), signal.SIGKILL)
-        assert copy.wait() == 1
+    children = Path(f"/proc/{server}/task/{server}/children")
+    while len(found := children.read_text("ascii").split()) < 2:
+        time.sleep(0.01)
+    os.kill(int(found[-1]), signal.SIGKILL)
+    assert copy.wait() == 1
+    os.close(read)
+    os.close(write)
     assert capfd.readouterr().err == "neuralart: the process that compiles was ended\n"
     assert _run(env, "--help")[0] == 0
     assert len(warm._servers) == 1

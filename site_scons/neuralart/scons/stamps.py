@@ -135,15 +135,15 @@ class Recorder:
         """Those of some variants that need not be declared."""
         if not self._here or any(self._env.GetOption(name) for name in ("clean", "help")):
             return frozenset()
-        data = intact.load(str(self._path))
-        if data is None:
-            return frozenset()
         try:
+            data = intact.load(str(self._path)) or {}
             checker = intact.Checker(data, self._words(), os.environ)
-            if checker.newest:
-                fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
             self._remember({tuple(data["files"][number]) for number in data["read"]})
-            return frozenset(name for name in names if checker.intact(name))
+            # What is listed for this check counts for nothing.
+            with declaring("(stamps)"):
+                if checker.newest:
+                    fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
+                return frozenset(name for name in names if checker.intact(name))
         except intact.DAMAGED:
             return frozenset()
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 # What a compile by the reference compiler imports, besides the operators: these load the rest.
-_LOADED = ("boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader")
-_LOADED += ("compilers.reference.compile", "compilers.reference.lower", "vendor.profile")
+_LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
+_LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
 
 
 class Copy:
