@@ -173,9 +173,8 @@ class Project:
     def _effect(self, name: str, **_: Any) -> Any:
         """The alias of an effect that a command line or a SConstruct names; None: it is no name of one."""
         owner = self._owners.get(name, name)
-        if owner == name or owner not in self.variants:
-            return None
-        return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0]
+        named = owner != name and owner in self.variants
+        return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0] if named else None
 
     def _declared(self, name: str) -> VariantNodes:
         if NO_STAMPS in sys.argv:

@@ -58,7 +58,7 @@ class Registry:
         self._made: dict[tuple[str, str], Any] = {}
         #: Variant of each target that does something instead of making a file.
         self.effects: dict[str, str] = {}
-        #: Whether all effects of a variant are declared, or those that somebody names.
+        #: Whether all effects of a variant are declared, or those that are named.
         self.every_effect = True
         #: What must be there before a node, though the node is not made of it.
         self.prerequisites: dict[Any, list[Any]] = {}

@@ -23,6 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from neuralart import jsontext
+
 # What a compile by the reference compiler imports, besides the operators: these load the rest.
 _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
@@ -81,7 +83,7 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
                 _servers.append(_Server(env, settings))
             if _servers[-1].settings == settings:
                 socket.send_fds(_servers[-1].control, [b"."], [theirs.fileno(), 0, *output])
-        # It fails where nobody has got the other end.
+        # It fails where no process has the other end.
         ours.sendall(json.dumps([argv[3:], str(Path.cwd()), dict(env)]).encode())
         ours.shutdown(socket.SHUT_WR)
     except OSError:
@@ -92,8 +94,7 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
 
 def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
     """Run a command in a copy, or as SCons does."""
-    copy = begin(words, env)
-    return plain(sh, escape, cmd, words, env) if copy is None else copy.wait()
+    return copy.wait() if (copy := begin(words, env)) else plain(sh, escape, cmd, words, env)
 
 
 def load() -> None:
@@ -135,7 +136,7 @@ def _become(connection: socket.socket, streams: Sequence[int]) -> NoReturn:
             os.dup2(stream, number)
             os.close(stream)
         with connection.makefile("rb") as file:
-            argv, folder, env = json.load(file)
+            argv, folder, env = jsontext.loads(file.read())
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(env)
