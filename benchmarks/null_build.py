@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a build takes in which nothing, or one model, has changed: SCons against ninja and make on one graph.
 
-    python benchmarks/null_build.py [--n 1,50,200] [--rounds 7] [--work FOLDER] [--keep]
+    python benchmarks/null_build.py [--n 1,50,200] [--rounds 7] [--beside ninja,make] [--work FOLDER] [--keep]
 
 For each N a tree is made with this project's sources and N variants of `models/digits`, each with a model of its own.
 SCons builds it; the graph that SCons has read is then written as build.ninja and Makefile, with the same files, edges
@@ -292,7 +292,7 @@ def stat_floor(top: Path, graph: Graph) -> float:
     return (time.process_time() - before) / 10
 
 
-def measure(n: int, rounds: int, work: Path) -> Result:
+def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     variants = [f"v{number:04d}" for number in range(n)]
     first = variants[0]
     origin = work / f"scons-{n}"
@@ -303,9 +303,9 @@ def measure(n: int, rounds: int, work: Path) -> Result:
     memory = int((origin / "memory.txt").read_text("ascii")) / 1024
     graph = read_graph(origin)
     tools = [scons]
-    if shutil.which("ninja"):
+    if "ninja" in beside and shutil.which("ninja"):
         tools.append(Tool("ninja", ("ninja", "--quiet"), work / f"ninja-{n}"))
-    if shutil.which("make"):
+    if "make" in beside and shutil.which("make"):
         tools.append(Tool("make", ("make", "-rR", "-s"), work / f"make-{n}"))
     for tool in tools[1:]:
         copy_tree(origin, tool.top, graph)
@@ -463,6 +463,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", default="1,50,200", help="numbers of variants, with commas")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--beside", default="ninja,make", help="what SCons is compared with; empty: nothing")
     parser.add_argument("--work", type=Path, help="an empty folder to work in; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="leave the trees there")
     args = parser.parse_args()
@@ -474,7 +475,7 @@ def main() -> int:
         starts = start_up(max(args.rounds, 7))
         results = []
         for n in (int(text) for text in args.n.split(",")):
-            results.append(measure(n, args.rounds, work))
+            results.append(measure(n, args.rounds, work, args.beside.split(",")))
             if not args.keep:
                 for tree in work.iterdir():
                     shutil.rmtree(tree)

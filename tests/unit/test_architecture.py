@@ -395,7 +395,7 @@ def test_no_code_asks_for_the_name_of_a_board() -> None:
 def test_json_has_one_way_in() -> None:
     """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
     # The others read it with neuralart.jsontext. Of stamps, what is wrong in whatever way is no stamp.
-    own = {"jsontext.py", "inspect/own_kinds.py", "intact.py"}
+    own = {"jsontext.py", "inspect/own_kinds.py"}
     calls = {"json.loads", "json.load"}
     assert _broken(lambda path: " ".join(_source(path).attributes & calls) if _name(path) not in own else "") == []
 

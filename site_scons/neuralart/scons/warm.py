@@ -30,14 +30,11 @@ _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
 
 
-class Copy:
-    """A command that runs in a copy."""
-
+class _Copy:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 
     def wait(self) -> int:
-        """Its exit code."""
         with self._connection, self._connection.makefile("rb") as file:
             said = file.read()
         if not said:
@@ -65,7 +62,7 @@ _servers: list[_Server] = []
 _starting = threading.Lock()
 
 
-def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] = (1, 2)) -> Copy | None:
+def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] = (1, 2)) -> _Copy | None:
     """Run a command in a copy; None: it is none that can.
     ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
     """
@@ -89,7 +86,7 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
     except OSError:
         ours.close()
         return None
-    return Copy(ours)
+    return _Copy(ours)
 
 
 def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
