@@ -94,7 +94,7 @@ def load(path: str) -> dict[str, Any] | None:
     """The stamps; None: there are none that can be read."""
     try:
         with open(path, encoding="utf-8") as file:
-            data = make_scanner(_Scanned)(file.read(), 0)[0]
+            data = make_scanner(_Scanned)(file.read(), 0)[0]  # type: ignore[arg-type]
         return data if data["format"] == FORMAT else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError, StopIteration):
         return None
