@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a build takes in which nothing, or one model, has changed: SCons against ninja and make on one graph.
 
-    python benchmarks/null_build.py [--n 1,10,50,200] [--rounds 7] [--work FOLDER] [--keep]
+    python benchmarks/null_build.py [--n 1,50,200] [--rounds 7] [--beside ninja,make] [--work FOLDER] [--keep]
 
 For each N a tree is made with this project's sources and N variants of `models/digits`, each with a model of its own.
 SCons builds it; the graph that SCons has read is then written as build.ninja and Makefile, with the same files, edges
@@ -36,8 +36,16 @@ except ImportError:  # not a POSIX system: times in steps of some milliseconds, 
 REPO = Path(__file__).resolve().parents[1]
 BOARD = "stm32n6570-dk"
 SCONS = [sys.executable, "-m", "SCons"]
-SHOWN = re.compile(r"^(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
+# The same, and its largest memory in KiB as a file.
+MEASURED = (
+    "import atexit, resource; from SCons.Script import main\n"
+    "said = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+    "atexit.register(lambda: open('memory.txt', 'w').write(str(said())))\n"
+    "main()"
+)
+SHOWN = re.compile(r"^(?:\[\d+\/\d+\] )?(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
 TOOLS = ("scons", "ninja", "make")
+QUICK = ("`./sconsw`, all", "its stamps alone", "scons --no-stamps, all")
 REAL = (
     "Real: the graph, the network compiles, arm-none-eabi-gcc, the images. For ninja and make, the steps that SCons "
     "does in its own process (images, start-up code, tables, summary) are copies of the finished file: that favors "
@@ -81,6 +89,20 @@ def make_tree(top: Path, variants: Sequence[str]) -> None:
     for name in variants:
         lines += [f"  {name}:", f"    title: Variant {name}", f"    board: {BOARD}", f"    network: net_{name}"]
     (top / "variants.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+    add_wrapper(top)
+
+
+def add_wrapper(top: Path) -> None:
+    """``./sconsw``, with what it looks for to know that it has installed everything."""
+    lock = "requirements-build.lock"
+    for name in ("sconsw", "pyproject.toml", lock, "requirements.lock"):
+        shutil.copy2(REPO / name, top / name)
+    python = top / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    text = f'printf "%s %s" "$(cat pyproject.toml {lock} | cksum)" "$(pwd -P)"'
+    state = subprocess.run(["sh", "-c", text], cwd=top, check=True, capture_output=True, text=True).stdout
+    (top / ".venv" / f".{lock}.installed").write_text(state, "utf-8")
 
 
 def change_model(top: Path, name: str, at: int, value: int) -> None:
@@ -117,7 +139,7 @@ class Graph:
 
 
 def read_graph(top: Path) -> Graph:
-    words = [*SCONS, "-Q", "-s", "-f", str(REPO / "benchmarks" / "graph_dump.py")]
+    words = [*SCONS, "-Q", "-s", "--no-stamps", "-f", str(REPO / "benchmarks" / "graph_dump.py")]
     done = subprocess.run(words, cwd=top, check=True, capture_output=True, text=True)
     data = json.loads(done.stdout)
     return Graph(data["steps"], data["aliases"], package_files(top))
@@ -251,6 +273,8 @@ class Result:
     null: dict[str, float]
     change: dict[str, float]
     commands: dict[str, int]
+    memory: float  # MiB
+    compile: float  # CPU seconds of one compile by itself
 
 
 def say(text: str) -> None:
@@ -268,19 +292,20 @@ def stat_floor(top: Path, graph: Graph) -> float:
     return (time.process_time() - before) / 10
 
 
-def measure(n: int, rounds: int, work: Path) -> Result:
+def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     variants = [f"v{number:04d}" for number in range(n)]
     first = variants[0]
     origin = work / f"scons-{n}"
     make_tree(origin, variants)
     scons = Tool("scons", (*SCONS, "-Q", "-s"), origin)
     say(f"N={n}: full build by SCons")
-    full = {"scons": scons.cpu(JOBS)}
+    full = {"scons": Tool("scons", (sys.executable, "-c", MEASURED, "-Q", "-s"), origin).cpu(JOBS)}
+    memory = int((origin / "memory.txt").read_text("ascii")) / 1024
     graph = read_graph(origin)
     tools = [scons]
-    if shutil.which("ninja"):
+    if "ninja" in beside and shutil.which("ninja"):
         tools.append(Tool("ninja", ("ninja", "--quiet"), work / f"ninja-{n}"))
-    if shutil.which("make"):
+    if "make" in beside and shutil.which("make"):
         tools.append(Tool("make", ("make", "-rR", "-s"), work / f"make-{n}"))
     for tool in tools[1:]:
         copy_tree(origin, tool.top, graph)
@@ -297,10 +322,18 @@ def measure(n: int, rounds: int, work: Path) -> Result:
             raise SystemExit(f"{tool.name}: {count} steps ran although nothing has changed")
     say(f"N={n}: {len(graph.steps)} steps, {graph.derived} derived files; measuring")
     asked: dict[str, tuple[str, ...]] = {"all": (), "one": (first,)}
+    # What `./sconsw` asks, alone and with the shell in front of it.
+    stamps = (sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build")
+    quick = [Tool("stamps", stamps, origin), Tool("sconsw", ("./sconsw",), origin)]
     null = alternate(
-        {f"{tool.name} {key}": lambda t=tool, x=targets: t.cpu(*x) for tool in tools for key, targets in asked.items()},  # type: ignore[misc]
+        {
+            f"{tool.name} {key}": lambda t=tool, x=targets: t.cpu(*x)  # type: ignore[misc]
+            for tool in (*tools, *quick)
+            for key, targets in asked.items()
+        },
         rounds,
     )
+    null |= alternate({"scons anew": lambda: scons.cpu("--no-stamps")}, min(rounds, 3))
     null["floor"] = stat_floor(origin, graph)
     at = weight_offset((REPO / "models" / "digits" / "digits.tflite").read_bytes())
     values = iter(range(1, 10_000))
@@ -321,7 +354,9 @@ def measure(n: int, rounds: int, work: Path) -> Result:
     for tool in tools:
         change_model(tool.top, first, at, next(values))
         commands[tool.name] = ran(tool, tool.says())
-    return Result(n, len(graph.steps), graph.derived, full, null, change, commands)
+    words = [sys.executable, "-m", "neuralart", "compile", "--quiet", "-m", f"models/{first}.tflite", "--target", BOARD]
+    alone = alternate({"compile": lambda: cpu_of([*words, "-o", "alone"], origin, scons.env)}, rounds)
+    return Result(n, len(graph.steps), graph.derived, full, null, change, commands, memory, alone["compile"])
 
 
 def start_up(rounds: int) -> dict[str, float]:
@@ -352,6 +387,33 @@ def seconds(values: dict[str, float], name: str) -> str:
     return f"{values[name]:.3f}" if name in values else "-"
 
 
+def goals(results: Sequence[Result], starts: dict[str, float]) -> list[list[str]]:
+    """What is aimed at, and how far it is: a row each."""
+    version = starts["`scons --version`"]
+    rows = []
+
+    def row(what: str, goal: str, value: float, limit: float, unit: str = "s") -> None:
+        said = "met" if value <= limit else f"missed by {value - limit:.3f} {unit} ({value / limit:.1f} times)"
+        rows.append([what, goal, f"{value:.3f} {unit}".strip(), said])
+
+    for r in results:
+        few = f"{r.n} variant" + ("s" if r.n > 1 else "")
+        for name, quick in (("`./sconsw`", "sconsw all"), ("of it, the stamps", "stamps all")):
+            if r.n == 1:
+                row(f"nothing changed, {few}: {name}", "0.030 s", r.null[quick], 0.03)
+            elif "ninja all" in r.null:
+                ratio = r.null[quick] / r.null["ninja all"]
+                row(f"nothing changed, {few}: {name} / ninja", "1.5", ratio, 1.5, "")
+        over = r.null["scons one"] - version
+        row(f"nothing changed, one of {few} asked: scons over `scons --version`", "0.100 s", over, 0.1)
+        if "ninja" in r.full:
+            row(f"everything built, {few}: scons / ninja", "0.9", r.full["scons"] / r.full["ninja"], 0.9, "")
+        over = r.change["scons all"] - r.compile
+        row(f"one model of {few} changed, all asked: scons over its compile", "0.200 s", over, 0.2)
+        row(f"everything built, {few}: memory of SCons", "60 MiB", r.memory, 60, "MiB")
+    return rows
+
+
 def version(words: Sequence[str]) -> str:
     try:
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -377,10 +439,12 @@ def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> 
     titles = [f"{tool}, {text}" for text in ("all", "one asked") for tool in TOOLS]
     rows = []
     for r in results:
-        figures = [seconds(r.null, name) for name in columns]
+        figures = [seconds(r.null, name) for name in (*columns, "sconsw all", "stamps all", "scons anew")]
         rows.append([str(r.n), str(r.steps), str(r.derived), *figures, f"{r.null['floor']:.4f}"])
+    parts.append("### Goals")
+    parts.append(table(["what", "goal", "measured", "result"], goals(results, starts)))
     parts.append("### Nothing changed")
-    parts.append(table(["variants", "steps", "derived files", *titles, "stat of every file"], rows))
+    parts.append(table(["variants", "steps", "derived files", *titles, *QUICK, "stat of every file"], rows))
     rows = []
     for r in results:
         counts = " / ".join(str(r.commands.get(tool, "-")) for tool in TOOLS)
@@ -397,8 +461,9 @@ def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--n", default="1,10,50,200", help="numbers of variants, with commas")
+    parser.add_argument("--n", default="1,50,200", help="numbers of variants, with commas")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--beside", default="ninja,make", help="what SCons is compared with; empty: nothing")
     parser.add_argument("--work", type=Path, help="an empty folder to work in; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="leave the trees there")
     args = parser.parse_args()
@@ -410,7 +475,7 @@ def main() -> int:
         starts = start_up(max(args.rounds, 7))
         results = []
         for n in (int(text) for text in args.n.split(",")):
-            results.append(measure(n, args.rounds, work))
+            results.append(measure(n, args.rounds, work, args.beside.split(",")))
             if not args.keep:
                 for tree in work.iterdir():
                     shutil.rmtree(tree)

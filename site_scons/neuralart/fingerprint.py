@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from neuralart.patterns import later
 from neuralart.resources import PACKAGE
 
-_IMPORT = re.compile(
+_IMPORT = later(
     rb"^[ \t]*(?:from[ \t]+(neuralart[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+(neuralart[\w.]*))", re.M
 )
-_NAME = re.compile(rb"[A-Za-z_]\w*")
+_NAME = later(rb"[A-Za-z_]\w*")
 # What every command runs through: the entry point decides nothing about the result.
 _NEUTRAL = frozenset({"__init__.py", "__main__.py", "cli.py"})
 
@@ -77,10 +78,15 @@ def _followed(todo: list[Path]) -> list[Path]:
     return sorted(p for p in seen if p.is_relative_to(PACKAGE) and p.relative_to(PACKAGE).as_posix() not in _NEUTRAL)
 
 
-@cache
+known: dict[tuple[str, ...], str] = {}
+"""Fingerprints by rooms: what was asked for, and what a build remembers while no file of the package has changed."""
+
+
 def fingerprint(*rooms: str) -> str:
     """16 hex digits that change when the code of these rooms, or any code they import, changes."""
-    return _digest((path.relative_to(PACKAGE).as_posix(), path) for path in closure(rooms))
+    if rooms not in known:
+        known[rooms] = _digest((path.relative_to(PACKAGE).as_posix(), path) for path in closure(rooms))
+    return known[rooms]
 
 
 def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:

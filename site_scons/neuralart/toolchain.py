@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
+from neuralart.patterns import later
 
 if TYPE_CHECKING:
     # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.
@@ -41,7 +42,7 @@ LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
 
 _PROBE_SECONDS = 20
 # A command line begins with it.
-_PROGRAM = re.compile(r"[A-Za-z0-9._+-]+", re.ASCII)
+_PROGRAM = later(r"[A-Za-z0-9._+-]+")
 
 
 @dataclass(frozen=True)

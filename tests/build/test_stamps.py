@@ -72,6 +72,7 @@ CHANGES = [
     ("variants.yaml", _same_size("variants.yaml", "Digits", "digits")),
     ("SConstruct", _append("SConstruct", "# nothing\n")),
     ("site_scons/neuralart/errors.py", _append("site_scons/neuralart/errors.py", "# nothing\n")),
+    ("folder site_scons/neuralart/text", lambda project: project.path("site_scons/neuralart/text/new.py").touch()),
     ("site_scons/neuralart_plugins", lambda project: project.path("site_scons/neuralart_plugins").mkdir()),
     ("models/digits/digits.tflite", lambda project: os.utime(project.path("models/digits/digits.tflite"))),
 ]
@@ -117,6 +118,51 @@ def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped
     stamped.path("copy.elf").unlink()
     stamped.run()
     assert stamped.path("copy.elf").read_bytes() == stamped.path("build/plain/firmware.elf").read_bytes()
+
+
+OPENED = """
+import atexit, json, pathlib, sys
+opened = set()
+sys.addaudithook(lambda event, about: opened.add(str(about[0])) if event == "open" else None)
+atexit.register(lambda: pathlib.Path("opened.json").write_text(json.dumps(sorted(opened))))
+"""
+
+
+def test_what_is_unchanged_is_not_read(stamped: Project) -> None:
+    """Beside what changed, not even for the variant that it belongs to."""
+
+    def opened(*words: str) -> set[str]:
+        stamped.run("plain", *words)
+        return {os.path.relpath(name, stamped.root) for name in json.loads(stamped.path("opened.json").read_text())}
+
+    script = stamped.path("SConstruct")
+    script.write_text(OPENED + script.read_text("utf-8"), "utf-8")
+    model = "models/digits/digits.tflite"
+    opened()
+    # Of equal size, and as old: only the time of the change itself tells.
+    _same_size("firmware/app/main.c", "The reference", "the reference")(stamped)
+    seen = opened()
+    assert "firmware/app/main.c" in seen
+    assert not [name for name in seen if name == model or name.endswith((".raw", "/network.json"))]
+    assert model in opened("--no-stamps")
+
+
+def test_what_is_changed_is_read(stamped: Project) -> None:
+    """A file of a build with another byte of the same size and time: what is made of it is made again."""
+    os.utime(stamped.path("firmware/app/main.c"))
+    path = stamped.path("build/plain/firmware.bin")
+    good, state = path.read_bytes(), path.stat()
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert {("IMAGE", "build/plain/application.bin")} <= stamped.run("plain").commands
+
+
+def test_an_effect_that_a_script_names_is_declared(stamped: Project) -> None:
+    script = stamped.path("SConstruct")
+    script.write_text(script.read_text("utf-8") + "Default('plan-plain')\n", "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) == []
+    assert "PLAN     plain" in stamped.run("-n").out
 
 
 def test_a_folder_outside_of_the_tree(stamped: Project) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from neuralart.boards.types import (
 )
 from neuralart.errors import nearest
 from neuralart.files import is_file
+from neuralart.patterns import later
 from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
@@ -34,10 +34,10 @@ _MVE_CORES = ("cortex-m55", "cortex-m85")
 _ADDRESS_SPACE = 1 << 32
 # As in text/image_header.py, which a build that signs nothing does not load; a test compares.
 HEADER_VERSIONS, _BEHIND_HEADER = ("2.3", "2.1"), 0x400
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
-_SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
-_FLAG = re.compile(r"-\S+")
+_NAME = later(r"[A-Za-z][A-Za-z0-9_]*")
+_WORD = later(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SLOT = later(r"[a-z][a-z0-9_-]*")
+_FLAG = later(r"-\S+")
 
 
 def keys_of(owner: type, *without: str) -> tuple[str, ...]:

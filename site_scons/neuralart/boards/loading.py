@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from neuralart import plugins, resources
 from neuralart.boards import fields
 from neuralart.boards.types import Board, BoardSection, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.patterns import later
 from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
@@ -25,7 +25,7 @@ KEYS = (*FAMILY_KEYS, "family", "base")
 # Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
 _DEPTH = 2
 _SUFFIXES = (".yaml", ".yml")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_NAME = later(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:

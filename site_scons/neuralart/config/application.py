@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from neuralart.config.keys import Key, define, distinct, names, read_settings
 from neuralart.errors import nearest
+from neuralart.patterns import later
 from neuralart.text.values import Value
 
 REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF = "reference", "sources", "make", "cmake", "cubeide", "elf"
@@ -20,10 +21,10 @@ EXTERNAL = (MAKE, CMAKE, CUBEIDE)
 STAGE_FOLDER = "neuralart"
 CONFIGURATION = "Debug"
 BUILDS = IDE, NATIVE = "ide", "native"
-_DRIVE = re.compile(r"[A-Za-z]:")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-_TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
-_FILE_PATTERN = re.compile(r"[^\s/\\]+")
+_DRIVE = later(r"[A-Za-z]:")
+_VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_TARGET = later(r"[^\s=#:-][^\s=#:]*")
+_FILE_PATTERN = later(r"[^\s/\\]+")
 _STAGE_BASE = "folder"
 # CMake words that decide what this tool decides.
 _OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from neuralart.config.keys import Key, Settings, distinct, members, section
 from neuralart.config.types import Budgets
+from neuralart.patterns import later
 from neuralart.text.values import Value
 
-POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+POOL = later(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 BUDGET_KEYS: tuple[Key, ...] = (
     Key("max_sw_epochs", Value.integer, "epochs that the CPU computes, alone or together with the NPU"),

@@ -15,6 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
@@ -22,7 +23,7 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+_DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 
 @dataclass(frozen=True, kw_only=True)

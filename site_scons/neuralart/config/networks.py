@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from neuralart import plugins
@@ -24,6 +23,7 @@ from neuralart.config.keys import (
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
@@ -35,12 +35,12 @@ METRICS = tuple(LARGEST)
 _PINNED = ("stedgeai", "recorded", "adopted")
 # A version or its beginning; a star ends it.
 _N = "[0-9]{1,4}"
-PIN = re.compile(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?", re.ASCII)
+PIN = later(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?")
 PIN_FORM = 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"'
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_C_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c", re.ASCII)
+NAME = later(r"[A-Za-z_][A-Za-z0-9_]*")
+_C_FILE = later(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c")
 
 
 def _data_types(value: Value) -> str:

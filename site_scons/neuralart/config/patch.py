@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from neuralart.config.keys import PATH, Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 from neuralart.text.values import Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
-_MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_MEMORY = later(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NoReturn
 
 from neuralart.config import patch
@@ -17,6 +16,7 @@ from neuralart.config.types import (
     SignConfig,
     ToolchainConfig,
 )
+from neuralart.patterns import later
 from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
@@ -25,10 +25,10 @@ LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
 OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
-FLAG = re.compile(r"\+?-[^\s\x00-\x1f]+")
-_SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
+NAME = later(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VERSION = later(r"[0-9]+(?:\.[0-9]+)*")
+FLAG = later(r"\+?-[^\s\x00-\x1f]+")
+_SLOT = later(r"[a-z][a-z0-9_-]*")
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
     Key(

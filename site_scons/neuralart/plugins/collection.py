@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -14,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.patterns import later
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
 from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
+_NAME = later(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import SCons.Action
 import SCons.Scanner
+from SCons.Platform.posix import subprocess_spawn
 from SCons.Subst import Literal
 
 from neuralart.scons.registry import child_environment
@@ -103,16 +104,15 @@ COMMON = (
 
 
 def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[Any, dict[str, Any]]:
-    """An action that starts a program.
-    ``words``: the program and its arguments. ``$`` is expanded by SCons in plain text; a ``Literal`` (a path) reaches
-    the program as it is, whatever it holds. Returns the action, and the construction variables that it needs.
+    """An action that runs a command of ours, and the construction variables that it needs.
+    ``words``: what stands behind ``neuralart``. ``$`` is expanded by SCons in plain text; a ``Literal`` (a path)
+    reaches the command as it is, whatever it holds.
     """
     # A literal keeps its meaning through SCons's expansion and the shell only as the value of a variable.
     literals = {f"NEURALART_WORD{name}{n}": item for n, item in enumerate(words) if isinstance(item, Literal)}
     line = [f"$NEURALART_WORD{name}{n}" if isinstance(item, Literal) else item for n, item in enumerate(words)]
-    if env["NEURALART_VERBOSE"]:
-        return SCons.Action.Action([line]), literals
-    return SCons.Action.Action([line], text), literals
+    line[:0] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart"]
+    return SCons.Action.Action([line], *([] if env["NEURALART_VERBOSE"] else [text])), literals
 
 
 @cache
@@ -156,6 +156,10 @@ class Process(SCons.Action.LazyAction):
         if os.name == "posix":
             # SCons's own leaves ` to the shell.
             changed["ESCAPE"] = shlex.quote
+            if env["SPAWN"] is subprocess_spawn:
+                from neuralart.scons import warm
+
+                changed["SPAWN"] = partial(warm.spawn, subprocess_spawn)
         if env["NEURALART_VERBOSE"]:
             changed[self._message] = ""
         return super().__call__(target, source, env.Override(changed), *args, **kw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 
 import SCons.Node
 
+from neuralart.scons import warm
 from neuralart.scons.steps import Steps
 from neuralart.text import console
 from neuralart.text.progress import VARIABLE, Reporter, Work, reported
@@ -58,16 +60,14 @@ class BuildConsole:
             return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
-        with subprocess.Popen(
-            [sh, "-c", " ".join(words)],
-            env={**env, **color, VARIABLE: "report"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-        ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
+        own = {**env, **color, VARIABLE: "report"}
+        read, write = os.pipe()
+        process = warm.begin(words, own, (write, write)) or subprocess.Popen(
+            [sh, "-c", " ".join(words)], env=own, stdout=write, stderr=write
+        )
+        os.close(write)
+        with os.fdopen(read, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
                 if not reported(line, work):
                     sys.stdout.write(line)
-        return process.returncode
+        return process.wait()

@@ -30,9 +30,8 @@ from neuralart.scons.firmware import firmware, memory_files, recipes
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolchain, machine_of, make_recipe
 from neuralart.scons.flash import flash_plan
-from neuralart.scons.flash.effects import VariantProgram
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
-from neuralart.scons.flash.images import FlashNodes
+from neuralart.scons.flash.images import FlashNodes, VariantProgram
 from neuralart.scons.network.network import make_cpu_network
 from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top

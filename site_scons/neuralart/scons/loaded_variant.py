@@ -17,8 +17,7 @@ from neuralart.scons.firmware.initializers import make_initializers
 from neuralart.scons.firmware.layout import layout_of
 from neuralart.scons.firmware.recipes import machine_of
 from neuralart.scons.firmware.relocatable import RelocatableNodes, make_relocatable
-from neuralart.scons.flash.effects import VariantProgram
-from neuralart.scons.flash.images import ModelNodes, make_images
+from neuralart.scons.flash.images import ModelNodes, VariantProgram, make_images
 from neuralart.scons.network.network import make_budgets
 from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import build_dir

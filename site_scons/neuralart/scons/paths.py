@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import UserList
 from functools import cache
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -11,6 +10,7 @@ from typing import Any
 from SCons.Subst import Literal
 
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 from neuralart.resources import PACKAGE
 
 
@@ -25,7 +25,7 @@ class LiteralWord(Literal):
 # What is remembered of tools, in the build folder; made anew where it is missing.
 TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS = ".toolchain.json", ".stedgeai.json", ".stamps.json"
 # Every command of a build names it.
-_FOLDER = re.compile(r"[\w .,+@=/-]+")
+_FOLDER = later(r"[\w .,+@=/-]+")
 
 
 def top(env: Any) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import SCons.Node
+import SCons.Script
 
 from neuralart import config
 from neuralart.config.patch import is_file
@@ -22,8 +23,7 @@ from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, sp
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.cache import share
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.flash import effects
-from neuralart.scons.flash.flash import ARGUMENTS, keep_order
+from neuralart.scons.flash.flash import ARGUMENTS, EFFECTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import registry_of
 from neuralart.scons.tool import NO_STAMPS
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
     from neuralart.scons.console import BuildConsole
     from neuralart.scons.variant import VariantNodes
+
+
+def owners(names: Sequence[str]) -> dict[str, str]:
+    """The variant of each alias that may be named."""
+    return {f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in EFFECTS)) for name in names}
 
 
 def requested(
@@ -43,8 +48,7 @@ def requested(
     """
     if not targets:
         return list(names if everything else default)
-    aliases = {name: name for name in names}
-    aliases.update({f"{verb}-{name}": name for verb in effects.VERBS for name in names})
+    aliases = owners(names)
     if any(target not in aliases for target in targets):
         return list(names)
     return list(dict.fromkeys(aliases[target] for target in targets))
@@ -90,6 +94,7 @@ class Project:
         self._env = env
         self._folder = folder
         self.file = file
+        self._owners = owners(self.names)
         self.variants = Variants(self._declared)
 
     @property
@@ -103,7 +108,7 @@ class Project:
         width = max((len(name) for name in titles), default=0)
         default = set(self.file.config.default)
         rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
-        width_of_targets = max(len(verb) for verb in effects.VERBS) + len("  scons -VARIANT  ")
+        width_of_targets = max(len(verb) for verb in EFFECTS) + len("  scons -VARIANT  ")
         return "\n".join(
             [
                 "",
@@ -113,7 +118,7 @@ class Project:
                 "Targets:",
                 "  scons".ljust(width_of_targets) + "build the default variants",
                 "  scons VARIANT".ljust(width_of_targets) + "build one variant: network, firmware, images, summary",
-                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in effects.VERBS.items()),
+                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in EFFECTS.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
@@ -131,10 +136,9 @@ class Project:
         """Refuse a target that looks like a misspelled variant.
         SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
         """
-        known = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
         for target in targets:
-            if target not in known and "/" not in target and "\\" not in target and not Path(target).exists():
-                hint = f"{similar(target, known, most=3)} scons -h lists all".strip()
+            if target not in self._owners and "/" not in target and "\\" not in target and not Path(target).exists():
+                hint = f"{similar(target, self._owners, most=3)} scons -h lists all".strip()
                 raise NeuralArtError(f"unknown target '{target}'", hint=hint)
 
     @at_read_time
@@ -153,16 +157,27 @@ class Project:
         # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
         gc.set_threshold(200_000, 50, 100)
         _show_steps(self._env)
+        if SCons.Script.sconscript_reading and not everything and set(targets) <= self._owners.keys():
+            registry_of(self._env).every_effect = False
+            SCons.Node.arg2nodes_lookups.append(self._effect)
         asked = requested(self.names, self.file.config.default, targets, everything=everything)
         intact = self._intact(asked if set(targets) <= set(self.names) else ())
         for name in asked:
             if name in intact:
                 self._env.Alias(name, self._env.Value("intact"))
             self.variants.add(name, now=name not in intact)
+        for name in targets:
+            self._effect(name)
         keep_order(self._env, targets)
         if everything and not targets:
             # A bare ``scons -c`` means them all, not only those that a bare ``scons`` builds.
             self._env.Default([nodes.alias for nodes in self.variants.values()])
+
+    def _effect(self, name: str, **_: Any) -> Any:
+        """The alias of an effect that a command line or a SConstruct names; None: it is no name of one."""
+        owner = self._owners.get(name, name)
+        named = owner != name and owner in self.variants
+        return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0] if named else None
 
     def _declared(self, name: str) -> VariantNodes:
         if NO_STAMPS in sys.argv:
@@ -181,8 +196,8 @@ class Project:
             return frozenset()
         from neuralart.scons import stamps
 
-        aliases = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
-        recorder = stamps.Recorder(self._env, self.file.config.default, aliases, registry_of(self._env).prerequisites)
+        prerequisites = registry_of(self._env).prerequisites
+        recorder = stamps.Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
         recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in self.variants.declared.items()})
         return recorder.intact(names)
 

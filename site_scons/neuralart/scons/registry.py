@@ -61,6 +61,8 @@ class Registry:
         self.reports: dict[str, list[Path]] | None = None
         #: Variant of each target that does something instead of making a file.
         self.effects: dict[str, str] = {}
+        #: Whether all effects of a variant are declared, or those that are named.
+        self.every_effect = True
         #: What must be there before a node, though the node is not made of it.
         self.prerequisites: dict[Any, list[Any]] = {}
 
@@ -85,6 +87,8 @@ class Registry:
             if os.name == "posix":
                 # SCons's own leaves ` to the shell.
                 base["ESCAPE"] = shlex.quote
+            # What declares the target of a name does not ask whose it is.
+            base.lookup_list = list(base.lookup_list)
             return base
 
         return self.once("env", "base", make)

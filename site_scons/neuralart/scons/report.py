@@ -5,7 +5,6 @@ materials and the page with pictures.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from neuralart import jsontext
 from neuralart.config.application import ELF, EXTERNAL
 from neuralart.files import read_bytes, write_text
 from neuralart.network import facts
+from neuralart.patterns import later
 from neuralart.scons import commands, plans
 from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
@@ -24,7 +24,7 @@ from neuralart.scons.paths import LiteralWord, build_dir, file_words, word
 from neuralart.scons.registry import board_value, code_value, registry_of
 
 if TYPE_CHECKING:
-    from neuralart.scons.flash.effects import VariantProgram
+    from neuralart.scons.flash.images import VariantProgram
 
 
 def _model(paths: list[str]) -> Any:
@@ -139,7 +139,7 @@ def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any])
 
 
 # Of all files of a variant those that the page reads.
-_PAGE_READS = re.compile(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
+_PAGE_READS = later(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
 
 
 def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
@@ -165,8 +165,7 @@ def make_page(env: Any, program: VariantProgram, index: Any, made: Sequence[Any]
     words += ["--title", LiteralWord(variant.title)] if variant.title else []
     for file in registry.board_files:
         words += file_words(base, "--board-file", file)
-    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-    action, literals = commands.command(base, line, "REPORT   $TARGET")
+    action, literals = commands.command(base, words, "REPORT   $TARGET")
     read = [index, *(node for node in made if _PAGE_READS.search(str(node)))]
     read += [network.provenance for network in program.networks]
     nodes = base.Command(

@@ -28,7 +28,7 @@ from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import programs as programs_of
 
 if TYPE_CHECKING:
-    from neuralart.scons.flash.effects import VariantProgram
+    from neuralart.scons.flash.images import VariantProgram
 
 _ARCHIVES = (".a", ".lib")
 _CODE = (".c", ".h", ".cc", ".cpp", ".cxx", ".s", ".ld")

@@ -23,7 +23,7 @@ import SCons.Node.FS
 import SCons.Script
 import SCons.Script.Main
 
-from neuralart import intact, jsontext
+from neuralart import fingerprint, intact, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.resources import PACKAGE
@@ -84,9 +84,12 @@ class _Numbered:
         key = tuple(tuple(each) if isinstance(each, list) else each for each in row)
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def moved(self, rows: Sequence[Sequence[Any]], numbers: Iterable[int]) -> list[int]:
-        """Numbers in this table of rows that another one has."""
-        return [self.number(rows[each]) for each in numbers]
+    def moved(self, rows: Sequence[Sequence[Any]], numbers: Iterable[int], known: dict[int, int]) -> list[int]:
+        """Numbers in this table of rows that another one has. ``known``: those that were asked for, by theirs."""
+        for each in numbers:
+            if each not in known:
+                known[each] = self.number(rows[each])
+        return [known[each] for each in numbers]
 
     def rows(self) -> list[Any]:
         return list(self._numbers)
@@ -135,19 +138,37 @@ class Recorder:
         self._database = os.path.join(self._top, "compile_commands.json")
         # Stamps name files as commands do, from the top folder.
         self._here = os.getcwd() == self._top
+        self._read: set[str] = set()  # Files whose contents SCons knows
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that need not be declared."""
         if not self._here or any(self._env.GetOption(name) for name in ("clean", "help")):
             return frozenset()
-        data = intact.load(str(self._path))
-        if data is None:
-            return frozenset()
         try:
+            data = intact.load(str(self._path)) or {}
             checker = intact.Checker(data, self._words(), os.environ)
-            return frozenset(name for name in names if checker.intact(name))
+            self._remember({tuple(data["files"][number]) for number in data["read"]})
+            # What is listed for this check counts for nothing.
+            with declaring("(stamps)"):
+                if not checker.of_world(0):
+                    fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
+                return frozenset(name for name in names if checker.intact(name))
         except intact.DAMAGED:
             return frozenset()
+
+    def _remember(self, rows: set[tuple[Any, ...]]) -> None:
+        """Let SCons, which reads what is younger than two days, believe what it knows of a file with such a row."""
+        plain = SCons.Node.FS.File.get_max_drift_csig
+
+        def get_max_drift_csig(node: Any) -> Any:
+            path = node.get_abspath()
+            if (self._name(path), *intact.state(path)) in rows:
+                stored = node.get_stored_info().ninfo
+                if getattr(stored, "timestamp", None) == node.get_timestamp() and stored.size == node.get_size():
+                    return getattr(stored, "csig", "")
+            return plain(node)
+
+        SCons.Node.FS.File.get_max_drift_csig = get_max_drift_csig
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write them when the build has ended well. ``variants``: gives the nodes of aliases, by name."""
@@ -184,6 +205,7 @@ class Recorder:
         doubtful = {path for path, row in states.items() if self._doubtful(path, row, now)}
         if whole & doubtful:
             return
+        self._read -= doubtful
         good = {name: sorted(files - whole) for name, (files, sure) in found.items() if sure and not files & doubtful}
         self._merge(good, sorted(whole), states)
 
@@ -229,6 +251,8 @@ class Recorder:
         for node in _nodes(alias, self._prerequisites):
             if isinstance(node, SCons.Node.FS.File):
                 files.add(node.get_abspath())
+                if hasattr(node.ninfo, "csig"):
+                    self._read.add(node.get_abspath())
                 if not node.get_abspath().startswith(self._inside):
                     files.add(node.srcnode().get_abspath())
             # Of a tree with a build of its own, also what was not read again.
@@ -240,7 +264,7 @@ class Recorder:
     def _near(self, name: str, files: Iterable[str]) -> set[str]:
         """Folders in which a file that comes may count: those of sources, and those that were listed."""
         found = {os.path.dirname(path) for path in files} | _watches[0].folders.get(name, set())
-        return {path for path in found if self._counts(path + os.sep)}
+        return {path for path in found if self._counts(path + os.sep) or path.startswith(str(PACKAGE))}
 
     def _far(self) -> set[str]:
         """Folders, and programs, that tell which compilers, libraries, plugins and vendor tools there are."""
@@ -261,9 +285,7 @@ class Recorder:
         name = "." if path == self._top else self._name(path)
         return name, intact.folder_time(path), intact.names_in(path, self._build) if names else None
 
-    def _merge(
-        self, made: Mapping[str, Sequence[str]], whole: Sequence[str], states: Mapping[str, tuple[Any, ...]]
-    ) -> None:
+    def _merge(self, made: Mapping[str, Sequence[str]], whole: Sequence[str], states: Mapping[str, Any]) -> None:
         """Put variants into the stamps; those of others stay."""
         files, folders = _Numbered(), _Numbered()
 
@@ -279,36 +301,35 @@ class Recorder:
         worlds = [{**said, **entry(whole, self._near("", whole), self._far())}]
         at = time.time_ns() // _SECOND
         variants = {n: {"world": 0, "at": at, **entry(paths, self._near(n, paths))} for n, paths in made.items()}
+        read = {files.number((self._name(path), *states[path])) for path in self._read & states.keys()}
         old = intact.load(str(self._path))
         if old is not None:
             with contextlib.suppress(*intact.DAMAGED):
-                self._keep(old, files, folders, worlds, variants)
+                read |= self._keep(old, files, folders, worlds, variants)
         data = {"format": intact.FORMAT, "build": self._build, "default": self._default, "worlds": worlds}
         data |= {"variants": variants, "files": files.rows(), "folders": folders.rows()}
+        data |= {"read": sorted(read), "code": sorted([*rooms, text] for rooms, text in fingerprint.known.items())}
         with contextlib.suppress(NeuralArtError):  # without stamps SCons looks for itself
             write_text(self._path, json.dumps(data, separators=(",", ":")))
 
-    def _keep(
-        self,
-        old: dict[str, Any],
-        files: _Numbered,
-        folders: _Numbered,
-        worlds: list[dict[str, Any]],
-        variants: dict[str, Any],
-    ) -> None:
-        """Move the variants of an old table that were not built now into a new one."""
+    def _keep(self, old: Any, files: _Numbered, folders: _Numbered, worlds: list[Any], variants: Any) -> set[int]:
+        """Move the variants of an old table that were not built now into a new one.
+        Returns the numbers there of files whose contents SCons knows.
+        """
         places: dict[int, int] = {}
+        known: tuple[dict[int, int], dict[int, int]] = ({}, {})
+
+        def moved(row: dict[str, Any]) -> dict[str, Any]:
+            own = {"files": files.moved(old["files"], row["files"], known[0])}
+            return {**row, **own, "folders": folders.moved(old["folders"], row["folders"], known[1])}
+
         for name, row in old["variants"].items():
             if name in variants or name not in self._aliases:
                 continue
             if row["world"] not in places:
-                world = self._moved(old, old["worlds"][row["world"]], files, folders)
+                world = moved(old["worlds"][row["world"]])
                 if world not in worlds:
                     worlds.append(world)
                 places[row["world"]] = worlds.index(world)
-            variants[name] = {**self._moved(old, row, files, folders), "world": places[row["world"]]}
-
-    @staticmethod
-    def _moved(old: dict[str, Any], row: dict[str, Any], files: _Numbered, folders: _Numbered) -> dict[str, Any]:
-        own = {"files": files.moved(old["files"], row["files"])}
-        return {**row, **own, "folders": folders.moved(old["folders"], row["folders"])}
+            variants[name] = {**moved(row), "world": places[row["world"]]}
+        return {known[0][number] for number in old["read"] if number in known[0]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
@@ -17,8 +18,7 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.firmware.initializers import InitializerNodes, make_initializers
 from neuralart.scons.firmware.recipes import machine_of
-from neuralart.scons.flash import effects
-from neuralart.scons.flash.images import FlashNodes, ModelNodes, make_images
+from neuralart.scons.flash.images import FlashNodes, ModelNodes, VariantProgram, make_images
 from neuralart.scons.network.network import make_budgets, make_network
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.network.plan import is_cpu
@@ -46,12 +46,17 @@ class VariantNodes:
     summary: Any  # ``summary.txt``
     index: Any  # ``index.json``
     alias: Any  # ``<variant>``
-    effects: dict[str, Any]  # ``run-<variant>``, ``flash-<variant>`` and the like, by verb
+    declare_effects: Callable[[], dict[str, Any]]  # Once; most builds name none
     # The relocatable model that the firmware loads; None: the networks are linked into it
     model: ModelNodes | None = None
     # Headers for applications, of those networks that have settings for one
     app_configs: list[AppConfigNodes] = field(default_factory=list)
     patched: PatchedNodes | None = None  # Sources of an application, fitted to the network; None: there are none
+
+    @property
+    def effects(self) -> dict[str, Any]:
+        """``run-<variant>``, ``flash-<variant>`` and the like, by verb."""
+        return self.declare_effects()
 
     @property
     def run(self) -> Any:
@@ -109,6 +114,15 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     own = programs[0]
     summary, index = make_summary(env, programs, others)
     pairs = [node for network in networks if network.pair is not None for node in network.pair.files]
+
+    @cache
+    def declare_effects() -> dict[str, Any]:
+        from neuralart.scons.flash.effects import make_effects
+
+        return make_effects(env, programs, index)
+
+    if registry_of(env).every_effect or variant.runner:
+        declare_effects()
     alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks), *pairs])
     return VariantNodes(
         variant.name,
@@ -119,7 +133,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         summary,
         index,
         alias,
-        effects.make_effects(env, programs, index),
+        declare_effects,
         model,
         headers,
         patched,
@@ -149,7 +163,7 @@ def _refuse_unmapped(variant: VariantConfig, board: Board, layout: Layout) -> No
             )
 
 
-def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.VariantProgram]]:
+def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[VariantProgram]]:
     """A firmware with its networks linked into it."""
     registry = registry_of(env)
     board = registry.board(*variant.booted)
@@ -174,4 +188,4 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
-    return networks, [effects.VariantProgram(variant, board, machine, networks, initializers, firmware, flash)]
+    return networks, [VariantProgram(variant, board, machine, networks, initializers, firmware, flash)]

@@ -8,7 +8,6 @@ with a backslash at the end of the line, and what tools write has ``NaN`` and ``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +15,7 @@ from typing import Any, Self
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.patterns import later
 from neuralart.text.json_grammar import MAX_DEPTH, QUOTES, Place, Reader
 from neuralart.text.values import Location, Value
 
@@ -24,8 +24,8 @@ __all__ = ["MAX_DEPTH", "JsonValue", "document", "kind_of", "parse", "parse_tole
 _BOM = b"\xef\xbb\xbf"
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 # What the standard library reads and a strict file must not have: half surrogate pairs, numbers beyond all measure.
-_ODD = re.compile(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
-_NOT_ASCII = re.compile(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
+_ODD = later(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
+_NOT_ASCII = later(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
 
 
 def kind_of(value: object) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import NoReturn, Self, TypeVar
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.patterns import later
 
-_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
+_CONTROL = later("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
 _Made = TypeVar("_Made")
 
 

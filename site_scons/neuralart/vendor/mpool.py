@@ -7,7 +7,6 @@ Building from a pool file is strict, since the compiler is; for looking at one, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.patterns import later
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 from neuralart.text.sizes import with_magnitude
 
@@ -28,8 +28,8 @@ CACHEABLE = {"CACHEABLE_ON": True, "ON": True, "CACHEABLE_OFF": False, "OFF": Fa
 TRUTH = {"true": True, "false": False}
 
 _ADDRESS_SPACE = 1 << 32
-_FNAME = re.compile(r"[A-Za-z0-9_]{1,64}")
-_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FNAME = later(r"[A-Za-z0-9_]{1,64}")
+_PREFIX = later(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _member(parent: JsonValue, names: tuple[str, ...], what: str) -> JsonValue | None:

@@ -15,7 +15,6 @@ The build asks a runner for names and refusals only. It is ``neuralart flash``, 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
@@ -41,7 +41,7 @@ JOURNAL, SCRIPTS = ".journal", "flash_plan"
 SCRIPT_NAMES = tuple(
     f"{SCRIPTS}{part}.{kind}" for part in ("", ".model", ".application") for kind in ("sh", "bat", "cfg")
 )
-_SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SERIAL = later(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)

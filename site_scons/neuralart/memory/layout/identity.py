@@ -30,7 +30,6 @@ offset bytes entry
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -39,6 +38,7 @@ from dataclasses import dataclass
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.placements import Initializer
 from neuralart.network.facts import Network
+from neuralart.patterns import later
 
 MAGIC = b"NAID"
 VERSION = 1
@@ -49,8 +49,8 @@ LONGEST_NAME = 23
 _HEADER = struct.Struct("<4sHHII16s")
 _ENTRY = struct.Struct("<8s24sIIII")
 _CHECKED_FROM = 16
-_STAMP = re.compile(r"[0-9a-f]{16}")
-_NAME = re.compile(rb"[\x21-\x7e]+")
+_STAMP = later(r"[0-9a-f]{16}")
+_NAME = later(rb"[\x21-\x7e]+")
 _ADDRESS_SPACE = 1 << 32
 _ERASED = 0xFF
 _DAMAGED = "it is damaged: flash the model"

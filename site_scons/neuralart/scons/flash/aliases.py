@@ -12,9 +12,9 @@ from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.image import make_check
 from neuralart.scons.firmware.relocatable import RelocatableNodes
 from neuralart.scons.flash import flash
-from neuralart.scons.flash.effects import VariantProgram, run_alias
+from neuralart.scons.flash.effects import run_alias
 from neuralart.scons.flash.flash import declare_effect
-from neuralart.scons.flash.images import FlashNodes, ModelNodes
+from neuralart.scons.flash.images import FlashNodes, ModelNodes, VariantProgram
 from neuralart.scons.flash.refusals import reason
 from neuralart.scons.paths import literal, named_source
 from neuralart.scons.registry import registry_of

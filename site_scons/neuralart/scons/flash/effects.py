@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import SCons.Action
 import SCons.Scanner
 
-from neuralart.boards.types import Board, Machine
 from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
@@ -20,57 +18,17 @@ from neuralart.flashing.runners.virtual import Virtual
 from neuralart.network import facts
 from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action
-from neuralart.scons.firmware.firmware import FirmwareNodes
-from neuralart.scons.firmware.initializers import InitializerNodes
-from neuralart.scons.firmware.memory_builder import LoadedImage
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan
-from neuralart.scons.flash.images import FlashNodes, ModelNodes
+from neuralart.scons.flash.images import VariantProgram
 from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
 from neuralart.scons.network.nodes import Compiled
 from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words, word
 from neuralart.scons.registry import code_value, registry_of
 
-# Verb and what it does, for ``scons -h``.
-VERBS = {
-    "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
-    "flash": "write the variant's own virtual flash, which stays, or a real board's",
-    "flash-application": "write the application only",
-    "flash-model": "write constants and identity descriptor only",
-    "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
-    "debug": "like run, but wait for gdb before the first instruction",
-    "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
-    "plan": "build, and show who has which addresses",
-    "profile": "build, and show what is expected of each epoch; fail where a limit of a network is not kept",
-    "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
-    "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
-    "export": "write sources, images and CMake and make files for a build of your own",
-    "verify": "compare the flash with what the build would write",
-    "reset": "start a real board anew",
-    "monitor": "print what the serial port of a real board says",
-}
 # Verbs that show something of what was built, and words of their command.
 _SHOWN = {"plan": (), "profile": ("--check",)}
 _PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
-
-
-@dataclass(frozen=True)
-class VariantProgram:
-    """What the effects of a variant work with."""
-
-    variant: VariantConfig  # The variant
-    board: Board  # Where it runs
-    machine: Machine  # On what
-    networks: Sequence[Compiled]  # What is in it
-    initializers: InitializerNodes | None  # What must be loaded beside the image; None: everything is in the image
-    firmware: FirmwareNodes | None  # The image; None: it is built elsewhere
-    flash: FlashNodes | None  # What goes into external flash; None: nothing does
-    model: ModelNodes | None = None  # The relocatable model that the firmware loads
-
-    @property
-    def external(self) -> list[LoadedImage]:
-        """What another program (a debugger) loads into RAM while this one waits."""
-        return self.initializers.external if self.initializers is not None else []
 
 
 @in_action
@@ -179,8 +137,7 @@ def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram
     for number, (program, mode) in enumerate(_steps(verb, programs)):
         words, needed = _run_command(base, verb, program, nor, mode)
         words += _report_words(base, name)
-        line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-        action, literals = commands.command(base, line, _shown(verb, variant, program, mode), f"{number}_")
+        action, literals = commands.command(base, words, _shown(verb, variant, program, mode), f"{number}_")
         actions.append(action)
         variables |= literals
         sources += [node for node in needed if node not in sources]
@@ -205,8 +162,7 @@ def _device(env: Any, verb: str, program: VariantProgram, runner: Runner, probe:
     words += ["--runner", runner.name] if verb not in ("debug", "monitor") else []
     for file in registry_of(base).board_files:
         words += file_words(base, "--board-file", file)
-    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-    action, literals = commands.command(base, line, _shown(verb, variant, program, ""))
+    action, literals = commands.command(base, words, _shown(verb, variant, program, ""))
     (alias,) = base.Alias(f"{verb}-{variant}", sources, [action], **literals)
     flash.hold(base, runner, probe, base.fs.File(f"#{build_dir(env)}/{variant}/device"), alias)
     return alias
@@ -236,15 +192,14 @@ def _show(base: Any, variant: VariantConfig, build: str, verb: str, *more: str) 
         return _refused(base, name, "its variant is in no project file", hint)
     words = [verb, variant.name, *file_words(base, "--file", base.fs.File(anchored(file)))]
     words += file_words(base, "--build", base.fs.Dir(f"#{build}"))
-    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words, *more]
-    action, literals = commands.command(base, line, f"{verb.upper():<8} {variant.name}")
+    action, literals = commands.command(base, [*words, *more], f"{verb.upper():<8} {variant.name}")
     (alias,) = base.Alias(name, [base.fs.File(f"#{build}/{variant.name}/index.json")], [action], **literals)
     return alias
 
 
 def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> dict[str, Any]:
     """Declare ``run-<variant>`` and the like. ``index``: the node of ``index.json``, made of all files of the variant.
-    Returns alias (a list with one node) by verb (:data:`VERBS`).
+    Returns alias (a list with one node) by verb (:data:`~neuralart.scons.flash.flash.EFFECTS`).
     """
     from neuralart.scons.report import make_bill, make_page
 
@@ -259,7 +214,7 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
     virtual, serial = (runner, probe) if isinstance(runner, Virtual) else (Virtual(), "")
     nor = flash.record_of(folder, virtual, serial)
     aliases = {}
-    for verb in VERBS:
+    for verb in flash.EFFECTS:
         name = f"{verb}-{variant}"
         if verb == "sbom":
             aliases[verb] = make_bill(env, programs, made)  # a file like others: made when something in it changed

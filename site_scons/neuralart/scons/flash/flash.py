@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import SCons.Builder
 import SCons.Errors
@@ -23,14 +23,15 @@ import SCons.Scanner
 
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.flashing import runners
-from neuralart.flashing.runners import DEFAULT, JOURNAL, SCRIPT_NAMES, Runner
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import LiteralWord, place, word
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import registry_of
+
+if TYPE_CHECKING:
+    from neuralart.flashing.runners import Runner
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
@@ -59,6 +60,24 @@ def declare_effect(env: Any, name: str, owner: str) -> None:
         keep_order(env, COMMAND_LINE_TARGETS)
 
 
+# Verbs of effects and what they do, for ``scons -h``.
+EFFECTS = {
+    "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
+    "flash": "write the variant's own virtual flash, which stays, or a real board's",
+    "flash-application": "write the application only",
+    "flash-model": "write constants and identity descriptor only",
+    "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
+    "debug": "like run, but wait for gdb before the first instruction",
+    "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
+    "plan": "build, and show who has which addresses",
+    "profile": "build, and show what is expected of each epoch; fail where a limit of a network is not kept",
+    "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
+    "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
+    "export": "write sources, images and CMake and make files for a build of your own",
+    "verify": "compare the flash with what the build would write",
+    "reset": "start a real board anew",
+    "monitor": "print what the serial port of a real board says",
+}
 NAME = "NeuralArtFlash"
 VERBS = {"write": "flash", "verify": "verify"}
 PARTS = ("", "application", "model")
@@ -131,8 +150,10 @@ def fitting(board: Board, machine: Machine) -> Runner:
     """Who writes a device when no name is given: the virtual flash of a virtual machine; of silicon the first whose
     program is here and that knows the board. If none is, the first that knows it: it says what to install.
     """
+    from neuralart.flashing import runners
+
     if machine.kind != "silicon":
-        return runners.find(DEFAULT)
+        return runners.find(runners.DEFAULT)
     from neuralart.flashing.runners.programmer import Programmer
 
     known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
@@ -144,6 +165,8 @@ def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple
     """The runner and the probe: of the command line, else of construction variables, else ``said`` by a variant,
     else what fits. NeuralArtError: There is no such runner.
     """
+    from neuralart.flashing import runners
+
     probe = argument(env, "SERIAL", "NEURALART_PROBE")
     for name, where in (
         (argument(env, "RUNNER"), "RUNNER="),
@@ -175,6 +198,8 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
     """``scons -c`` removes the record, and what is left beside it: locks, journals, scripts."""
+    from neuralart.flashing.runners import JOURNAL, SCRIPT_NAMES
+
     names = [record.name + suffix for suffix in (".lock", JOURNAL)]
     names += SCRIPT_NAMES if record.name.endswith(".json") else []  # of a real device
     env.Clean(nodes, [record, *(SCons.Node.FS.File(name, record.dir, record.fs) for name in names)])

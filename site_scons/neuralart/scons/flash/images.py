@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neuralart.boards.types import Board
+from neuralart.boards.types import Board, Machine
 from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
@@ -21,9 +21,10 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.layout import layout_value
+from neuralart.scons.firmware.memory_builder import LoadedImage
 from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
-from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
+from neuralart.scons.network.nodes import LL_ATON, Compiled, NetworkNodes
 from neuralart.scons.paths import build_dir, top
 from neuralart.scons.registry import board_value, code_value, registry_of
 
@@ -68,6 +69,25 @@ class FlashNodes:
         """Nodes of all of them."""
         single = [node for node in (self.application, self.weights, self.plan, self.addresses) if node is not None]
         return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
+
+
+@dataclass(frozen=True)
+class VariantProgram:
+    """What the effects of a variant work with."""
+
+    variant: VariantConfig  # The variant
+    board: Board  # Where it runs
+    machine: Machine  # On what
+    networks: Sequence[Compiled]  # What is in it
+    initializers: InitializerNodes | None  # What must be loaded beside the image; None: everything is in the image
+    firmware: FirmwareNodes | None  # The image; None: it is built elsewhere
+    flash: FlashNodes | None  # What goes into external flash; None: nothing does
+    model: ModelNodes | None = None  # The relocatable model that the firmware loads
+
+    @property
+    def external(self) -> list[LoadedImage]:
+        """What another program (a debugger) loads into RAM while this one waits."""
+        return self.initializers.external if self.initializers is not None else []
 
 
 def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:

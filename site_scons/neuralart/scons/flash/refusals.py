@@ -14,7 +14,7 @@ from neuralart.network.targets import CPU, flow_of
 from neuralart.scons.network.nodes import NEURALART
 
 if TYPE_CHECKING:
-    from neuralart.scons.flash.effects import VariantProgram
+    from neuralart.scons.flash.images import VariantProgram
 
 
 RUNS = ("run", "debug", "boot", "load")

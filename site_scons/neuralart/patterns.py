@@ -1,0 +1,21 @@
+"""Regular expressions that are compiled at their first use: a run needs few of those that its modules have."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, AnyStr, cast
+
+
+class _Later:
+    def __init__(self, text: Any, flags: int) -> None:
+        self._text, self._flags = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        # Kept in the object: this is not asked again.
+        found = self.__dict__[name] = getattr(re.compile(self._text, self._flags), name)
+        return found
+
+
+def later(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """What ``re.compile`` returns, for use in a module."""
+    return cast("re.Pattern[AnyStr]", _Later(text, flags))

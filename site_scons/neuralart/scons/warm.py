@@ -1,0 +1,155 @@
+"""Compiles without a start of Python each: every one is a copy of a process that has loaded the compiler.
+
+Loading Python and the compiler takes ten times as long as a small compile. So the first compile of a build starts a
+process that loads both, and copies of it become the commands, each with its own words, environment, folder, output and
+end: one that crashes is a step that failed. Where processes cannot be copied (Windows), each compile starts Python.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from neuralart import jsontext
+
+# What a compile by the reference compiler imports, besides the operators: these load the rest.
+_LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
+_LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
+
+
+class _Copy:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+
+    def wait(self) -> int:
+        with self._connection, self._connection.makefile("rb") as file:
+            said = file.read()
+        if not said:
+            print("neuralart: the process that compiles was ended", file=sys.stderr)
+        return int(said or 1)
+
+
+class _Server:
+    def __init__(self, env: Mapping[str, str], settings: Mapping[str, str]) -> None:
+        self.control, theirs = socket.socketpair()
+        self.settings = settings
+        words = [sys.executable, "-m", __name__, str(theirs.fileno())]
+        with theirs:
+            self.process = subprocess.Popen(
+                words, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        self.control.close()
+        self.process.wait()
+
+
+_servers: list[_Server] = []
+_starting = threading.Lock()
+
+
+def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] = (1, 2)) -> _Copy | None:
+    """Run a command in a copy; None: it is none that can.
+    ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
+    """
+    if list(words[:4]) != [sys.executable, "-m", "neuralart", "compile"] or not hasattr(os, "fork"):
+        return None
+    argv = shlex.split(" ".join(words))
+    if shlex.join(argv) != " ".join(words):
+        return None  # a shell would do more with it
+    # What Python itself reads when it starts.
+    settings = {name: text for name, text in env.items() if name.startswith("PYTHON")}
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs, _starting:
+            if not _servers or _servers[-1].process.poll() is not None:
+                _servers.append(_Server(env, settings))
+            if _servers[-1].settings == settings:
+                socket.send_fds(_servers[-1].control, [b"."], [theirs.fileno(), 0, *output])
+        # It fails where no process has the other end.
+        ours.sendall(json.dumps([argv[3:], str(Path.cwd()), dict(env)]).encode())
+        ours.shutdown(socket.SHUT_WR)
+    except OSError:
+        ours.close()
+        return None
+    return _Copy(ours)
+
+
+def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
+    """Run a command in a copy, or as SCons does."""
+    return copy.wait() if (copy := begin(words, env)) else plain(sh, escape, cmd, words, env)
+
+
+def load() -> None:
+    """Import what compiles need."""
+    for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in _LOADED)):
+        importlib.import_module(name)
+    importlib.import_module("neuralart.plugins").own("operators")
+
+
+def _serve(control: socket.socket) -> None:
+    """Make copies until the other end is closed."""
+    load()
+    # Copies share these objects with this process: looking for garbage among them would copy their memory.
+    gc.freeze()
+    # What a user interrupts are the commands.
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    children = []
+    while streams := socket.recv_fds(control, 1, 4)[1]:
+        child = os.fork()
+        if not child:
+            control.close()
+            signal.signal(signal.SIGINT, interrupt)
+            _become(socket.socket(fileno=streams[0]), streams[1:])
+        children.append(child)
+        for stream in streams:
+            os.close(stream)
+    # Their CPU time becomes that of this process.
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def _become(connection: socket.socket, streams: Sequence[int]) -> NoReturn:
+    """Be the command that is asked for, and say how it ended."""
+    from neuralart.cli import main
+
+    code = 1
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        with connection.makefile("rb") as file:
+            argv, folder, env = jsontext.loads(file.read())
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(env)
+        code = main(argv)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            connection.sendall(str(code).encode())
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,121 @@
+"""Compiles in copies of a process that has loaded the compiler: as if each had started Python by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neuralart.resources import package_parent
+from neuralart.scons import warm
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+
+MODEL = Path(__file__).resolve().parents[2] / "models/digits/digits.tflite"
+WORDS = [sys.executable, "-m", "neuralart", "compile"]
+
+
+@pytest.fixture
+def env() -> Iterator[dict[str, str]]:
+    yield {**os.environ, "PYTHONPATH": str(package_parent()), "PYTHONDONTWRITEBYTECODE": "1"}
+    while warm._servers:
+        warm._servers.pop().end()
+
+
+def _words(*more: object) -> list[str]:
+    return [*WORDS, *(shlex.quote(str(each)) for each in more)]
+
+
+def _run(env: dict[str, str], *more: object) -> tuple[int, str]:
+    """Exit code and what is written, both streams."""
+    read, write = os.pipe()
+    copy = warm.begin(_words(*more), env, (write, write))
+    os.close(write)
+    with os.fdopen(read, encoding="utf-8") as file:
+        text = file.read()
+    assert copy is not None
+    return copy.wait(), text
+
+
+def _plain(env: dict[str, str], *more: object) -> tuple[int, str]:
+    done = subprocess.run(
+        _words(*more), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_copy_is_the_command(env: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--quiet", "-m", MODEL, "--target", "stm32n6570-dk", "-o"]
+    assert _run(env, *asked, "one") == (0, "")
+    assert _run(env, *asked, "two") == (0, "")
+    made = {path.name: path.read_bytes() for path in Path("two").iterdir()}
+    assert made == {path.name: path.read_bytes() for path in Path("one").iterdir()}
+    assert "network.json" in made
+    for wrong in (["-m", "missing.tflite", "-o", "three"], ["--no-such-option"], ["-m", MODEL, "--target", "stm32x"]):
+        assert _run(env, *wrong) == _plain(env, *wrong)
+    assert len(warm._servers) == 1, "one process is copied"
+    # Its environment is that of the command, not that of the process.
+    assert "\x1b" not in _run(env, "-m", MODEL, "--target", "stm32x")[1]
+    assert "\x1b" in _run({**env, "CLICOLOR_FORCE": "1"}, "-m", MODEL, "--target", "stm32x")[1]
+
+
+def test_what_only_a_shell_can_do(env: dict[str, str]) -> None:
+    assert warm.begin(["true"], env) is None
+    assert warm.begin([sys.executable, "-m", "neuralart", "run"], env) is None
+    for more in (["--help", ">", "file"], ["$HOME"], ["`pwd`"], ["*"]):
+        assert warm.begin([*WORDS, *more], env) is None
+    assert not warm._servers
+    assert _run(env, "--help")[0] == 0
+    # Python reads these when it starts.
+    assert warm.begin([*WORDS, "--help"], {**env, "PYTHONWARNINGS": "error"}) is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="who is whose child is not to be seen")
+def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert _run(env, "--help")[0] == 0
+    server = warm._servers[0].process.pid
+    # It waits until somebody reads.
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(write, bytes(4096)):
+            pass
+    os.set_blocking(write, True)
+    copy = warm.begin(_words("--help"), env, (write, write))
+    assert copy is not None
+    children = Path(f"/proc/{server}/task/{server}/children")
+    while len(found := children.read_text("ascii").split()) < 2:
+        time.sleep(0.01)
+    os.kill(int(found[-1]), signal.SIGKILL)
+    assert copy.wait() == 1
+    os.close(read)
+    os.close(write)
+    assert capfd.readouterr().err == "neuralart: the process that compiles was ended\n"
+    assert _run(env, "--help")[0] == 0
+    assert len(warm._servers) == 1
+    # Nor does it matter if the process itself is gone.
+    os.kill(server, signal.SIGKILL)
+    warm._servers[0].process.wait()
+    assert _run(env, "--help")[0] == 0
+    assert len(warm._servers) == 2
+
+
+def test_everything_is_loaded_before(tmp_path: Path) -> None:
+    code = (
+        "import sys; from neuralart.scons import warm; warm.load(); before = set(sys.modules)\n"
+        "from neuralart.cli import main; main(sys.argv[1:])\n"
+        "print(*(name for name in set(sys.modules) - before if not name.startswith('encodings.')))"
+    )
+    words = ["compile", "--quiet", "-m", str(MODEL), "--target", "stm32n6570-dk", "-o", str(tmp_path / "out")]
+    run = [sys.executable, "-c", code, *words]
+    own = {**os.environ, "PYTHONPATH": str(package_parent())}
+    assert subprocess.run(run, env=own, capture_output=True, text=True, check=True).stdout == "\n"
