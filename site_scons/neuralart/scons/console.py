@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import subprocess
 import sys
@@ -66,7 +67,7 @@ class BuildConsole:
             [sh, "-c", " ".join(words)], env=own, stdout=write, stderr=write
         )
         os.close(write)
-        with os.fdopen(read, encoding="utf-8", errors="replace") as lines:
+        with io.TextIOWrapper(io.FileIO(read), encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if not reported(line, work):
                     sys.stdout.write(line)
