@@ -93,6 +93,13 @@ def test_whatever_changes_is_seen(stamped: Project) -> None:
     assert stamped.path("build/plain/firmware.hex").exists()
 
 
+def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
+    env = {"PYTHONDONTWRITEBYTECODE": ""}
+    stamped.run("plain", env=env)
+    stamped.path("site_scons/neuralart/__pycache__/other.cpython-399.pyc").write_bytes(b"")
+    assert broken(stamped, env=env) == []
+
+
 def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
     """A step makes them together with others."""
     data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))

@@ -264,6 +264,7 @@ class Recorder:
     def _near(self, name: str, files: Iterable[str]) -> set[str]:
         """Folders in which a file that comes may count: those of sources, and those that were listed."""
         found = {os.path.dirname(path) for path in files} | _watches[0].folders.get(name, set())
+        found = {path for path in found if not path.endswith("__pycache__")}
         return {path for path in found if self._counts(path + os.sep) or path.startswith(str(PACKAGE))}
 
     def _far(self) -> set[str]:
