@@ -170,7 +170,7 @@ def test_float_model(sources: Project) -> None:
     writer.op("RELU", [x], [y])
     sources.path(MODEL).write_bytes(writer.finish([x], [y]))
     failed = sources.run("digits-n6", code=2)
-    assert any("float" in line and "RELU" in line for line in failed.errors), failed.err
+    assert any("a float32 model: " in line and "quantize it to int8" in line for line in failed.errors), failed.err
 
 
 def test_dynamic_shape(sources: Project) -> None:

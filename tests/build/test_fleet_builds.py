@@ -104,7 +104,12 @@ class Watcher:
         env["PYTHONUNBUFFERED"] = "1"
         command = [sys.executable, "-m", "neuralart", "watch", *words]
         said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self.process = subprocess.Popen(command, cwd=project.root, env=env, start_new_session=True, **said)
+        # What starts tests in the background may have it ignored, which processes inherit.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self.process = subprocess.Popen(command, cwd=project.root, env=env, start_new_session=True, **said)
+        finally:
+            signal.signal(signal.SIGINT, before)
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -285,6 +287,11 @@ _PAGE = {
 }
 
 
+def _costs(path: Path) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        record(path.with_name(_FILE), path, ["plain"], ["run-"])
+
+
 KINDS = [
     *(
         Kind(
@@ -378,7 +385,7 @@ KINDS = [
     Kind(
         "scons_stats.json",
         [_STATS],
-        lambda p: record(p.with_name(_FILE), p, ["plain"], ["run-"]),
+        _costs,
         json_tree,
         made=_COSTS,
     ),
