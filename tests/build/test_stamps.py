@@ -186,6 +186,19 @@ def test_a_folder_outside_of_the_tree(stamped: Project) -> None:
     assert broken(stamped) == [f"folder {beside}: files came or went"]
 
 
+def test_the_folder_of_a_temporary_file_counts_for_nothing(stamped: Project) -> None:
+    beside = stamped.root.parent / "temporary"
+    beside.mkdir()
+    script = stamped.path("SConstruct")
+    used = f"\nimport os\nopen({str(beside / 'new')!r}, 'w').close()\nopen({str(beside / 'new')!r}).close()\n"
+    script.write_text(script.read_text("utf-8") + used + f"os.remove({str(beside / 'new')!r})\n", "utf-8")
+    stamped.run("plain")
+    (beside / "other").write_text("", "utf-8")
+    assert broken(stamped) == []
+    (beside / "new").write_text("", "utf-8")
+    assert broken(stamped) == [f"{beside / 'new'} is new"]
+
+
 def test_a_file_that_changes_during_the_build_leaves_no_stamp(stamped: Project) -> None:
     script = stamped.path("SConstruct")
     late = "import os; os.utime('firmware/app/main.c')\n"

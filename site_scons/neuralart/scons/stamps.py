@@ -261,9 +261,10 @@ class Recorder:
             sure = sure and not node.always_build and not isinstance(node, SCons.Node.FS.Dir)
         return files | {self._database}, sure
 
-    def _near(self, name: str, files: Iterable[str]) -> set[str]:
-        """Folders in which a file that comes may count: those of sources, and those that were listed."""
-        found = {os.path.dirname(path) for path in files} | _watches[0].folders.get(name, set())
+    def _near(self, name: str, files: Iterable[str], states: Mapping[str, Any]) -> set[str]:
+        """Folders in which a file that comes may count: those of sources that stay, and those that were listed."""
+        found = {os.path.dirname(path) for path in files if states[path][0] is not None}
+        found |= _watches[0].folders.get(name, set())
         found = {path for path in found if not path.endswith("__pycache__")}
         return {path for path in found if self._counts(path + os.sep) or path.startswith(str(PACKAGE))}
 
@@ -299,9 +300,11 @@ class Recorder:
             }
 
         said = {"words": self._words(), "environ": intact.environment(os.environ)}
-        worlds = [{**said, **entry(whole, self._near("", whole), self._far())}]
+        worlds = [{**said, **entry(whole, self._near("", whole, states), self._far())}]
         at = time.time_ns() // _SECOND
-        variants = {n: {"world": 0, "at": at, **entry(paths, self._near(n, paths))} for n, paths in made.items()}
+        variants = {
+            n: {"world": 0, "at": at, **entry(paths, self._near(n, paths, states))} for n, paths in made.items()
+        }
         read = {files.number((self._name(path), *states[path])) for path in self._read & states.keys()}
         old = intact.load(str(self._path))
         if old is not None:
