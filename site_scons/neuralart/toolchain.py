@@ -97,9 +97,8 @@ def _ask(gcc: Path, *words: str) -> str:
             [str(gcc), *words], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True, errors="replace"
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise NeuralArtError(
-            f"does not answer '{words[0]}': {error}", where=str(gcc), hint="is it a cross compiler for Arm?"
-        ) from error
+        hint = "is it a cross compiler for Arm?"
+        raise NeuralArtError(f"does not answer '{words[0]}': {error}", where=str(gcc), hint=hint) from error
     return done.stdout.strip()
 
 
@@ -169,11 +168,8 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
             raise NeuralArtError(f"does not link: {error}", where=str(gcc)) from error
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise NeuralArtError(
-            f"cannot link for {' '.join(flags)}: {said[-1] if said else 'no reason given'}",
-            where=str(gcc),
-            hint="is there a C library for this core and floating-point ABI?",
-        )
+        what = f"cannot link for {' '.join(flags)}: {said[-1] if said else 'no reason given'}"
+        raise NeuralArtError(what, where=str(gcc), hint="is there a C library for this core and floating-point ABI?")
     found = [line.strip() for line in done.stdout.splitlines() if line.strip().endswith(".a")]
     return list(dict.fromkeys(found))
 
@@ -228,9 +224,8 @@ def find(
     """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"
     if not _PROGRAM.fullmatch(program):
-        raise NeuralArtError(
-            f"'{program}' is no name of a compiler", where=where, hint="letters, digits, '.', '_', '-'"
-        )
+        what = f"'{program}' is no name of a compiler"
+        raise NeuralArtError(what, where=where, hint="letters, digits, '.', '_', '-'")
     folders = candidates(config.prefix, environ)
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
     if gcc is None:
@@ -243,9 +238,8 @@ def find(
     if config.version and not re.match(re.escape(config.version) + r"(\.|$)", version):
         raise NeuralArtError(f"{program} is {version}, wanted {config.version}", where=where, hint=f"found at {gcc}")
     if config.libc != "auto" and config.libc not in LIBC_FLAGS:
-        raise NeuralArtError(
-            f"unknown libc '{config.libc}'", where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"])
-        )
+        what = f"unknown libc '{config.libc}'"
+        raise NeuralArtError(what, where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"]))
     if not libcs or (config.libc != "auto" and config.libc not in libcs):
         wanted = "C library" if config.libc == "auto" else config.libc
         raise NeuralArtError(

@@ -182,19 +182,14 @@ def _files(extra: Sequence[Path]) -> dict[str, Path]:
     own: dict[str, Path] = {}
     for path in extra:
         if path.suffix.lower() not in _SUFFIXES or not _NAME.fullmatch(path.stem):
-            raise NeuralArtError(
-                "not the name of a board file", where=str(path), hint="NAME.yaml, with letters, digits, '.', '_', '-'"
-            )
+            hint = "NAME.yaml, with letters, digits, '.', '_', '-'"
+            raise NeuralArtError("not the name of a board file", where=str(path), hint=hint)
         if path.stem in files:
-            raise NeuralArtError(
-                f"board '{path.stem}' is built in",
-                where=str(path),
-                hint=f"give the file another name and begin it with 'base: {path.stem}'",
-            )
+            hint = f"give the file another name and begin it with 'base: {path.stem}'"
+            raise NeuralArtError(f"board '{path.stem}' is built in", where=str(path), hint=hint)
         if own.setdefault(path.stem, path) != path:
-            raise NeuralArtError(
-                f"board '{path.stem}' has two files, the other is {own[path.stem]}", where=str(path), hint="rename one"
-            )
+            what = f"board '{path.stem}' has two files, the other is {own[path.stem]}"
+            raise NeuralArtError(what, where=str(path), hint="rename one")
     return {**files, **own}
 
 
@@ -285,9 +280,8 @@ def _check_section(board: Board, section: BoardSection, place: Value) -> int:
     while at < start + section.size:
         below = next((r for r in board.memory if r.base <= at < r.end), None)
         if below is None:
-            raise place.mapping()["size"].error(
-                f"{section.size:#x} bytes from {start:#010x} run over the end of memory at {at:#010x}"
-            )
+            what = f"{section.size:#x} bytes from {start:#010x} run over the end of memory at {at:#010x}"
+            raise place.mapping()["size"].error(what)
         if not below.on_at_reset:
             raise place.error(f"{below.name} is off after reset, firmware cannot start there")
         at = below.end
@@ -347,9 +341,8 @@ def _check_boot(board: Board, top: Value) -> None:
         return
     start = board.region(board.code.region).base + board.code.offset
     if start != boot.copy_to + boot.header:
-        raise place["header"].error(
-            f"copy_to + header is {boot.copy_to + boot.header:#010x}, but 'code' begins at {start:#010x}"
-        )
+        what = f"copy_to + header is {boot.copy_to + boot.header:#010x}, but 'code' begins at {start:#010x}"
+        raise place["header"].error(what)
     if start + board.code.size > boot.copy_to + boot.copy_size:
         raise place["copy_size"].error(
             f"'code' ends at {start + board.code.size:#010x}, what is copied at {boot.copy_to + boot.copy_size:#010x}"

@@ -65,19 +65,15 @@ def edit(
     for group in groups(remove, f"{where}: remove"):
         known = sorted({other.name for other in found})
         if group.name not in known:
-            raise NeuralArtError(
-                f"'{' '.join(group.words)}' is not in the profile",
-                where=f"{where}: remove",
-                hint=nearest(group.name, known),
-            )
+            what = f"'{' '.join(group.words)}' is not in the profile"
+            raise NeuralArtError(what, where=f"{where}: remove", hint=nearest(group.name, known))
         found = [other for other in found if other.name != group.name]
     for group in groups(add, f"{where}: add"):
         places = [at for at, other in enumerate(found) if other.name == group.name]
         found = [other for other in found if other.name != group.name]
         if group.name == LOAD_MPOOL:
-            raise NeuralArtError(
-                f"'{group.words[0]}' names the pools", where=f"{where}: add", hint="use --mpool, or mpool:"
-            )
+            hint = "use --mpool, or mpool:"
+            raise NeuralArtError(f"'{group.words[0]}' names the pools", where=f"{where}: add", hint=hint)
         found.insert(places[0] if places else len(found), group)
     return _words(found)
 

@@ -212,11 +212,8 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
     for name, digest in recording.files.items():
         content = read_bytes(folder / FILES / name)
         if _digest(content) != digest:
-            raise NeuralArtError(
-                "is not what was recorded",
-                where=str(folder / FILES / name),
-                hint="restore it (does git change its line ends? give it '-text' in .gitattributes), or record again",
-            )
+            hint = "restore it (does git change its line ends? give it '-text' in .gitattributes), or record again"
+            raise NeuralArtError("is not what was recorded", where=str(folder / FILES / name), hint=hint)
         files[name] = content
     folders.check_owner(output, request.name)
     folders.clear(output, request.name)
@@ -227,19 +224,16 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
 def replay_asked(args: argparse.Namespace, output: Path) -> str:
     """``neuralart compile --compiler recorded``: what a person wants to know; errors as of :func:`replay`."""
     if not args.recording:
-        raise NeuralArtError(
-            "is required", where="--recording", hint="the folder that 'neuralart record' made with the tool"
-        )
+        hint = "the folder that 'neuralart record' made with the tool"
+        raise NeuralArtError("is required", where="--recording", hint=hint)
     folder = Path(args.recording)
     if args.compiler_version:
         check_pin(args.compiler_version, "--compiler-version")
         tool = load(folder).tool
         if not fits(tool, args.compiler_version):
-            raise NeuralArtError(
-                f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}",
-                where=args.recording,
-                hint="record it again with that version, or change the pin",
-            )
+            what = f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}"
+            hint = "record it again with that version, or change the pin"
+            raise NeuralArtError(what, where=args.recording, hint=hint)
     found = replay(request_of(args), folder, output)
     return (
         f"network {found.network}: recorded with ST Edge AI Core {found.tool.text}\n"
@@ -258,9 +252,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.recording:
         raise NeuralArtError("is required", where="--recording", hint="the folder to record into")
     if args.compiler != STEDGEAI:
-        raise NeuralArtError(
-            f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
-        )
+        hint = "the reference compiler is there everywhere"
+        raise NeuralArtError(f"'{args.compiler}' is not recorded", where="--compiler", hint=hint)
     command_line.board_as_target(args)
     request = request_of(args)
     install = find_install(args, os.environ)

@@ -281,16 +281,12 @@ def resolve(settings: Settings) -> AppConfig | None:
     places = {key: place for key, (_, place) in mine.items() if key != "audio."}
     values = {field: value for key in KEYS for field, value in key.values(mine).items()}
     if "use_case" not in values:
-        raise NeuralArtError(
-            "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
-        )
+        hint = "known: " + ", ".join(USE_CASES)
+        raise NeuralArtError("app_config: 'use_case' is missing", where=str(where), hint=hint)
     values["model_type"] = _model_type(values, places, where)
     if "class_names" in values and "class_names_file" in values:
-        raise NeuralArtError(
-            "app_config: 'class_names' and 'class_names_file' cannot both be there",
-            where=str(places["class_names_file"]),
-            hint="keep one of them",
-        )
+        what = "app_config: 'class_names' and 'class_names_file' cannot both be there"
+        raise NeuralArtError(what, where=str(places["class_names_file"]), hint="keep one of them")
     return AppConfig(**values, where=where, places=places)
 
 
@@ -301,17 +297,11 @@ def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where
     if found is None:
         if len(known) == 1:
             return known[0]
-        raise NeuralArtError(
-            f"app_config: 'model_type' is missing, {values['use_case']} has {len(known)}",
-            where=str(where),
-            hint="known: " + ", ".join(known),
-        )
+        what = f"app_config: 'model_type' is missing, {values['use_case']} has {len(known)}"
+        raise NeuralArtError(what, where=str(where), hint="known: " + ", ".join(known))
     if found not in known:
-        raise NeuralArtError(
-            f"app_config.model_type: '{found}' is no model type of {values['use_case']}",
-            where=str(places["model_type"]),
-            hint=nearest(found, known),
-        )
+        what = f"app_config.model_type: '{found}' is no model type of {values['use_case']}"
+        raise NeuralArtError(what, where=str(places["model_type"]), hint=nearest(found, known))
     return str(found)
 
 

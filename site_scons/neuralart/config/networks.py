@@ -48,9 +48,8 @@ def _data_types(value: Value) -> str:
     text = value.text(empty=True)
     for part in text.split(",") if text else ():
         if part not in DATA_TYPES:
-            raise value.error(
-                f"'{part}' is not a data type", f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
-            )
+            hint = f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
+            raise value.error(f"'{part}' is not a data type", hint)
     return text
 
 
@@ -378,10 +377,8 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     if "model" not in values and values.get("compiler") != "adopted":
         raise NeuralArtError(f"network {name} names no model", where=str(where), hint="model: models/digits.tflite")
     if values.get("vectors") and values.get("input"):
-        raise NeuralArtError(
-            f"network {name}: 'vectors' and 'input' cannot both be there",
-            where=str(merged["input"][1]),
-            hint="vectors have inputs of their own; 'vectors: \"\"' in an override takes them away",
-        )
+        what = f"network {name}: 'vectors' and 'input' cannot both be there"
+        hint = "vectors have inputs of their own; 'vectors: \"\"' in an override takes them away"
+        raise NeuralArtError(what, where=str(merged["input"][1]), hint=hint)
     places = {key: setting[1] for key, setting in merged.items()}
     return NetworkConfig(name=name, where=where, places=places, **{"model": "", **values})

@@ -101,9 +101,8 @@ def _empty(value: Value, hint: str) -> NoReturn:
 def _optimization(value: Value) -> str:
     text = value.text()
     if text == "-Ofast":
-        raise value.error(
-            "-Ofast changes the results of floating-point arithmetic", "allowed: " + ", ".join(OPTIMIZATIONS)
-        )
+        hint = "allowed: " + ", ".join(OPTIMIZATIONS)
+        raise value.error("-Ofast changes the results of floating-point arithmetic", hint)
     return value.choice(OPTIMIZATIONS)
 
 

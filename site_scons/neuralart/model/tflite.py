@@ -343,8 +343,5 @@ def _check_identifier(data: bytes, display: str) -> None:
     if len(data) < 8 and filekind.describe(data).startswith("no known"):
         what = f"the file has {len(data)} bytes, too few for a TensorFlow Lite model"
         raise NeuralArtError(what, where=display, hint="is the file truncated?")
-    raise NeuralArtError(
-        f"not a TensorFlow Lite model but {filekind.describe(data)}",
-        where=display,
-        hint=f"a .tflite file has {IDENTIFIER.decode()} at byte 4",
-    )
+    hint = f"a .tflite file has {IDENTIFIER.decode()} at byte 4"
+    raise NeuralArtError(f"not a TensorFlow Lite model but {filekind.describe(data)}", where=display, hint=hint)

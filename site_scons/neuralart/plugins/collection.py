@@ -174,10 +174,8 @@ def _load(kind: Kind, source: Origin) -> None:
     finally:
         _known.loading = before
     if source.name and source.name not in _known.entries[kind.name]:
-        raise source.error(
-            f"{kind.one} '{source.name}': its module {source.module} registers none of that name",
-            f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it",
-        )
+        hint = f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it"
+        raise source.error(f"{kind.one} '{source.name}': its module {source.module} registers none of that name", hint)
     entry = _known.entries[kind.name].get(source.name)
     if entry is not None and entry.source is OWN:
         raise source.taken(f"{kind.one} '{source.name}'", OWN)

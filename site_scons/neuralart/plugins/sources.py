@@ -140,11 +140,8 @@ def loaded(kind: Kind, source: Origin) -> None:
         raise
     except (Exception, SystemExit) as error:
         name = f" '{source.name}'" if source.name else ""
-        raise NeuralArtError(
-            f"{kind.one}{name} cannot be loaded: {said(error)}",
-            where=place(source, error),
-            hint=source.remedy("repair it"),
-        ) from error
+        what = f"{kind.one}{name} cannot be loaded: {said(error)}"
+        raise NeuralArtError(what, where=place(source, error), hint=source.remedy("repair it")) from error
 
 
 def said(error: BaseException) -> str:

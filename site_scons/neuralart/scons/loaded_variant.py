@@ -31,24 +31,16 @@ def check(variant: VariantConfig) -> None:
     """Refuse what a loading firmware cannot do."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
-        raise NeuralArtError(
-            f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one",
-            where=variant.said("relocatable"),
-            hint="one variant for each of them",
-        )
+        what = f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one"
+        raise NeuralArtError(what, where=variant.said("relocatable"), hint="one variant for each of them")
     if variant.kernels != "c":
-        raise NeuralArtError(
-            f"kernels: {variant.kernels}, but a relocatable model is baseline code for every machine",
-            where=variant.said("kernels"),
-            hint="leave it out",
-        )
+        what = f"kernels: {variant.kernels}, but a relocatable model is baseline code for every machine"
+        raise NeuralArtError(what, where=variant.said("kernels"), hint="leave it out")
     for pool, strategy in variant.networks[0].strategies:
         if strategy != "relocatable":
-            raise NeuralArtError(
-                f"pool {pool}: strategy {strategy}, but the loader of the firmware brings all constants",
-                where=variant.networks[0].said(f"strategies.{pool}"),
-                hint="leave the strategy out",
-            )
+            what = f"pool {pool}: strategy {strategy}, but the loader of the firmware brings all constants"
+            hint = "leave the strategy out"
+            raise NeuralArtError(what, where=variant.networks[0].said(f"strategies.{pool}"), hint=hint)
 
 
 def _refuse_ours(variant: VariantConfig, config: RelocatableConfig, who: str) -> None:

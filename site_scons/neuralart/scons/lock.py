@@ -47,9 +47,8 @@ def take(env: Any) -> None:
             lock.acquire()
         _take_over(env, folder, owner)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror or error}", where=str(folder), hint="is the folder writable?"
-        ) from error
+        hint = "is the folder writable?"
+        raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(folder), hint=hint) from error
     _held.add(folder)
     atexit.register(_release, lock, folder)
     if env.GetOption("clean"):

@@ -55,10 +55,8 @@ def build_dir(env: Any) -> str:
     path = PurePosixPath(text)
     wrong = path.is_absolute() or PureWindowsPath(text).drive or ".." in path.parts or not _FOLDER.fullmatch(text)
     if not path.parts or wrong:
-        raise NeuralArtError(
-            f"NEURALART_BUILD_DIR is {str(env['NEURALART_BUILD_DIR'])!r}",
-            hint="name a folder below the top folder, with letters, digits, blanks and any of _.,+@=-: 'build'",
-        )
+        hint = "name a folder below the top folder, with letters, digits, blanks and any of _.,+@=-: 'build'"
+        raise NeuralArtError(f"NEURALART_BUILD_DIR is {str(env['NEURALART_BUILD_DIR'])!r}", hint=hint)
     return path.as_posix()
 
 

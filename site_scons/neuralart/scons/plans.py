@@ -70,9 +70,8 @@ def of(target: Any, kind: type[P], builder: str) -> P:
         found = known(node, kind)
         if found is not None:
             return found
-    raise NeuralArtError(
-        f"nothing is known of '{target[0]}'", hint=f"its emitters must begin with that of {builder}: append yours"
-    )
+    hint = f"its emitters must begin with that of {builder}: append yours"
+    raise NeuralArtError(f"nothing is known of '{target[0]}'", hint=hint)
 
 
 def of_plan(name: str, kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Variable:

@@ -76,10 +76,8 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         SCons.Errors.UserError: Something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):
-        raise NeuralArtError(
-            f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
-            hint="NeuralArtProject(...).build(...) makes them",
-        )
+        hint = "NeuralArtProject(...).build(...) makes them"
+        raise NeuralArtError(f"NeuralArtVariant takes a VariantConfig, not {variant!r}", hint=hint)
     if variant.application.kind != REFERENCE:
         from neuralart.scons.application.application import refuse_settings
 

@@ -182,11 +182,9 @@ def _application(path: Path) -> dict[str, Any]:
     data = read_bytes(path)
     vectors = image_header.vectors_behind_room(data)
     if vectors is None:
-        raise NeuralArtError(
-            "no vector table behind room for a header of erased bytes",
-            where=f"{path}@0x{image_header.VECTOR_TABLE:x}",
-            hint="'neuralart check-image' judges other images",
-        )
+        what = "no vector table behind room for a header of erased bytes"
+        hint = "'neuralart check-image' judges other images"
+        raise NeuralArtError(what, where=f"{path}@0x{image_header.VECTOR_TABLE:x}", hint=hint)
     return {
         **{"bytes": len(data), "header_room": image_header.VECTOR_TABLE, "stack_pointer": vectors[0]},
         **{"reset_handler": vectors[1], "crc32": zlib.crc32(data)},

@@ -147,9 +147,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if not facts and plans.behind(source[:1], CompilePlan) is not None:
         facts = [node for node in source[0].get_executor().get_all_targets() if node.name == FACTS]
     if not facts:
-        raise NeuralArtError(
-            f"{NAME}: no {FACTS} among the sources", where=str(first), hint="give what NeuralArtNetwork returned"
-        )
+        hint = "give what NeuralArtNetwork returned"
+        raise NeuralArtError(f"{NAME}: no {FACTS} among the sources", where=str(first), hint=hint)
     plan = plans.given(env, AppConfigPlan) or _plan(target, source, env)
     if first.name != plan.names[0]:
         raise NeuralArtError(f"{NAME}: this application includes {plan.names[0]}", where=str(first), hint="call it so")
@@ -269,11 +268,9 @@ def make_app_config(
 
     made = registry.once("app_config", target, make)
     if (made.identity, made.header.sources) != (plan.identity, [network.facts]):
-        raise NeuralArtError(
-            f"{target} is there already, with other settings or for another network",
-            where=config.said() or f"AppConfig('{network.name}')",
-            hint="give one of them a folder of its own",
-        )
+        what = f"{target} is there already, with other settings or for another network"
+        hint = "give one of them a folder of its own"
+        raise NeuralArtError(what, where=config.said() or f"AppConfig('{network.name}')", hint=hint)
     return made
 
 

@@ -157,11 +157,9 @@ def _runtime(
         return find_runtime(root / config.sources.runtime, core_name(board), config.said("runtime"), loads=loads)
     for network in networks:
         if network.runtime == LL_ATON:
-            raise NeuralArtError(
-                f"network {network.name} needs runtime {LL_ATON}, and the application names none",
-                where=config.said(),
-                hint="application: {sources: {runtime: FOLDER}}: your Middlewares/ST/AI, or the installed tool",
-            )
+            what = f"network {network.name} needs runtime {LL_ATON}, and the application names none"
+            hint = "application: {sources: {runtime: FOLDER}}: your Middlewares/ST/AI, or the installed tool"
+            raise NeuralArtError(what, where=config.said(), hint=hint)
     return None
 
 
@@ -208,11 +206,8 @@ def _compiled(
         shared = [runtime_library(env, plain)]
         shared += [kernel_library(env, variant, board, machine, plain)] if loaded is None else []
     elif chosen.linker_script is None:
-        raise NeuralArtError(
-            "a program with the vendor's runtime needs a linker script of its own",
-            where=config.said(),
-            hint="application: {sources: {linker_script: FILE}}",
-        )
+        what = "a program with the vendor's runtime needs a linker script of its own"
+        raise NeuralArtError(what, where=config.said(), hint="application: {sources: {linker_script: FILE}}")
     else:
         objects += [*archives, *([base.fs.File(str(vendor.archive))] if vendor.archive is not None else [])]
         archives, shared = [], []
@@ -249,11 +244,9 @@ def refuse_settings(variant: VariantConfig) -> None:
         return
     sources = variant.application.sources
     if variant.kernels != KERNELS[0] and (sources is None or sources.runtime):
-        raise NeuralArtError(
-            f"kernels: {variant.kernels}, but the application brings its own",
-            where=variant.said("kernels"),
-            hint="only programs with the runtime of this project have a choice",
-        )
+        what = f"kernels: {variant.kernels}, but the application brings its own"
+        hint = "only programs with the runtime of this project have a choice"
+        raise NeuralArtError(what, where=variant.said("kernels"), hint=hint)
 
 
 def _c_stem(network: NetworkNodes) -> str:

@@ -64,11 +64,8 @@ def refuse_npu(board: Board, where: str) -> NoReturn:
     from neuralart.patching.patchlist import check_target
 
     check_target(board.target, where)
-    raise NeuralArtError(
-        f"board {board.name} has an NPU: no application is patched for it",
-        where=where,
-        hint="only applications of networks that run on the core are",
-    )
+    hint = "only applications of networks that run on the core are"
+    raise NeuralArtError(f"board {board.name} has an NPU: no application is patched for it", where=where, hint=hint)
 
 
 def network_in(env: Any, folder: Any, name: str) -> tuple[NetworkFiles, list[Any]]:
@@ -93,11 +90,8 @@ def network_of(
     if compiled.pools is not None:
         refuse_npu(compiled.board, where)
     if compiled.config.name != name:
-        raise NeuralArtError(
-            f"the application is written for a network called '{name}', this one is '{compiled.config.name}'",
-            where=where,
-            hint=f"env.Network('{name}', ...)",
-        )
+        what = f"the application is written for a network called '{name}', this one is '{compiled.config.name}'"
+        raise NeuralArtError(what, where=where, hint=f"env.Network('{name}', ...)")
     folder = Path(named(env, Path(made[0].dir.get_abspath())))
     files = NetworkFiles(folder / f"{name}_c_info.json", folder, folder)
     wanted = {path.name for path in files.all(name)}
@@ -147,11 +141,9 @@ def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConf
     name = request.patches.network
     own_script, *own_pools = plan.inputs(replace(request, application=application))[len(request.network.all(name)) :]
     if script is None and not own_script.is_file():
-        raise NeuralArtError(
-            f"the linker script is missing: {own_script}",
-            where=config.said("application") or request.patches.name,
-            hint="name the one that the application is linked with: linker_script",
-        )
+        what = f"the linker script is missing: {own_script}"
+        hint = "name the one that the application is linked with: linker_script"
+        raise NeuralArtError(what, where=config.said("application") or request.patches.name, hint=hint)
     found = replace(
         request,
         linker_script=_named(env, script) if script is not None else None,

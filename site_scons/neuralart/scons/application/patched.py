@@ -53,9 +53,8 @@ def _nodes_of(env: Any, network: Any, where: str) -> list[Any]:
     try:
         return [env.fs.Dir(literal(env, network))]
     except (TypeError, AttributeError):
-        raise NeuralArtError(
-            f"the network is what Network returned, or a folder, not {network!r}", where=where
-        ) from None
+        what = f"the network is what Network returned, or a folder, not {network!r}"
+        raise NeuralArtError(what, where=where) from None
 
 
 def make_patched(
@@ -105,11 +104,9 @@ def make_patched(
 
     made = registry.once("patched", folder, make)
     if (made.identity, made.index.sources) != (plan.identity, plan.sources):
-        raise NeuralArtError(
-            f"{folder} holds copies for another network, or with other settings",
-            where=config.said("application") or where,
-            hint="give one of them a folder of its own",
-        )
+        what = f"{folder} holds copies for another network, or with other settings"
+        hint = "give one of them a folder of its own"
+        raise NeuralArtError(what, where=config.said("application") or where, hint=hint)
     return made
 
 

@@ -102,9 +102,8 @@ def _kept_ranges(reserved: Any, where: str, word: str) -> tuple[Reserved, ...]:
         if not (isinstance(name, str) and _is_int(address) and _is_int(size)):
             raise NeuralArtError(f"{word}: a mapping of names to (address, bytes), not {reserved!r}", where=where)
         if not (0 <= address < address + size <= 1 << 32):
-            raise NeuralArtError(
-                f"{word}: {name} with {size} bytes at {address:#x} is no range of addresses", where=where
-            )
+            what = f"{word}: {name} with {size} bytes at {address:#x} is no range of addresses"
+            raise NeuralArtError(what, where=where)
     return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
@@ -141,11 +140,8 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
     pools = {pool for network in networks for pool in network.initializers}
     for pool in strategies:
         if pool not in pools:
-            raise NeuralArtError(
-                f"NEURALART_STRATEGIES: no network has constants in pool '{pool}'",
-                where=NAME,
-                hint=nearest(str(pool), sorted(pools)),
-            )
+            what = f"NEURALART_STRATEGIES: no network has constants in pool '{pool}'"
+            raise NeuralArtError(what, where=NAME, hint=nearest(str(pool), sorted(pools)))
     name = "-".join(network.name for network in networks)
     slots, reserved = (("NEURALART_SLOTS", env["NEURALART_SLOTS"]), ("NEURALART_RESERVED", env["NEURALART_RESERVED"]))
     variant = own_program(name, networks, NAME, slots, reserved)

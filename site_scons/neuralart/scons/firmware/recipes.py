@@ -35,9 +35,8 @@ def machine_of(variant: VariantConfig, board: Board) -> Machine:
     known = list(board.machines)
     name = variant.machine or (known[0] if known else "")
     if name not in board.machines:
-        raise NeuralArtError(
-            f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=nearest(name, known)
-        )
+        hint = nearest(name, known)
+        raise NeuralArtError(f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=hint)
     return board.machines[name]
 
 

@@ -169,19 +169,16 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
     compiled = plans.behind(source, CompilePlan)
     if compiled is None:
-        raise NeuralArtError(
-            f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint="give what NeuralArtNetwork returned"
-        )
+        hint = "give what NeuralArtNetwork returned"
+        raise NeuralArtError(f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint=hint)
     plan = plans.given(env, RelocatablePlan) or _plan(target, compiled, env)
     first = target[0]
     if first.name != plan.names[0]:
-        raise NeuralArtError(
-            f"{NAME}: the model of network {plan.name} is called {plan.names[0]}", where=str(first), hint="call it so"
-        )
+        what = f"{NAME}: the model of network {plan.name} is called {plan.names[0]}"
+        raise NeuralArtError(what, where=str(first), hint="call it so")
     if first.dir is source[0].dir:
-        raise NeuralArtError(
-            f"{NAME}: the folder of the network cannot be that of its model", where=str(first), hint="name another one"
-        )
+        what = f"{NAME}: the folder of the network cannot be that of its model"
+        raise NeuralArtError(what, where=str(first), hint="name another one")
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
     plans.remember(first, plan)
     made = source[0].get_executor().get_all_targets()

@@ -142,9 +142,8 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
     said = _said(node, rows)
     if said is not None:
         if said.kind not in KINDS:
-            raise NeuralArtError(
-                f"NEURALART_WRITES: kind '{said.kind}'", where=str(node), hint=nearest(str(said.kind), KINDS)
-            )
+            hint = nearest(str(said.kind), KINDS)
+            raise NeuralArtError(f"NEURALART_WRITES: kind '{said.kind}'", where=str(node), hint=hint)
         return said
     part = plans.known(node, FilePart)
     if part is not None:
@@ -154,9 +153,8 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
     # C, headers and descriptions beside them.
     if node.has_builder() and str(node.builder.get_name(env)).startswith("NeuralArt"):
         return None
-    raise NeuralArtError(
-        f"{NAME}: nothing says where it goes", where=str(node), hint='NEURALART_WRITES={name: ("model", address)}'
-    )
+    hint = 'NEURALART_WRITES={name: ("model", address)}'
+    raise NeuralArtError(f"{NAME}: nothing says where it goes", where=str(node), hint=hint)
 
 
 def _plan(source: list[Any], env: Any) -> WritesPlan:

@@ -33,11 +33,9 @@ _OF_COMPILES = (
 def _refuse_keys(config: NetworkConfig) -> None:
     for key in _OF_COMPILES:
         if getattr(config, key) != keys.default_of(NetworkConfig, key):
-            raise NeuralArtError(
-                f"'{key}' means nothing to an adopted network: it is compiled already",
-                where=config.said(key),
-                hint="leave it out, or compile the model: compiler: stedgeai",
-            )
+            what = f"'{key}' means nothing to an adopted network: it is compiled already"
+            hint = "leave it out, or compile the model: compiler: stedgeai"
+            raise NeuralArtError(what, where=config.said(key), hint=hint)
 
 
 def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | None]:

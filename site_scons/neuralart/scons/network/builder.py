@@ -128,9 +128,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     plan = plans.given(env, CompilePlan) or _plan(target, source, env)
     first = target[0]
     if first.name != plan.names[0]:
-        raise NeuralArtError(
-            f"{NAME}: an adopted network keeps its name", where=str(first), hint=f"call it {plan.names[0]}"
-        )
+        hint = f"call it {plan.names[0]}"
+        raise NeuralArtError(f"{NAME}: an adopted network keeps its name", where=str(first), hint=hint)
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
     folder = Path(first.dir.get_abspath())

@@ -142,9 +142,8 @@ def _of_plugin(config: NetworkConfig, kind: str, said: list[str]) -> ChosenCompi
     """A plugin's compiler; what it is asked for is not known yet, so neither is its identity."""
     for what in ("failures", "timeout"):
         if getattr(config, what):
-            raise NeuralArtError(
-                f"{what} means nothing to compiler {kind}", where=config.said(what), hint="leave it out"
-            )
+            hint = "leave it out"
+            raise NeuralArtError(f"{what} means nothing to compiler {kind}", where=config.said(what), hint=hint)
     plugin = plugins.find("compilers", kind, config.said("compiler"))
     # It may use the reference compiler, and that one operators of plugins.
     code = " ".join([plugin.code, plugins.code_of("operators")]).strip()

@@ -191,11 +191,9 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     """
     board = registry_of(env).board(board_name, config.said())
     if is_cpu(board):
-        raise NeuralArtError(
-            f"board {board.name} has no NPU: its networks are linked into an application of its own",
-            where=config.said(),
-            hint="env.Network and env.PatchedSources, or a variant without 'relocatable'",
-        )
+        what = f"board {board.name} has no NPU: its networks are linked into an application of its own"
+        hint = "env.Network and env.PatchedSources, or a variant without 'relocatable'"
+        raise NeuralArtError(what, where=config.said(), hint=hint)
     made = make_compile(env, config, board)
     assert isinstance(made, NetworkNodes)  # as its board says
     return made

@@ -42,11 +42,8 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
 def refuse_built(node: Any, what: str, where: str) -> None:
     """Refuse a file that is made by the build itself. NeuralArtError: It is."""
     if node.has_builder():
-        raise NeuralArtError(
-            f"{what} '{node}' is itself built by this SConstruct",
-            where=where,
-            hint="which files a compile writes is read from it before anything is built: make it a source file",
-        )
+        hint = "which files a compile writes is read from it before anything is built: make it a source file"
+        raise NeuralArtError(f"{what} '{node}' is itself built by this SConstruct", where=where, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,8 @@ def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None
         selector, file = split_profile(config.profile)
         file = file or (str(stock) if stock else board.profile)
         if not file:
-            raise NeuralArtError(
-                f"board {board.name} has no stock profile",
-                where=config.said(),
-                hint="give the network a 'profile:' or an 'mpool:'",
-            )
+            hint = "give the network a 'profile:' or an 'mpool:'"
+            raise NeuralArtError(f"board {board.name} has no stock profile", where=config.said(), hint=hint)
         node = source_file(env, file, "profile", config.said("profile"))
         refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())

@@ -51,11 +51,8 @@ def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
     sizes = tuple(size for size in buffer.shape if size is not None)
     if not sizes or len(sizes) != len(buffer.shape):
         shown = ", ".join("?" if size is None else str(size) for size in buffer.shape)
-        raise NeuralArtError(
-            f"'shape' of '{buffer.name}' is [{shown}], it must be whole numbers from 1 on",
-            where=where,
-            hint="no dynamic sizes",
-        )
+        what = f"'shape' of '{buffer.name}' is [{shown}], it must be whole numbers from 1 on"
+        raise NeuralArtError(what, where=where, hint="no dynamic sizes")
     left_out = bool(buffer.axes) and _BATCH not in buffer.axes
     return (max(buffer.batch, 1), *sizes) if left_out else sizes
 

@@ -160,11 +160,8 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
             raise NeuralArtError(f"adopted: {shown} {what}", where=where, hint=_HINT)
         named = [c_file] if c_file else candidates(folder)
         if len(named) > 1:
-            raise NeuralArtError(
-                f"adopted: {shown} has several networks: {', '.join(named)}",
-                where=where,
-                hint=f"{{adopted: {{folder: {shown}, c_file: {named[0]}}}}}",
-            )
+            hint = f"{{adopted: {{folder: {shown}, c_file: {named[0]}}}}}"
+            raise NeuralArtError(f"adopted: {shown} has several networks: {', '.join(named)}", where=where, hint=hint)
         if not named or not (folder / named[0]).is_file():
             what = f"no {c_file}" if c_file else "no C file of a generated network"
             raise NeuralArtError(f"adopted: {shown} has {what}", where=where, hint=_HINT)
@@ -197,11 +194,8 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
 def _npu_code(text: str, stem: str, names: set[str], where: str) -> list[str]:
     blobs = network_c.blob_header(text)
     if blobs and blobs not in names:
-        raise NeuralArtError(
-            f"it includes {blobs}, which is not beside it",
-            where=where,
-            hint="the tool writes both: take them from the same run",
-        )
+        hint = "the tool writes both: take them from the same run"
+        raise NeuralArtError(f"it includes {blobs}, which is not beside it", where=where, hint=hint)
     usual = [f"{stem}.h", blobs, f"stai_{stem}.c", f"stai_{stem}.h"]
     return [each for each in usual if each in names]
 

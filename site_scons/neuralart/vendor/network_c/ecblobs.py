@@ -237,9 +237,8 @@ def parse(text: str, where: str) -> BlobHeader:
         base, part = _split(array.symbol)
         groups.setdefault(base, {})[part] = array
     if not groups and init is None:
-        raise NeuralArtError(
-            "no array _ec_blob_...: no header with epoch-controller blobs", where=where, hint="is the file complete?"
-        )
+        hint = "is the file complete?"
+        raise NeuralArtError("no array _ec_blob_...: no header with epoch-controller blobs", where=where, hint=hint)
     macros, lines = _Macros(text), Lines(text)
     problems: list[Problem] = []
     blobs = [_blob(base, parts, macros, where, lines, problems) for base, parts in groups.items()]

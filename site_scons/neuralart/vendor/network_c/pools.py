@@ -125,9 +125,8 @@ def parse_initializer(text: str, where: str) -> InitializerC:
     """Read the text of an initializer, with LF line ends; NeuralArtError if there is no array, or no word in it."""
     array = _ARRAY.search(text)
     if array is None:
-        raise NeuralArtError(
-            "no array uint64_t _mem_pool_...: no initializer as C", where=where, hint="is the file complete?"
-        )
+        hint = "is the file complete?"
+        raise NeuralArtError("no array uint64_t _mem_pool_...: no initializer as C", where=where, hint=hint)
     lines = Lines(text)
     place = f"{where}:{lines.of(array.start())}"
     end = text.find("}", array.end())

@@ -241,11 +241,8 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     other = None if name else _GETTERS.search(text)
     name = other[1] if other else name
     if not name:
-        raise NeuralArtError(
-            "no function LL_ATON_EpochBlockItems_<name>: not a generated network",
-            where=where,
-            hint="is it network.c, and complete?",
-        )
+        what = "no function LL_ATON_EpochBlockItems_<name>: not a generated network"
+        raise NeuralArtError(what, where=where, hint="is it network.c, and complete?")
     lines = Lines(text)
     runtime, complaint = guard(text)
     origin = banner(text)

@@ -203,11 +203,8 @@ def parse_report(data: bytes, file: str) -> Report:
         notes=tuple(notes),
     )
     if version is None and not (report.pools or report.counts or report.epochs or report.sections or report.files):
-        raise NeuralArtError(
-            "not a report: no line 'ST Edge AI Core v...' and none of the blocks of one",
-            where=f"{file}:1",
-            hint="the file may be cut off at its beginning",
-        )
+        what = "not a report: no line 'ST Edge AI Core v...' and none of the blocks of one"
+        raise NeuralArtError(what, where=f"{file}:1", hint="the file may be cut off at its beginning")
     return report
 
 
