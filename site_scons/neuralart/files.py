@@ -27,10 +27,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a new and empty file for new bytes, which no other process uses.
-
-    They get the name of the file on success and are deleted on failure. OSError: the folder cannot be
-    written, or the name cannot be taken.
+    """Give a new and empty file for new bytes, which no other process uses. They get the name of the file on success
+    and are deleted on failure. OSError: the folder cannot be written, or the name cannot be taken.
     """
     head, tail = f".{path.name}.", ".part"
     for each in _named(path.parent, head, tail):

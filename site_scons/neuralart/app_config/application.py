@@ -210,7 +210,6 @@ def _is_header(name: str) -> bool:
 
 def find(folder: Path, display: str = "", where: str = "", without: Path | None = None) -> Application:
     """Look through an application's folder. NeuralArtError: it is none, has two wrappers, or a file cannot be read.
-
     ``display`` is its name in messages, ``where`` who names it; ``without``: a folder where a build puts its files.
     """
     shown = (display or folder.as_posix()).rstrip("/")

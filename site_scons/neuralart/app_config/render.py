@@ -29,9 +29,8 @@ _FIRST_PLAIN, _LAST_PLAIN = -5, 8  # exponents of numbers that are written witho
 
 
 def cstring(text: str) -> str:
-    """A C string literal of any text, UTF-8, ASCII only.
-
-    Octal escapes have three digits always, so a digit behind one stays itself.
+    """A C string literal of any text, UTF-8, ASCII only. Octal escapes have three digits always, so a digit behind one
+    stays itself.
     """
     data = str(text).encode("utf-8", "backslashreplace")
     return '"' + "".join(chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in data) + '"'

@@ -176,9 +176,8 @@ def blazeface(request: Request) -> Values:
 
 
 def blazeface_anchors(size: int) -> list[list[tuple[float, float]]] | None:
-    """Anchors of BlazeFace for the two grids: the middle of each cell, x and y from 0 to 1, for each of its layers.
-
-    512 and 384 for an input of 128 x 128; None where the size is no multiple of the strides.
+    """Anchors of BlazeFace for the two grids: the middle of each cell, x and y from 0 to 1, for each of its layers. 512
+    and 384 for an input of 128 x 128; None where the size is no multiple of the strides.
     """
     if any(size % stride for stride, _ in _GRIDS):
         return None

@@ -73,9 +73,8 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board by its name, built in or of the user's own files; ``where``: who asks.
-
-    The name is the stem of its file; ``BOARD+MODE`` is that board in another boot mode.
+    """Read a board by its name, built in or of the user's own files; ``where``: who asks. The name is the stem of its
+    file; ``BOARD+MODE`` is that board in another boot mode.
     """
     plain, mark, mode = name.partition("+")
     path = locate(plain, extra, where)

@@ -127,9 +127,8 @@ def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
 
 
 def board_as_target(args: argparse.Namespace) -> None:
-    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named.
-
-    A name that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
+    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named. A name
+    that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
     """
     from neuralart import boards
     from neuralart.network.targets import CPU, TARGETS, flow_of
@@ -156,7 +155,6 @@ def board_as_target(args: argparse.Namespace) -> None:
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
     """The words behind ``neuralart compile``, parsed: for code that must know the files of a compile before it runs.
-
     Paths are as they are found from the current folder. NeuralArtError, said of ``where``, if it takes no such words.
     """
 

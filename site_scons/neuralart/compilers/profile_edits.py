@@ -26,9 +26,8 @@ def _is_option(word: str) -> bool:
 
 
 def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
-    """Options and their values; the value of an unknown option is what follows without a dash.
-
-    NeuralArtError if a word belongs to no option.
+    """Options and their values; the value of an unknown option is what follows without a dash. NeuralArtError if a word
+    belongs to no option.
     """
     found: list[ProfileOption] = []
     at = 0

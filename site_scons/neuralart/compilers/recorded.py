@@ -100,9 +100,8 @@ def check_folder(folder: Path) -> None:
 
 
 def record(request: ToolRequest, install: Install, result: Result, folder: Path) -> Recording:
-    """Store a compile in a folder; what it held before is replaced.
-
-    NeuralArtError if the folder cannot be written, or holds something else than a recording.
+    """Store a compile in a folder; what it held before is replaced. NeuralArtError if the folder cannot be written, or
+    holds something else than a recording.
     """
     planned = plan(request, install.version)
     made = Recording(

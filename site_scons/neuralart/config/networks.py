@@ -64,9 +64,8 @@ def _positions(value: Value) -> str:
 
 
 def _compiler(value: Value) -> Settings:
-    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``, ``{adopted: FOLDER}``.
-
-    Keyed with what goes with it, so that an override replaces all of it.
+    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``, ``{adopted: FOLDER}``. Keyed with what goes with
+    it, so that an override replaces all of it.
     """
     version = recording = ""
     adopted: AdoptedConfig | None = None

@@ -126,10 +126,8 @@ def _check_of(one: NetworkRun) -> _Check:
 
 
 def _where_known(check: _Check) -> Network:
-    """The network without the pools that the firmware gives a place to.
-
-    The only model has its pool where the pool file says, if that is where the external RAM begins; several models share
-    that memory as the firmware sees fit.
+    """The network without the pools that the firmware gives a place to. The only model has its pool where the pool file
+    says, if that is where the external RAM begins; several models share that memory as the firmware sees fit.
     """
     pools = tuple(pool for pool in check.network.pools if not (check.loaded and pool.mode == "USEMODE_RELATIVE"))
     return replace(check.network, pools=pools)

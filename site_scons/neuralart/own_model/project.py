@@ -86,10 +86,8 @@ def _plain(text: str) -> str:
 
 
 def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
-    """Files of a project by their paths, but for the model.
-
-    ``toolpath``: the folder of the package, as the project's SConstruct finds it; empty: the package is installed.
-    NeuralArtError: the names cannot be those of a variant.
+    """Files of a project by their paths, but for the model. ``toolpath``: the folder of the package, as the project's
+    SConstruct finds it; empty: the package is installed. NeuralArtError: the names cannot be those of a variant.
     """
     import jinja2
 

@@ -154,9 +154,8 @@ class Budget:
         raise NeuralArtError(what, where=self.script.name, hint="use a smaller network, or reserve less")
 
     def stack_note(self) -> str:
-        """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty.
-
-        Nothing else reports it: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
+        """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty. Nothing
+        else reports it: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
         """
         stack = self.script.stack()
         if stack is None:
@@ -229,9 +228,8 @@ class Decision:
 
 
 def array_bytes(size: int) -> int:
-    """Bytes of the array that ``[n + 32 - (n % 32)]`` declares: never just n.
-
-    A whole cache line more where n is a multiple of it: the application's cache maintenance assumes so.
+    """Bytes of the array that ``[n + 32 - (n % 32)]`` declares: never just n. A whole cache line more where n is a
+    multiple of it: the application's cache maintenance assumes so.
     """
     return size + LINE - size % LINE
 

@@ -99,15 +99,10 @@ def _registering() -> Path:
 def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     """Make something known. A plugin's module calls it when it is imported.
 
-    Args:
-        kind: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`).
-        name: What users write to get it.
-        plugin: What the protocol of the kind asks for.
-        protocol: The version of that protocol that it was written for.
-
-    Raises:
-        NeuralArtError: There is no such kind, the version is another one, something that the protocol asks for is
-            missing, or the name is taken.
+    ``kind``: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`); ``name``: what users write to get
+    it; ``plugin``: what the protocol of the kind asks for; ``protocol``: the version of that protocol that it was
+    written for. NeuralArtError: there is no such kind, the version is another one, something that the protocol asks for
+    is missing, or the name is taken.
     """
     about = _kind(kind)
     file = _registering()
@@ -190,15 +185,8 @@ def own(kind: str) -> tuple[Plugin, ...]:
 
 
 def find(kind: str, name: str, where: str = "") -> Plugin:
-    """The plugin of a name. Others are looked for only where the package has none of that name.
-
-    Args:
-        kind: Which kind.
-        name: Its name.
-        where: Who asks, for the message.
-
-    Raises:
-        NeuralArtError: There is none, two have this name, or it cannot be loaded.
+    """The plugin of a name. Others are looked for only where the package has none of that name; ``where``: who asks,
+    for the message. NeuralArtError: there is none, two have this name, or it cannot be loaded.
     """
     about = _kind(kind)
     entries = _known.entries[kind]

@@ -76,9 +76,8 @@ OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 @cache
 def _somebody_installed() -> bool:
-    """Some installed package has a plugin for us.
-
-    importlib.metadata costs ten times what reading the handful of small files costs, and mostly there is none.
+    """Some installed package has a plugin for us. importlib.metadata costs ten times what reading the handful of small
+    files costs, and mostly there is none.
     """
     mark = f"[{GROUP}".encode()
     for entry in dict.fromkeys(sys.path):

@@ -165,9 +165,8 @@ def _ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
 def from_csv(
     table: NetworkCsv, types: Mapping[int, str] = MappingProxyType({}), speeds: Mapping[str, PoolSpeed] = NO_SPEEDS
 ) -> NetworkEstimate:
-    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others.
-
-    The table has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
+    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others. The table
+    has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
     """
     epochs = []
     for row in table.epochs:

@@ -131,7 +131,6 @@ def _layers(node: InfoNode, names: QFile | None) -> tuple[tuple[str, ...], bool]
 
 def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str] = ()) -> Offload:
     """What ``c_info.json`` tells (of a CPU target: nothing is offloaded), with the layer of each node by ``names``.
-
     ``warnings`` are lines ``WARNING: <layer> is not quantized`` of the console.
     """
     buffers = {buffer.id: buffer for buffer in info.buffers}

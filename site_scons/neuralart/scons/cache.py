@@ -50,7 +50,6 @@ def _sound(entry: Path) -> bool:
 
 class CheckedCache(SCons.CacheDir.CacheDir):
     """Keeps the SHA-256 of each entry beside it. An entry that no longer has it is thrown away, its target is built.
-
     This finds damage (a full disk, a broken copy, an edit), not an attacker, who can write the hash as well.
     """
 

@@ -68,12 +68,8 @@ class VariantNodes:
 def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     """Declare everything of a variant.
 
-    Args:
-        env: The construction environment; paths in the variant are relative to its current SConscript.
-        variant: As ``ProjectFile.variant`` gives it, or made by hand.
-
-    Raises:
-        SCons.Errors.UserError: Something it names is missing or wrong.
+    paths in the variant are relative to its current SConscript; ``variant``: as
+    ``ProjectFile.variant`` gives it, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):
         hint = "NeuralArtProject(...).build(...) makes them"

@@ -161,9 +161,8 @@ def is_known(series: tuple[int, ...]) -> bool:
 
 
 def of_core(numbers: tuple[int, ...]) -> Release | None:
-    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one.
-
-    None if the version is older than the first with an NPU compiler.
+    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one. None
+    if the version is older than the first with an NPU compiler.
     """
     fitting = [release for release in RELEASES if release.series <= numbers[:2]]
     same = [release for release in fitting if release.core == dotted(numbers[:3])]

@@ -41,10 +41,8 @@ def machine_of(board: Board, kind: str) -> Machine:
 
 
 def read(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of an ELF file or a binary.
-
-    ``address``: where the vector table of a binary goes; None: where the board expects it. NeuralArtError: the file is
-    damaged, or of another kind.
+    """Facts of an ELF file or a binary. ``address``: where the vector table of a binary goes; None: where the board
+    expects it. NeuralArtError: the file is damaged, or of another kind.
     """
     if data[:4] != b"\x7fELF":
         return image_facts.read_binary(path, data, board, address)
@@ -63,10 +61,8 @@ def check(
     *,
     allow_reference: bool = False,
 ) -> tuple[Finding, ...]:
-    """All findings, in the order of :data:`CHECKS`; errors of a check before its warnings.
-
-    ``networks``: those that the image is said to hold; none: they are not checked; ``allow_reference``: the reference
-    runtime is wanted on silicon.
+    """All findings, in the order of :data:`CHECKS`; errors of a check before its warnings. ``networks``: those that the
+    image is said to hold; none: they are not checked; ``allow_reference``: the reference runtime is wanted on silicon.
     """
     image = folded(board, image)
     found = [

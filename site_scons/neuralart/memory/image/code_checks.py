@@ -135,10 +135,8 @@ def _anywhere(data: bytes, base: int) -> Iterator[tuple[int, int]]:
 
 
 def _traps(image: ImageFacts) -> Iterator[tuple[int, int]]:
-    """(address, instruction) of each semihosting trap.
-
-    Certain where mapping symbols tell code from data (``image.code``); else possible ones, BKPT only, in what holds
-    code: a constant may look the same.
+    """(address, instruction) of each semihosting trap. Certain where mapping symbols tell code from data
+    (``image.code``); else possible ones, BKPT only, in what holds code: a constant may look the same.
     """
     parts = [part for part in image.loaded if part.executable]
     if image.code is None:

@@ -165,10 +165,8 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 
 
 def read(path: Path, data: bytes) -> ImageFacts:
-    """Facts of an Arm executable.
-
-    ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not for Arm, not linked, or without
-    anything to load.
+    """Facts of an Arm executable. ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not
+    for Arm, not linked, or without anything to load.
     """
     where = str(path)
     elf = Elf(data, where)

@@ -99,7 +99,6 @@ class ImageFacts:
 
 def folded(board: Board, image: ImageFacts) -> ImageFacts:
     """The same image with the addresses of its parts, code and functions in the alias of the board's security state.
-
     Symbols keep their values: not every one is an address.
     """
     return replace(

@@ -203,9 +203,8 @@ def _used(
 
 
 def copied(boot: Boot, image: ImageFacts) -> tuple[list[Part], list[Part]]:
-    """Loaded parts that make up the binary behind the header, and the others.
-
-    A gap of a whole copy is no padding: what lies behind it, or before the header, is something else.
+    """Loaded parts that make up the binary behind the header, and the others. A gap of a whole copy is no padding: what
+    lies behind it, or before the header, is something else.
     """
     inside: list[Part] = []
     others: list[Part] = []

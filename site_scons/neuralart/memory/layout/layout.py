@@ -103,9 +103,8 @@ def _check_aliases(board: Board, fixed: Sequence[Placement], pools: Sequence[Pla
 
 
 def _pools(board: Board, network: LayoutNetwork) -> list[Placement]:
-    """Pools with an address in a memory of the board, no larger than the memory.
-
-    What else a pool file lists (a PSRAM that another board has) matters only if the network uses it.
+    """Pools with an address in a memory of the board, no larger than the memory. What else a pool file lists (a PSRAM
+    that another board has) matters only if the network uses it.
     """
     made = []
     for pool in network.pools.enabled:

@@ -26,10 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plan, then say what is wrong with it.
-
-    NeuralArtError: a file is wrong, or the plan does not work out.
-    """
+    """Print the plan, then say what is wrong with it. NeuralArtError: a file is wrong, or the plan does not fit."""
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
     from neuralart.files import write_text

@@ -29,9 +29,8 @@ class MemoryUse:
 
 
 def memories(plan: AddressPlan) -> list[MemoryUse]:
-    """How full each memory is, in the board's order; unused ones too.
-
-    Used is what is known to be used; of what is not known the whole size, and before a build the declared size.
+    """How full each memory is, in the board's order; unused ones too. Used is what is known to be used; of what is not
+    known the whole size, and before a build the declared size.
     """
     spans = []
     for use in plan.in_order:
@@ -126,12 +125,8 @@ def unpowered(board: Board) -> frozenset[str]:
 
 
 def text(data: Mapping[str, Any], notes: Sequence[str] = (), off: Collection[str] = ()) -> str:
-    """The plan for people.
-
-    Args:
-        data: As :func:`as_data` makes it, or as ``plan.json`` has it.
-        notes: Lines to put at the end.
-        off: Memories of the board that stay off (:func:`unpowered`).
+    """The plan for people. ``data``: as :func:`as_data` makes it, or as ``plan.json`` has it; ``notes``: lines to put
+    at the end; ``off``: memories of the board that stay off (:func:`unpowered`).
     """
     declared = "as declared: sizes are the most that fits, ? is known after a build"
     lines = [f"{data['variant']} on {data['board']}, {'as built' if data['view'] == 'actual' else declared}"]

@@ -211,9 +211,8 @@ def _check_names(networks: Sequence[Network], names: Sequence[str]) -> None:
 
 
 def source(board: Board, networks: Sequence[Network]) -> str:
-    """Text of ``network_io.h``, one header for all networks of an image.
-
-    NeuralArtError: a tensor lies in no memory or has no C type, or two networks would have the same macros.
+    """Text of ``network_io.h``, one header for all networks of an image. NeuralArtError: a tensor lies in no memory or
+    has no C type, or two networks would have the same macros.
     """
     lines = [
         f"/* {board.name}: inputs and outputs of {', '.join(network.name for network in networks)}. Generated. */",

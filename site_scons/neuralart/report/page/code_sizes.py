@@ -37,9 +37,8 @@ def _kind(section: Section, *, function: bool) -> str:
 
 
 def sizes(elf: Elf, board: Board) -> tuple[SizedPart, ...]:
-    """Every byte that the image occupies while it runs, once: sections, taken apart by symbols.
-
-    The largest part first. Of several names of one place the first by the alphabet counts.
+    """Every byte that the image occupies while it runs, once: sections, taken apart by symbols. The largest part first.
+    Of several names of one place the first by the alphabet counts.
     """
     found = [part for section in elf.sections if section.allocated for part in _of_section(elf, section, board)]
     return tuple(sorted(found, key=lambda part: (-part.bytes, part.memory, part.address, part.name)))

@@ -83,9 +83,8 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
 
 
 def html(facts: PageFacts, more: More | None = None) -> str:
-    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes.
-
-    NeuralArtError: the plotting library is not installed, or a variant is too large for a page.
+    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes. NeuralArtError:
+    the plotting library is not installed, or a variant is too large for a page.
     """
     figures.script()  # Before anything else: without it nothing can be made.
     size = 0

@@ -29,14 +29,8 @@ def script() -> tuple[str, str]:
 
 
 def new(height: int, x: tuple[float, float], y: tuple[float, float], *, zoom: str = "both", **more: Any) -> Any:
-    """An empty figure.
-
-    Args:
-        height: Pixels.
-        x: Range of the x axis; zooming does not leave it.
-        y: The same of the y axis, bottom first.
-        zoom: Along ``x``, ``both`` or, empty, not at all.
-        more: For Bokeh's ``figure``.
+    """An empty figure. ``height``: pixels; ``x``: range of the x axis; zooming does not leave it; ``y``: the same of
+    the y axis, bottom first; ``zoom``: along ``x``, ``both`` or, empty, not at all; ``more``: for Bokeh's ``figure``.
     """
     from bokeh.models import Range1d, WheelZoomTool
     from bokeh.plotting import figure
@@ -71,7 +65,6 @@ def new(height: int, x: tuple[float, float], y: tuple[float, float], *, zoom: st
 
 def boxes(figure: Any, rows: list[dict[str, Any]], tips: list[tuple[str, str]], **style: Any) -> Any:
     """Draw what the page counts: a box for each row, which has ``left``, ``right``, ``bottom``, ``top`` and ``color``.
-
     ``tips``: label and column of what is shown under the pointer. Returns the source, for texts at the boxes.
     """
     source = columns(rows)

@@ -70,13 +70,8 @@ def _network(path: Path) -> ReportNetwork:
 def gather(folder: Path, board_files: Sequence[Path] = (), title: str = "") -> PageFacts:
     """Read everything.
 
-    Args:
-        folder: Of the variant in the build folder; ``index.json`` is in it.
-        board_files: Boards of the user's own.
-        title: Of the variant.
-
-    Raises:
-        NeuralArtError: Nothing is built there, or a file is missing or damaged.
+    ``folder``: of the variant in the build folder; ``index.json`` is in it; ``board_files``: boards of the user's own;
+    ``title``: of the variant. NeuralArtError: nothing is built there, or a file is missing or damaged.
     """
     from neuralart import boards
 

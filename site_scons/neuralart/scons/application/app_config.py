@@ -138,9 +138,8 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
 
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
-    """Add the tables that belong to the header: of anchors or of a spectrogram, by use case.
-    SCons.Errors.UserError: A setting is wrong, a file is missing, or the target has another name than the application
-    includes.
+    """Add the tables that belong to the header: of anchors or of a spectrogram, by use case. SCons.Errors.UserError: A
+    setting is wrong, a file is missing, or the target has another name than the application includes.
     """
     first = target[0]
     facts = [node for node in source if node.name == FACTS]
@@ -250,10 +249,9 @@ class AppConfigNodes:
 def make_app_config(
     env: Any, network: Compiled, config: AppConfig, folder: str, model_name: str = ""
 ) -> AppConfigNodes:
-    """Declare a header, once for each file.
-    ``folder``: where the files go, relative to the top folder. ``model_name``: name of the model, for the display; the
-    file's unless given. NeuralArtError: A file or the application is missing, nothing says which kind of header is
-    wanted, or another header is there already.
+    """Declare a header, once for each file. ``folder``: where the files go, relative to the top folder. ``model_name``:
+    name of the model, for the display; the file's unless given. NeuralArtError: A file or the application is missing,
+    nothing says which kind of header is wanted, or another header is there already.
     """
     registry = registry_of(env)
     plan = make_plan(env, config, network.name, network.board.name, model_name or Path(network.config.model).name)
@@ -290,19 +288,10 @@ def of_variant(env: Any, networks: Sequence[Compiled], folder: str) -> list[AppC
 def app_config_method(env: Any, network: Any, config: AppConfig | None = None, **keywords: Any) -> AppConfigNodes:
     """``env.AppConfig(net, use_case=..., ...)``: ``app_config.h`` or ``ai_model_config.h`` for an application.
 
-    Args:
-        env: The construction environment.
-        network: What ``env.Network`` returned.
-        config: Settings that are ready, instead of keywords.
-        **keywords: The keys of ``app_config:``; paths may be nodes. ``folder``: where the files go, relative to the top
-            folder. ``model_name``: for the display.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: A keyword is unknown or wrong, a file is missing, or nothing says which kind of header
-            is wanted.
+    ``network``: what ``env.Network`` returned; ``config``: settings that are ready, instead of keywords.
+    ``**keywords``: the keys of ``app_config:``; paths may be nodes; ``folder``: where the files go, relative to the top
+    folder; ``model_name``: for the display. SCons.Errors.UserError: a keyword is unknown or wrong, a file is missing,
+    or nothing says which kind of header is wanted.
     """
     check_compiled(network, "AppConfig")
     where = f"AppConfig('{network.name}')"

@@ -96,9 +96,8 @@ def _recipe(recipe: Recipe, suffix: str) -> Recipe:
 
 
 def object_names(sources: Sequence[Path]) -> list[str]:
-    """A name for the object of each source, without its suffix.
-
-    Sources of one name in several folders get several names, also where upper and lower case are the same.
+    """A name for the object of each source, without its suffix. Sources of one name in several folders get several
+    names, also where upper and lower case are the same.
     """
     taken: set[str] = set()
     made = []
@@ -347,9 +346,8 @@ def make_application(
     initializers: InitializerNodes,
     model: ModelNodes | None = None,
 ) -> FirmwareNodes:
-    """Declare the image of a variant whose application is the user's own.
-    ``model``: what it loads; None: the networks are linked into it.
-    NeuralArtError: A file or folder is not there, or parts do not go together.
+    """Declare the image of a variant whose application is the user's own. ``model``: what it loads; None: the networks
+    are linked into it. NeuralArtError: A file or folder is not there, or parts do not go together.
     """
     config = variant.application
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))

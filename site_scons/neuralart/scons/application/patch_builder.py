@@ -161,9 +161,8 @@ def _named(env: Any, node: Any) -> Path:
 def make_plan(
     env: Any, config: PatchConfig, network: Sequence[Any], headers: Sequence[Any] = (), where: str = NAME
 ) -> PatchPlan:
-    """Work out the copies of an application.
-    ``config``: which application, and how; the aspect ratio must be there. NeuralArtError: A file is missing, no patch
-    list fits, or the network is no such one.
+    """Work out the copies of an application. ``config``: which application, and how; the aspect ratio must be there.
+    NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
     from neuralart.patching import mirror, plan
 

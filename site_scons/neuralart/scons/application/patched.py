@@ -65,10 +65,9 @@ def make_patched(
     headers: Sequence[AppConfigNodes] = (),
     where: str = "PatchedSources",
 ) -> PatchedNodes:
-    """Declare the copies of an application.
-    ``config``: which application, and how; the aspect ratio must be there. ``network``: what ``env.Network`` returned,
-    or the folder of a network's files. ``folder``: where the copies go, relative to the top folder. NeuralArtError: A
-    file is missing, no patch list fits, or the network is no such one.
+    """Declare the copies of an application. ``config``: which application, and how; the aspect ratio must be there.
+    ``network``: what ``env.Network`` returned, or the folder of a network's files. ``folder``: where the copies go,
+    relative to the top folder. NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
     from neuralart.patching import mirror
 
@@ -122,18 +121,10 @@ def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
 def patched_method(env: Any, application: Any, network: Any, **keywords: Any) -> PatchedNodes:
     """``env.PatchedSources(application, net, aspect_ratio=..., ...)``: an application's sources, fitted to a network.
 
-    Args:
-        env: The construction environment.
-        application: The application's folder.
-        network: What ``env.Network`` returned, or the folder of a network's files.
-        **keywords: The keys of ``patch:``; paths may be nodes. ``app_config``: what ``env.AppConfig`` returned: its
-            header takes the place of the application's. ``folder``: where the copies go, relative to the top folder.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: A keyword is unknown or wrong, a file is missing, or it is no such application.
+    ``application``: its folder; ``network``: what ``env.Network`` returned, or the folder of a network's files.
+    ``**keywords``: the keys of ``patch:``; paths may be nodes; ``app_config``: what ``env.AppConfig`` returned: its
+    header takes the place of the application's; ``folder``: where the copies go, relative to the top folder.
+    SCons.Errors.UserError: a keyword is unknown or wrong, a file is missing, or it is no such application.
     """
     where = "PatchedSources"
     header, folder = keywords.pop("app_config", None), keywords.pop("folder", "")

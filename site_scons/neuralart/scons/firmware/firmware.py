@@ -180,9 +180,8 @@ def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]
 
 
 def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
-    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``.
-
-    An archive: what the user's own sources define is not taken from it.
+    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``. An archive:
+    what the user's own sources define is not taken from it.
     """
     include = [registry_of(env).base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
     objects, memory_ld = board_objects(env, board, recipe, include)

@@ -270,19 +270,11 @@ def make_check(
 def check_method(env: Any, image: Any, *networks: Any, **options: Any) -> Any:
     """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
 
-    Args:
-        env: The construction environment.
-        image: A node or a name: ELF file or binary.
-        *networks: What ``env.Network`` returned.
-        **options: ``machine``: ``silicon`` (default), ``unicorn`` or ``qemu``. ``target``: the report; by default
-            ``NAME.check.json`` beside the image. ``allow_reference_on_hardware``: a network of the reference runtime on
-            silicon is meant.
-
-    Returns:
-        The report; the build fails if the image has an error.
-
-    Raises:
-        SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
+    Returns the report; the build fails if the image has an error. ``image``: a node or a name: ELF file or binary;
+    ``*networks``: what ``env.Network`` returned. ``**options``: ``machine``: ``silicon`` (default), ``unicorn`` or
+    ``qemu``; ``target``: the report; by default ``NAME.check.json`` beside the image; ``allow_reference_on_hardware``:
+    a network of the reference runtime on silicon is meant. SCons.Errors.UserError: no network, networks for different
+    boards, or the board has no such machine.
     """
     from neuralart.memory.image.check_image import machine_of
 

@@ -105,9 +105,8 @@ def write_link_object(part: FilePart) -> None:
 
 
 def strategy_files(env: Any, first: Any, network: Member, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
-    """The files that the strategy of a pool adds, as one part; none without a plugin.
-    ``after``: nodes that must be there before. NeuralArtError: The plugin cannot be loaded, or names a file that it
-    cannot have.
+    """The files that the strategy of a pool adds, as one part; none without a plugin. ``after``: nodes that must be
+    there before. NeuralArtError: The plugin cannot be loaded, or names a file that it cannot have.
     """
     name = dict(network.config.strategies).get(item.pool, "")
     if not name or name in STRATEGIES:

@@ -97,9 +97,8 @@ def _pack(env: Any, compiled: CompilePlan, config: RelocatableConfig, where: str
 def make_plan(
     env: Any, compiled: CompilePlan, config: RelocatableConfig, toolchain: ToolchainConfig, where: str
 ) -> RelocatablePlan:
-    """Work out a model.
-    NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there is no
-    cross compiler.
+    """Work out a model. NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable
+    model, or there is no cross compiler.
     """
     from neuralart.memory.layout import relative_pools
 
@@ -284,22 +283,14 @@ def make_relocatable(
 def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNodes:
     """``env.NetworkRel(net, ...)``: the network once more, as a relocatable model.
 
-    Args:
-        env: The construction environment.
-        network: What ``env.Network`` returned. A network is linked into a firmware or relocatable, not both: it is
-            compiled a second time, with relative external pools.
-        **options: ``split``: the constants into a file of their own. ``secure``: for firmware in the secure state (the
-            default). ``debug_info``: epoch items carry numbers (the default; the firmware must agree). ``layout``:
-            ``aligned`` or ``vendor``. ``name``: base name of the files, in lower case the C name in the image.
-            ``ecblob_in_params``: epoch-controller blobs in front of the constants. ``gen_c_file``: the image as C, too.
-            ``pack_dir``: installation with the runtime of a network for ``ll_aton`` (default: the one that compiles
-            it). ``toolchain``: prefix of the cross compiler.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: It is no network, an option is unknown, or the pools are not those of such a model.
+    ``network``: what ``env.Network`` returned. A network is linked into a firmware or relocatable, not both: it is
+    compiled a second time, with relative external pools. ``**options``: ``split``: the constants into a file of their
+    own; ``secure``: for firmware in the secure state (the default); ``debug_info``: epoch items carry numbers (the
+    default; the firmware must agree); ``layout``: ``aligned`` or ``vendor``; ``name``: base name of the files, in lower
+    case the C name in the image; ``ecblob_in_params``: epoch-controller blobs in front of the constants;
+    ``gen_c_file``: the image as C, too; ``pack_dir``: installation with the runtime of a network for ``ll_aton``
+    (default: the one that compiles it); ``toolchain``: prefix of the cross compiler. SCons.Errors.UserError: it is no
+    network, an option is unknown, or the pools are not those of such a model.
     """
     where = "NetworkRel"
     refuse_cpu([network], where)

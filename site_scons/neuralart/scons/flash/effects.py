@@ -128,9 +128,7 @@ def _shown(verb: str, variant: str, program: VariantProgram, mode: str) -> str:
 
 
 def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram], nor: Any = None) -> Any:
-    """The alias of what runs a program: what it needs, then its steps.
-    ``nor``: the virtual flash that ``boot`` boots.
-    """
+    """The alias of what runs a program: what it needs, then its steps. ``nor``: the virtual flash for ``boot``."""
     variant = programs[0].variant.name
     actions, sources = [], []
     variables: dict[str, Any] = {}

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j.
-
-    With -k only those of one variant do: an effect that failed must not hold up another variant's.
+    """Effects named together run in the order of the command line, also under -j. With -k only those of one variant do:
+    an effect that failed must not hold up another variant's.
     """
     registry = registry_of(env)
     effects = [name for name in dict.fromkeys(named) if name in registry.effects]

@@ -51,9 +51,8 @@ def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | N
 
 
 def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
-    """Work out what is copied of a network that is there already.
-    NeuralArtError: A file is missing or does not belong to it, it is for another kind of board, or a key is set that
-    only a compile has.
+    """Work out what is copied of a network that is there already. NeuralArtError: A file is missing or does not belong
+    to it, it is for another kind of board, or a key is set that only a compile has.
     """
     given = config.adopted
     assert given is not None

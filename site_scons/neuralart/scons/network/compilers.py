@@ -87,9 +87,8 @@ def resolved(env: Any, config: NetworkConfig) -> str:
 
 
 def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompiler:
-    """The compiler of a network.
-    ``pair``: ``profiling`` for the compile without the epoch controller. NeuralArtError: It is not there, or something
-    is said that it does not take.
+    """The compiler of a network. ``pair``: ``profiling`` for the compile without the epoch controller. NeuralArtError:
+    It is not there, or something is said that it does not take.
     """
     kind = resolved(env, config)
     said = [f"--profile-add={text}" for text in config.profile_add]

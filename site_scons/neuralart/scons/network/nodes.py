@@ -45,9 +45,8 @@ class CompiledNodes:
 
     @property
     def sources(self) -> list[Any]:
-        """Everything to compile into a program with this one network.
-
-        A program with several networks takes each network's ``code`` and one ``runtime_sources``.
+        """Everything to compile into a program with this one network. A program with several networks takes each
+        network's ``code`` and one ``runtime_sources``.
         """
         return [*self.code, *self.runtime_sources]
 

@@ -36,9 +36,8 @@ _OWN_OPTIONS = {
 
 
 def option_words(config: NetworkConfig, known: tuple[str, ...] = ()) -> list[str]:
-    """The words by which a network's keys and its ``options`` reach the compiler.
-    ``known``: options that this compile takes, though others do not. NeuralArtError: An option says what the build
-    says itself.
+    """The words by which a network's keys and its ``options`` reach the compiler. ``known``: options that this compile
+    takes, though others do not. NeuralArtError: An option says what the build says itself.
     """
     for text in config.options:
         # argparse also takes -nNAME.
@@ -98,9 +97,8 @@ def cpu_file_names(name: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[s
 
 
 def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile.
-    ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. NeuralArtError: A file is
-    missing or wrong, or an option is unknown.
+    """Work out a compile. ``pair``: ``profiling``: the compile beside the main one, without the epoch controller.
+    NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     check_name(config.name, config.said())
     path = place(model)

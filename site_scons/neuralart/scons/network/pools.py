@@ -81,9 +81,8 @@ def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
 
 
 def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None = None) -> Pools:
-    """The pools of a network: its own pool file, else its profile's, else the board's.
-    ``stock``: the profile file of the compiler's installation, if the profile is one of that.
-    NeuralArtError: A file is missing, built, or wrong.
+    """The pools of a network: its own pool file, else its profile's, else the board's. ``stock``: the profile file of
+    the compiler's installation, if the profile is one of that. NeuralArtError: A file is missing, built, or wrong.
     """
     from neuralart.vendor import mpool
 
@@ -129,9 +128,8 @@ def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None
 def declared_initializers(
     config: NetworkConfig, pools: PoolFile, known: tuple[str, ...] | None = None
 ) -> tuple[str, ...]:
-    """Pools whose initializer the build declares; ``known``: those that are there already, if they are.
-    NeuralArtError: ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without an
-    initializer.
+    """Pools whose initializer the build declares; ``known``: those that are there already, if they are. NeuralArtError:
+    ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without an initializer.
     """
     declared = config.initializers if known is None else known
     declared = default_initializers(pools) if declared is None else declared

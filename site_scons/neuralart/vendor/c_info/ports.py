@@ -43,10 +43,8 @@ def position_of(buffer: InfoBuffer) -> str:
 
 
 def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
-    """The shape of an input or output with the batch, in memory order.
-
-    Raises:
-        NeuralArtError: It has no axis, or one whose length is not fixed.
+    """The shape of an input or output with the batch, in memory order. NeuralArtError: it has no axis, or one whose
+    length is not fixed.
     """
     sizes = tuple(size for size in buffer.shape if size is not None)
     if not sizes or len(sizes) != len(buffer.shape):
@@ -58,10 +56,8 @@ def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
 
 
 def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
-    """Inputs or outputs, by the ids of their buffers.
-
-    Raises:
-        NeuralArtError: One of them is not listed, or its shape is not fixed.
+    """Inputs or outputs, by the ids of their buffers. NeuralArtError: one of them is not listed, or its shape is not
+    fixed.
     """
     buffers = {buffer.id: buffer for buffer in info.buffers}
     pools = {pool.id: pool for pool in info.pools}

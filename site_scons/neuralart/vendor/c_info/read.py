@@ -48,13 +48,8 @@ NOTHING = parse_tool(b"{}", "")
 
 
 def _record(kind: type[Made], item: JsonValue, fields: str, **more: Any) -> Made:
-    """A record of an object of the file.
-
-    Args:
-        kind: A dataclass.
-        item: The object.
-        fields: Names of fields, with ``=key`` where the file calls them otherwise.
-        more: The fields that are not read in the usual way.
+    """A record of an object of the file. ``kind``: a dataclass; ``fields``: names of fields, with ``=key`` where the
+    file calls them otherwise; ``more``: the fields that are not read in the usual way.
     """
     for word in fields.split():
         field, _, key = word.partition("=")

@@ -25,14 +25,8 @@ def is_hex(path: Path) -> bool:
 def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
     """The constants of a pool, from its base on.
 
-    Args:
-        path: The file.
-        pool: The pool.
-        needed: Bytes that the network reads of it.
-        shown: The file in messages.
-
-    Raises:
-        NeuralArtError: The file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
+    ``needed``: bytes that the network reads of it; ``shown``: the file in
+    messages. NeuralArtError: the file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
     """
     shown = shown or path.as_posix()
     data = read_bytes(path)

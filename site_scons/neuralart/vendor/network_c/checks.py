@@ -170,9 +170,8 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Buffer
 def problems(
     network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, what could not be read first; by ``path`` of the files beside it, too.
-
-    ``placed`` are its rows by pool, if they are known already.
+    """All of them, what could not be read first; by ``path`` of the files beside it, too. ``placed`` are its rows by
+    pool, if they are known already.
     """
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]

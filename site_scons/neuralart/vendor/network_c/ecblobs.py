@@ -179,9 +179,8 @@ class _Macros:
 
 
 def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
-    """The array that is flashed, and the one in RAM that it is copied to.
-
-    From 3.0 on they are called ``X`` and ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
+    """The array that is flashed, and the one in RAM that it is copied to. From 3.0 on they are called ``X`` and
+    ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
     """
     bare = parts.get("")
     flashed = (parts[part] for part in ("", "_binary", "_reloc") if part in parts)
