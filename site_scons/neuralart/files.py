@@ -118,11 +118,9 @@ def is_within(path: str) -> bool:
 
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting.
-
-    A file of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its
-    holder ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an
-    end.
+    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting. A file
+    of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its holder
+    ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an end.
     """
     from filelock import FileLock, Timeout
 

@@ -72,10 +72,9 @@ class Toolchain:
 
 
 def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
-    """Folders to look into, in order; a prefix with a folder in it decides alone.
-
-    ``NEURALART_TOOLCHAIN`` (a folder, its parent, or gcc itself) comes first, then PATH, then the places where
-    STM32CubeCLT and STM32CubeIDE install themselves.
+    """Folders to look into, in order; a prefix with a folder in it decides alone. ``NEURALART_TOOLCHAIN`` (a folder,
+    its parent, or gcc itself) comes first, then PATH, then the places where STM32CubeCLT and STM32CubeIDE install
+    themselves.
     """
     named = Path(prefix)
     if named.parent != Path():

@@ -1,6 +1,5 @@
-"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C.
-
-The same input gives the same bytes on every machine.
+"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C. The same input
+gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -121,7 +120,6 @@ def _environment(user: str, source: str) -> Environment:
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
     """Text of a header, with LF line ends. NeuralArtError: a template is wrong; ``where`` is its file and line.
-
     ``template`` is one of ours, ``user`` the user's own, which finds the name of ours as ``default_template``;
     ``display``: its name in messages, the path unless given.
     """

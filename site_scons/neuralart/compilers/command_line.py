@@ -23,10 +23,9 @@ _ROOMS = {
 
 
 def rooms_of(kind: str) -> tuple[str, ...]:
-    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`.
-
-    Only the compiler itself: a change of the vendor's driver compiles no network of the reference compiler again.
-    ``auto`` may become any of ours; the code of a plugin is looked at elsewhere.
+    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`. Only the compiler
+    itself: a change of the vendor's driver compiles no network of the reference compiler again. ``auto`` may become any
+    of ours; the code of a plugin is looked at elsewhere.
     """
     if kind == AUTO:
         return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))

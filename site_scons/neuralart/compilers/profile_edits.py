@@ -55,10 +55,9 @@ def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
 def edit(
     options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
 ) -> tuple[str, ...]:
-    """Options of a profile with some removed (by name) and some added (with their values).
-
-    An added option takes the place of the same one of the profile, in any spelling. NeuralArtError if what is to be
-    removed is not there, or a word is no option.
+    """Options of a profile with some removed (by name) and some added (with their values). An added option takes the
+    place of the same one of the profile, in any spelling. NeuralArtError if what is to be removed is not there, or a
+    word is no option.
     """
     found = groups(options)
     for group in groups(remove, f"{where}: remove"):

@@ -1,5 +1,4 @@
 """Compiles that were recorded: their results come back for the same inputs, without the tool that made them.
-
 ``neuralart record`` compiles with the user's ST Edge AI Core and keeps the result for machines without it.
 """
 
@@ -127,10 +126,9 @@ def record(request: ToolRequest, install: Install, result: Result, folder: Path)
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Bring the files of a recording into its folder, all or none of them. NeuralArtError: it cannot be written.
-
-    They are written beside the old ones first, where a full disk does no harm. A kill while they change places leaves
-    a recording that no compile takes, and that the next ``neuralart record`` replaces.
+    """Bring the files of a recording into its folder, all or none of them. NeuralArtError: it cannot be written. They
+    are written beside the old ones first, where a full disk does no harm. A kill while they change places leaves a
+    recording that no compile takes, and that the next ``neuralart record`` replaces.
     """
     new = folder / _NEW
     try:

@@ -1,6 +1,5 @@
-"""The keys of ``app_config:``: what an application header says that its network does not know.
-
-The section is read in layers like the other keys of a network: defaults, the network, the override of a variant.
+"""The keys of ``app_config:``: what an application header says that its network does not know. The section is read in
+layers like the other keys of a network: defaults, the network, the override of a variant.
 """
 
 from __future__ import annotations

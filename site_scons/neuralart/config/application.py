@@ -1,6 +1,5 @@
-"""The application of a variant: who supplies the firmware around its networks.
-
-Places are texts (``file:line``), so that these types need none of the reader's.
+"""The application of a variant: who supplies the firmware around its networks. Places are texts (``file:line``), so
+that these types need none of the reader's.
 """
 
 from __future__ import annotations

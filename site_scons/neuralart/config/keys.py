@@ -190,10 +190,9 @@ def _shown(owner: type, name: str) -> str:
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
-    """Keywords of a method as YAML, to be checked by the same code and refused in the same words.
-
-    ``where`` says who gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else
-    than texts, numbers, truth values, and lists and mappings of these is in it.
+    """Keywords of a method as YAML, to be checked by the same code and refused in the same words. ``where`` says who
+    gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else than texts,
+    numbers, truth values, and lists and mappings of these is in it.
     """
     file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
     for key, item in given.items():

@@ -92,7 +92,6 @@ def resolve(settings: Settings) -> PatchConfig | None:
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:
     """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
-
     ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
     neither says it, both say different things, or no application for this can do it.
     """

@@ -1,6 +1,5 @@
-"""Counts the instructions that each epoch of a network executes on a virtual machine. They are no cycles.
-
-An epoch counts from the first instruction of its function up to its return: kernels are in it, the scheduler is not.
+"""Counts the instructions that each epoch of a network executes on a virtual machine. They are no cycles. An epoch
+counts from the first instruction of its function up to its return: kernels are in it, the scheduler is not.
 """
 
 from __future__ import annotations

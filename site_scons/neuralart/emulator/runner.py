@@ -279,7 +279,6 @@ def run_program(
     on_note: OnLine = None,
 ) -> RunResult:
     """Start an image, and show what it prints until its ``main`` returns, or it sleeps for good. As :func:`run`.
-
     ``networks``: ``network.json`` of the networks in it, whose memories are watched. RunFailure: the program ended with
     another status than 0, or did not end.
     """

@@ -120,10 +120,9 @@ class Media:
 
 
 def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
-    """A fresh flash, written by a plan.
-
-    QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
-    for the application. NeuralArtError: the plan is wrong, is for another board, or a file of it has changed.
+    """A fresh flash, written by a plan. QEMU has neither flash nor boot chain: initializers and descriptor are put into
+    its memory, and the ELF stands in for the application. NeuralArtError: the plan is wrong, is for another board, or a
+    file of it has changed.
     """
     plan = read(path)
     if plan.board != board.name:

@@ -48,11 +48,9 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
 
 
 def network_spans(board: Board, network: Network) -> list[Span]:
-    """What a network uses.
-
-    A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and its
-    own high-water mark would claim the unused parts below it. NeuralArtError: a pool lies where the board has no
-    memory, or runs over its end.
+    """What a network uses. A virtual pool says nothing new when its parts are listed too: what lies across them counts
+    in each of them, and its own high-water mark would claim the unused parts below it. NeuralArtError: a pool lies
+    where the board has no memory, or runs over its end.
     """
     spans = []
     for pool in used_pools(network):
@@ -65,10 +63,9 @@ def network_spans(board: Board, network: Network) -> list[Span]:
 
 
 def alias_warnings(board: Board, network: Network) -> list[str]:
-    """Pools that a network uses through the other alias of a memory than the firmware's security state has.
-
-    Both are the same bytes, and the code that the compiler made uses the addresses of the pool file: what the firewall
-    of the chip makes of an access through that alias is a matter of its configuration.
+    """Pools that a network uses through the other alias of a memory than the firmware's security state has. Both are
+    the same bytes, and the code that the compiler made uses the addresses of the pool file: what the firewall of the
+    chip makes of an access through that alias is a matter of its configuration.
     """
     if board.security != "secure":
         return []

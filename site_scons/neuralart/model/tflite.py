@@ -245,10 +245,9 @@ def read(path: Path, display: str = "", cut: Sequence[str] = ()) -> Model:
 
 
 def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
-    """The bytes of a model that ends at tensors of these names, which become its outputs in this order.
-
-    Nothing is moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError:
-    as :func:`~neuralart.model.cut.chosen`, or the file is damaged.
+    """The bytes of a model that ends at tensors of these names, which become its outputs in this order. Nothing is
+    moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError: as
+    :func:`~neuralart.model.cut.chosen`, or the file is damaged.
     """
     _check_identifier(data, display)
     model = FlatBuffer(data, display).root("the model")

@@ -102,10 +102,9 @@ class BufferUse:
 
 
 class Budget:
-    """What is taken so far: memories by name, and what is in each, in the order it came.
-
-    ``reserve``: memory -> bytes kept free; ``pools``: name -> bytes (those of other names than memories do not matter).
-    NeuralArtError: a reserve names no memory, or is larger than it.
+    """What is taken so far: memories by name, and what is in each, in the order it came. ``reserve``: memory -> bytes
+    kept free; ``pools``: name -> bytes (those of other names than memories do not matter). NeuralArtError: a reserve
+    names no memory, or is larger than it.
     """
 
     def __init__(self, script: LinkerScript, reserve: Mapping[str, int], pools: Mapping[str, int]) -> None:

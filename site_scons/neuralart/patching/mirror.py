@@ -45,7 +45,6 @@ class IncludeDir:
 
 def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tuple[IncludeDir, ...]:
     """The include path ``given`` (from the root, or absolute), in its order, without originals of mirrored ``folders``.
-
     A mirrored folder (or one within it) is its copy; in front of a folder that contains a mirrored one stands that
     folder's place in the copy, so that ``#include "CM7/main.h"`` finds it there first.
     """
@@ -129,7 +128,6 @@ def changes(
     plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
 ) -> list[Change]:
     """What must be written for the copy to be right; nothing is written. NeuralArtError: something is in the way.
-
     ``include`` is the application's include path, ``without`` names files that are left out. ``force`` overwrites what
     is not from an earlier patch, and blocks that were changed by hand in the copy.
     """

@@ -92,11 +92,9 @@ NO_SPEEDS: Mapping[str, PoolSpeed] = MappingProxyType({})
 def bound_of(
     compute_cycles: int | None, max_cycles: int | None, pools: Mapping[str, PoolAccess], speeds: Mapping[str, PoolSpeed]
 ) -> str:
-    """What sets ``max_cycles`` of an epoch.
-
-    The rule was found by comparing 734 epochs of three public networks; the first match counts: compute cycles, read
-    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from flash).
-    It is about the estimate, and no proof of what bounds a run.
+    """What sets ``max_cycles`` of an epoch. The rule was found by comparing 734 epochs of three public networks; the
+    first match counts: compute cycles, read cycles of a pool, write cycles of a pool, bytes of a pool times its clock
+    ratio over its width (weights from flash). It is about the estimate, and no proof of what bounds a run.
     """
     if compute_cycles is None or max_cycles is None:
         return UNKNOWN
@@ -271,10 +269,9 @@ def speeds_of(pools: Path) -> dict[str, PoolSpeed]:
 
 
 def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
-    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder.
-
-    ``name`` is the C name of the network, where there are several; ``speeds`` of pools that the files do not tell.
-    NeuralArtError: there is none of them, or one is wrong.
+    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder. ``name`` is
+    the C name of the network, where there are several; ``speeds`` of pools that the files do not tell. NeuralArtError:
+    there is none of them, or one is wrong.
     """
     info, code = _c_info(folder, name), _network_c(folder, name)
     table = next((path for path in (folder / f"{name}.csv", folder / _CSV) if path.is_file()), None)

@@ -166,10 +166,9 @@ def _named(node: InfoNode, layers: Collection[str], floating: Collection[str]) -
 
 
 def from_epochs(epochs: Iterable[EpochLike]) -> Offload:
-    """What a report or network.c tells: operators, but neither layers nor types.
-
-    Blocks of the epoch controller cover several epochs, as many as their numbers can tell: some may be left out, which
-    makes the share a little high. Blocks with the same number are parts of one epoch.
+    """What a report or network.c tells: operators, but neither layers nor types. Blocks of the epoch controller cover
+    several epochs, as many as their numbers can tell: some may be left out, which makes the share a little high. Blocks
+    with the same number are parts of one epoch.
     """
     kinds: dict[object, str] = {}
     operators: dict[object, tuple[str, ...]] = {}

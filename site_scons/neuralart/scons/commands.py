@@ -1,5 +1,4 @@
 """Commands of builders: construction variables, declared once with default, type and meaning, and actions made of them.
-
 One action for each builder of an environment, whatever is built: SCons hashes what an action is made of once.
 """
 
@@ -117,10 +116,9 @@ def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[
 
 @cache
 def function(work: Callable[..., None], text: str, *variables: str) -> Any:
-    """An action of some milliseconds that runs in SCons itself; one object for equal arguments.
-
-    SCons hashes the code of an action when it is made: a text with ``$TARGET`` in it serves all variants.
-    ``work``: ``(target, source, env)``.
+    """An action of some milliseconds that runs in SCons itself; one object for equal arguments. SCons hashes the code
+    of an action when it is made: a text with ``$TARGET`` in it serves all variants. ``work``: ``(target, source,
+    env)``.
     """
     return SCons.Action.Action(work, text, varlist=list(variables))
 

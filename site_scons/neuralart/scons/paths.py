@@ -108,10 +108,9 @@ def place(node: Any) -> Path:
 
 
 def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
-    """A path as words of a command of :mod:`neuralart.scons.messages`.
-
-    One outside the tree does not count in the command's signature. ``path``: the file or folder; what is in it must be
-    a dependency of its own. ``prefix``: put before the path in the same word, for example ``default@``.
+    """A path as words of a command of :mod:`neuralart.scons.messages`. One outside the tree does not count in the
+    command's signature. ``path``: the file or folder; what is in it must be a dependency of its own. ``prefix``: put
+    before the path in the same word, for example ``default@``.
     """
     text = named(env, path)
     whole = LiteralWord(prefix + text)

@@ -1,6 +1,5 @@
-"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables.
-
-``python -m neuralart.scons.tool`` prints docs/reference/scons-variables.md.
+"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables. ``python -m
+neuralart.scons.tool`` prints docs/reference/scons-variables.md.
 """
 
 from __future__ import annotations

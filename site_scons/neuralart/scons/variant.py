@@ -66,9 +66,7 @@ class VariantNodes:
 
 @at_read_time
 def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
-    """Declare everything of a variant.
-
-    paths in the variant are relative to its current SConscript; ``variant``: as
+    """Declare everything of a variant. paths in the variant are relative to its current SConscript; ``variant``: as
     ``ProjectFile.variant`` gives it, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):

@@ -153,10 +153,9 @@ def find(data: bytes) -> Iterator[int]:
 
 
 def problems(image: BootImage) -> list[str]:
-    """What keeps an image from starting, in words; empty: nothing was found.
-
-    Checked are what the boot ROM and the first-stage boot loader take for granted: length, checksum, type, load
-    address, the place of the vector table, and that the entry point is the reset handler.
+    """What keeps an image from starting, in words; empty: nothing was found. Checked are what the boot ROM and the
+    first-stage boot loader take for granted: length, checksum, type, load address, the place of the vector table, and
+    that the entry point is the reset handler.
     """
     found: list[str] = []
     if not image.complete:

@@ -261,10 +261,9 @@ def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | N
 
 
 def shaped(value: Any, shape: Any, where: str, name: str = "") -> Any:
-    """The members of a JSON value that a shape names; others are of a later version, and left out.
-
-    A shape is a type, several, a list of one shape, or members and their shapes (``...``: any names). ``where`` and
-    ``name``: the file and the value in it. NeuralArtError: a member is missing, or of another type.
+    """The members of a JSON value that a shape names; others are of a later version, and left out. A shape is a type,
+    several, a list of one shape, or members and their shapes (``...``: any names). ``where`` and ``name``: the file and
+    the value in it. NeuralArtError: a member is missing, or of another type.
     """
     place = f"{where}: {name}" if name else where
     if isinstance(shape, dict) and isinstance(value, dict):

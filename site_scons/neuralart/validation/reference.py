@@ -131,7 +131,6 @@ def outputs_of(
     client: ValidationClient, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
 ) -> list[bytes]:
     """Outputs of each sample, concatenated in the order of the network's; so are the inputs of each in ``samples``.
-
     ``done``: called with the number of samples that are computed. NeuralArtError: the board runs another build,
     refuses, or does not answer.
     """

@@ -145,10 +145,9 @@ class ValidationClient:
     def run(
         self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, counters: int = 0
     ) -> list[LayerRecord]:
-        """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
-
-        With PERF, an input is the one element that fills it. ``counters``: what a firmware for profiling counts.
-        NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
+        """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it. With PERF, an
+        input is the one element that fills it. ``counters``: what a firmware for profiling counts. NeuralArtError:
+        another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")

@@ -193,10 +193,9 @@ def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
 
 
 def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
-    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`.
-
-    Besides the pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not
-    ASCII, keys without a meaning, and pools that do not go together.
+    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`. Besides the
+    pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not ASCII, keys
+    without a meaning, and pools that do not go together.
     """
     document, notes = parse_tolerant(data, file)
     pools = pools_of(document, file)

@@ -143,10 +143,9 @@ class Gdb(Programmer):
         return self._gdb(session, f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}", end="detach")
 
     def start(self, session: ProbeSession, elf: Path, later: Later | None = None) -> int:
-        """Put an image where it is linked, let it run, and what it waits for where that belongs; compare all.
-
-        Returns its entry. NeuralArtError: it is no image, goes to memory that the board has not, does not arrive, or
-        does not come to where it waits.
+        """Put an image where it is linked, let it run, and what it waits for where that belongs; compare all. Returns
+        its entry. NeuralArtError: it is no image, goes to memory that the board has not, does not arrive, or does not
+        come to where it waits.
         """
         parts, stack, entry = image_parts(elf, session.job.board)
         held: list[tuple[int, bytes, Path]] = []

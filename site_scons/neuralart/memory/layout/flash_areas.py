@@ -67,7 +67,6 @@ CPU_WEIGHTS = "weights"
 
 def written_weights(board: Board, config: NetworkConfig) -> int | None:
     """Address in the external flash of the file with the constants of a network on a core (``N_data.bin``).
-
     ``--binary`` and ``--address`` among its options say it. Returns None: there is no such file, or it goes elsewhere.
     NeuralArtError: the address is no number.
     """

@@ -100,10 +100,9 @@ def build(entries: Sequence[Entry]) -> bytes:
 
 
 def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
-    """Read a descriptor.
-
-    ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow; ``display``: name of the
-    file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is ``display@0xOFFSET``.
+    """Read a descriptor. ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow;
+    ``display``: name of the file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is
+    ``display@0xOFFSET``.
     """
 
     def refuse(offset: int, what: str, hint: str = "") -> NeuralArtError:

@@ -1,6 +1,5 @@
-"""Gives slots, pools, firmware and everything else in flash their places, before anything is built.
-
-The pool files of the user decide where networks are; everything else moves round them.
+"""Gives slots, pools, firmware and everything else in flash their places, before anything is built. The pool files of
+the user decide where networks are; everything else moves round them.
 """
 
 from __future__ import annotations

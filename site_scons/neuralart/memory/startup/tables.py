@@ -1,5 +1,4 @@
 """Rows of the tables of ``npu_memory_init.c``, and the objects that its ``link`` rows name.
-
 firmware/runtime/include/npu_memory.h says what the fields are.
 """
 

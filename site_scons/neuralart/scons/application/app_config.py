@@ -1,5 +1,4 @@
 """``NeuralArtAppConfig`` and ``env.AppConfig``: a network and a few settings become an application's header.
-
 env.NeuralArtAppConfig("build/app_config.h", net, NEURALART_APPCONFIG={"use_case": "image_classification", ...})
 """
 

@@ -1,5 +1,4 @@
 """``NeuralArtPatchedSources``: an application and its network become copies of its sources, fitted to the network.
-
 env.NeuralArtPatchedSources("build/patched/patched.json", ["my application", net], NEURALART_PATCH={...})
 """
 

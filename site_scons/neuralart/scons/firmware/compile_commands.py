@@ -32,10 +32,9 @@ def row(env: Any, target: Any, source: Any, words: Sequence[str], include: Seque
 def merged(
     known: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], directory: Path, folder: str
 ) -> list[dict[str, Any]]:
-    """Rows of a file and new ones, in the order of their outputs.
-
-    Rows of objects below ``folder`` (relative to ``directory``) that are not there any more are left out; those of a
-    tree that was moved get its new place. Rows of other tools stay.
+    """Rows of a file and new ones, in the order of their outputs. Rows of objects below ``folder`` (relative to
+    ``directory``) that are not there any more are left out; those of a tree that was moved get its new place. Rows of
+    other tools stay.
     """
     new = {each["output"]: each for each in made}
     kept = []

@@ -178,10 +178,9 @@ def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple
 
 
 def record_of(folder: Any, runner: Runner, probe: str) -> Any:
-    """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder.
-
-    Else a target that needs the folder would wait for it, and building a target by its name would flash it.
-    NeuralArtError: A folder has its name, or the serial number is none.
+    """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder. Else a target
+    that needs the folder would wait for it, and building a target by its name would flash it. NeuralArtError: A folder
+    has its name, or the serial number is none.
     """
     name = runner.record_name(probe)
     if Path(folder.get_abspath(), name).is_dir():

@@ -48,10 +48,9 @@ def refuse_built(node: Any, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class Pools:
-    """Where the pools come from: the words of the command, the files that it names, what they say.
-
-    ``absolute`` are the words with absolute paths, for those who ask before anything runs. ``scanned`` is the pool file
-    that the scanner of profiles finds; None: the pool file is among ``sources``.
+    """Where the pools come from: the words of the command, the files that it names, what they say. ``absolute`` are the
+    words with absolute paths, for those who ask before anything runs. ``scanned`` is the pool file that the scanner of
+    profiles finds; None: the pool file is among ``sources``.
     """
 
     words: list[Any]

@@ -141,11 +141,9 @@ def candidates(folder: Path) -> list[str]:
 
 
 def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> GeneratedSet:
-    """The network of a folder, by the name of its C where there are several.
-
-    ``c_file``: name of its C in it; empty: the only one there; ``shown``: the folder in
-    messages; empty: as it is; ``where``: who names it. NeuralArtError: there is no such folder, no network or several
-    in it, or one of its files is missing.
+    """The network of a folder, by the name of its C where there are several. ``c_file``: name of its C in it; empty:
+    the only one there; ``shown``: the folder in messages; empty: as it is; ``where``: who names it. NeuralArtError:
+    there is no such folder, no network or several in it, or one of its files is missing.
     """
     shown = shown or folder.as_posix()
     where = where or shown

@@ -23,9 +23,7 @@ def is_hex(path: Path) -> bool:
 
 
 def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
-    """The constants of a pool, from its base on.
-
-    ``needed``: bytes that the network reads of it; ``shown``: the file in
+    """The constants of a pool, from its base on. ``needed``: bytes that the network reads of it; ``shown``: the file in
     messages. NeuralArtError: the file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
     """
     shown = shown or path.as_posix()
