@@ -167,8 +167,7 @@ def blazeface(request: Request) -> Values:
     count = wide.pop()
     if count < 6 or count % 2:
         raise request.refuse(f"outputs with {count} values for each box, but 4 and 2 for each keypoint are needed")
-    named = len(request.classes) or 1
-    request.equal(named, 1, "class_names", "is what a detector of faces knows", "class_names")
+    request.equal(len(request.classes) or 1, 1, "class_names", "is what a detector of faces knows", "class_names")
     values = {**request.thresholds(), "keypoints": (count - 4) // 2, "classes": 1, "size": size.width}
     values |= {"boxes_0": wanted[0], "boxes_1": wanted[1]}
     companions = {f"fd_blazeface_anchors_{at}.h": anchors_header(at, grid) for at, grid in enumerate(grids)}

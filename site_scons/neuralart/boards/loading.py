@@ -77,8 +77,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     file; ``BOARD+MODE`` is that board in another boot mode.
     """
     plain, mark, mode = name.partition("+")
-    path = locate(plain, extra, where)
-    top, files = read(path, extra)
+    top, files = read(locate(plain, extra, where), extra)
     board = made(plain, top, files)
     if not mark:
         return board

@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
         found = [known[kind] for kind in sorted({kind.upper() for kind in args.operator})]
     if args.json:
         rows = [{"kind": each.kind, "limits": each.limits} for each in found]
-        data = {"schema": SCHEMA, "operators": rows, "onnx": onnx_kinds()}
-        print(json.dumps(data, indent=1))
+        print(json.dumps({"schema": SCHEMA, "operators": rows, "onnx": onnx_kinds()}, indent=1))
     else:
         print(markdown(found) if args.markdown else text(found), end="")
         print("" if args.markdown or args.operator else f"\n{_ONNX}:\n{' '.join(onnx_kinds())}\n", end="")

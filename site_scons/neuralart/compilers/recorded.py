@@ -201,8 +201,7 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
     """Bring back what was recorded; NeuralArtError if it is missing, damaged, or was made from something else."""
     recording = load(folder)
     check_model(request.model, request.model_display)
-    planned = plan(request, recording.tool)
-    other = differences(recording, request, planned)
+    other = differences(recording, request, plan(request, recording.tool))
     if other:
         raise NeuralArtError(f"was made from something else: {'; '.join(other)}", where=str(folder), hint=_AGAIN)
     files: dict[str, bytes] = {}

@@ -125,8 +125,7 @@ class QemuCounter(threading.Thread):
             self._ask(f"Z0,{lr:x},2")
             steps, before = self._settle()
             self._ask("c")
-            took = round((self._ticks() - before) / self._per_instruction)
-            self._found.took(self._places[pc], steps + took)
+            self._found.took(self._places[pc], steps + round((self._ticks() - before) / self._per_instruction))
             self._ask(f"z0,{lr:x},2")
             self._ask(f"Z0,{pc:x},2")
 

@@ -82,8 +82,7 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
     writes.append(plans.write_of("load table", "model", table, places.table))
     plan = FlashPlan(board.name, tuple(writes), f"flash of {board.name}")
     check_plan(plan, Nor(chip))
-    wanted = (image.context.c_name, container.stamp_of(image), str(path))
-    return Deployment(board, plan, Path(), (wanted,), image)
+    return Deployment(board, plan, Path(), ((image.context.c_name, container.stamp_of(image), str(path)),), image)
 
 
 def application_of(path: Path, board: Board) -> Path:

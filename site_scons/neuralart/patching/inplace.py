@@ -57,8 +57,7 @@ def plan(request: PatchRequest, name: str = "") -> tuple[Plan, list[Change]]:
     the patch list in the record, where ``--restore`` finds it again; the list's own name if empty. NeuralArtError: it
     cannot be done.
     """
-    root = lists.find_root(request.application, request.patches) or request.application
-    record = read_record(root)
+    record = read_record(lists.find_root(request.application, request.patches) or request.application)
     made = plans.make(request, record.files if record else None)
     changes = [Change(each.path, each.new) for each in made.files if each.new != each.old]
     if record is None and not changes:

@@ -179,8 +179,7 @@ def _load(kind: Kind, source: Origin) -> None:
 
 def own(kind: str) -> tuple[Plugin, ...]:
     """What the package brings, in its order. Nothing else is looked for."""
-    about = _kind(kind)
-    _load_own(about)
+    _load_own(_kind(kind))
     return tuple(entry for entry in known(kind) if entry.source is OWN)
 
 

@@ -331,8 +331,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
     if path.suffix == ".json":
         return from_c_info(c_info.read(path), speeds)
     if path.suffix == ".csv":
-        estimate = from_csv(network_csv.read(path), speeds=speeds)
-        return replace(estimate, missing=_missing(None, path, None, speeds))
+        return replace(from_csv(network_csv.read(path), speeds=speeds), missing=_missing(None, path, None, speeds))
     if path.suffix == ".c":
         return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
     hint = "give a c_info.json, network.csv, network.c or a folder"

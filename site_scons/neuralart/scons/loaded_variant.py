@@ -55,8 +55,7 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
     """The files of the model in the folder of the variant."""
 
     def copy(name: str, node: Any) -> Any:
-        action = commands.function(memory_files.copy, "MODEL    $TARGET")
-        return base.Command(f"#{folder}/{name}", node, action)[0]
+        return base.Command(f"#{folder}/{name}", node, commands.function(memory_files.copy, "MODEL    $TARGET"))[0]
 
     params = copy("network_rel_params.bin", model.params) if model.params is not None else None
     c = tuple(copy(node.name, node) for node in model.c)

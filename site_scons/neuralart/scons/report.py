@@ -110,8 +110,7 @@ class _Bill(NamedTuple):
         # A build that writes none loads nothing of it.
         from neuralart.scons.sbom import VariantBill
 
-        name = self.programs[0].variant.name
-        return registry_of(self.env).once("bill", name, lambda: VariantBill(*self))
+        return registry_of(self.env).once("bill", self.programs[0].variant.name, lambda: VariantBill(*self))
 
 
 def _bill_needs(node: Any, env: Any, path: Any) -> list[Any]:

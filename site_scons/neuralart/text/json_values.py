@@ -143,8 +143,7 @@ class JsonValue(Value):
         if others and self.value.get(key) is None:
             key = next((other for other in others if other in self.value), key)
         value = self.value.get(key)
-        absent = value is None and (self._document.tool or key not in self.value)
-        return None if absent else self._inner(key, value)
+        return None if value is None and (self._document.tool or key not in self.value) else self._inner(key, value)
 
     def strange(self, known: Iterable[str]) -> tuple[str, ...]:
         """Keys of an object that its reader has no use for, in alphabetical order."""
@@ -234,8 +233,7 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
     allowed. ``ascii_only``: other characters are errors. Raises NeuralArtError: it is not such a document; ``where`` is
     ``file:line:column``.
     """
-    text = _decode(data, file, ascii_only=ascii_only)
-    document = _Document(Reader(text, file, relaxed=relaxed))
+    document = _Document(Reader(_decode(data, file, ascii_only=ascii_only), file, relaxed=relaxed))
     return JsonValue(document.value, document)
 
 

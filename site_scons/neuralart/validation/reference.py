@@ -158,5 +158,4 @@ def on_board(
     from neuralart.validation_link.ports import BoardPort
 
     with closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
-        made = outputs_of(client, network, samples, done)
-        return f"device 0x{client.system['device']:x} at {url}", made
+        return f"device 0x{client.system['device']:x} at {url}", outputs_of(client, network, samples, done)

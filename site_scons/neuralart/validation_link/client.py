@@ -73,8 +73,7 @@ class ValidationClient:
             raise damaged(f"the board speaks version {version >> 8}.{version & 255} of the protocol, this program 3.1")
         self.framing = f"3.{self._link.header}"
         self._request(_SYSTEM)
-        answer = self._answer(_IDLE, "system", 0.5)
-        self.system = decode(f"System3{self._link.header}", answer["system"])
+        self.system = decode(f"System3{self._link.header}", self._answer(_IDLE, "system", 0.5)["system"])
         # From the next packet on, in both directions.
         if (size := self.system.get("packet", 0)) > LARGEST:
             raise damaged(f"the board announces packets of {size} bytes, at most are {LARGEST}")

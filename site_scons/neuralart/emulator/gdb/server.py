@@ -316,8 +316,7 @@ class SerialServer:
                 if gdb is None or started.board is None:
                     raise
                 if str(stop) != said:
-                    said = str(stop)
-                    say(said)
+                    say(str(stop))
                 gdb.pause()
             with contextlib.suppress(OSError):  # No client, or one that has gone
                 self._client.sendall(data)

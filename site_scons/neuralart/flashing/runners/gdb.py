@@ -127,8 +127,7 @@ class Gdb(Programmer):
         """``load``: gdb erases the flash blocks of its server's memory map, and writes RAM directly."""
         name = session.written(ihex(address, data).encode("ascii"), ".hex")
         # After a load gdb wants to start there: what the core was doing goes on instead.
-        lines = ("set $before = $pc", f"load {name}", "set $pc = $before")
-        return self._gdb(session, *lines, count=2 * len(data))
+        return self._gdb(session, "set $before = $pc", f"load {name}", "set $pc = $before", count=2 * len(data))
 
     def restart(self, session: ProbeSession) -> Answer:
         """Reset and run."""

@@ -45,8 +45,7 @@ def _table_size(board: Board, image: ImageFacts, table: int) -> int:
     for part in image.loaded:
         if part.name in _TABLE_SECTIONS and part.load == table:
             return part.size
-    known = [image.sizes[name] for name in _TABLE_SYMBOLS if name in image.sizes]
-    return max([*known, 8])
+    return max([8, *(image.sizes[name] for name in _TABLE_SYMBOLS if name in image.sizes)])
 
 
 def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:

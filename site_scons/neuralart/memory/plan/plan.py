@@ -141,8 +141,7 @@ def _too_large(plan: AddressPlan, use: Use) -> NeuralArtError:
         if follower is not None and placement.size < boot.copy_size:
             hint += f", or move {follower.owner} to 0x{placement.start + boot.copy_size:08x}"
         return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
-    claims = {other.placement: _claimed(plan, other) for other in plan.uses}
-    hint = advice(plan.board, claims, placement, used)
+    hint = advice(plan.board, {other.placement: _claimed(plan, other) for other in plan.uses}, placement, used)
     return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
 
 

@@ -44,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
     board = boards.load(variant.booted[0], extra, variant.booted[1])
     networks = read_networks(board, variant, file.parent)
     built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
-    with_firmware = last_build.has_firmware(variant, built.networks)
-    layout = make_layout(board, variant, networks, with_firmware=with_firmware)
+    layout = make_layout(board, variant, networks, with_firmware=last_build.has_firmware(variant, built.networks))
     failure: NeuralArtError | None = None
     try:
         plan = plans.make_plan(layout, board, placed_in(layout, built.networks), built.sizes)

@@ -34,8 +34,7 @@ def memories(plan: AddressPlan) -> list[MemoryUse]:
     """
     spans = []
     for use in plan.in_order:
-        size = use.placement.size if use.used is None or not plan.actual else use.used
-        spans.append(claim(use.placement, size))
+        spans.append(claim(use.placement, use.placement.size if use.used is None or not plan.actual else use.used))
     found = []
     for region in plan.board.memory:
         inside = [s for s in spans if s.start < region.end and s.end > region.base and s.end > s.start]

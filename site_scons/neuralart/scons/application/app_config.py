@@ -131,8 +131,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
         network = board = ""
         model = source[0].name
     board = board or str(env.subst(env["NEURALART_BOARD"]))
-    model_name = str(env.subst(env["NEURALART_MODEL_NAME"])) or model
-    return make_plan(env, config, network, board, model_name)
+    return make_plan(env, config, network, board, str(env.subst(env["NEURALART_MODEL_NAME"])) or model)
 
 
 @at_read_time

@@ -272,16 +272,14 @@ def external_program(
     found: Toolchain,
 ) -> Any:
     """The program of an external build, or one that is linked already. ``generated``: files for it, and their nodes."""
-    registry = registry_of(env)
-    base = registry.base
+    base = registry_of(env).base
     root = root_of(env, variant)
     folder = f"{build_dir(env)}/{variant.name}"
     if config.kind == ELF:
         tree, files, made = [base.fs.File(str(root / config.elf))], None, {}
     else:
         assert config.external is not None
-        avoid = Path(base.Dir(f"#{build_dir(env)}").abspath)
-        files = inputs(config, root, (avoid,))
+        files = inputs(config, root, (Path(base.Dir(f"#{build_dir(env)}").abspath),))
         made = _made_below(base, root / config.external.folder)
         tree = [made[name] for name in sorted(made) if name in files.files]
     command: list[Any] = ["application", "build", "--quiet"]

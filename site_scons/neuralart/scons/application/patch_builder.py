@@ -54,8 +54,7 @@ class PatchPlan:
         # The paths are texts here and files there; the contents of the list count by their file, or as part of the
         # room.
         request = replace(self.request, patches=self.request.patches.name)  # type: ignore[arg-type]
-        said = repr((request, self.config.include, self.without))
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((request, self.config.include, self.without)).encode()).hexdigest()[:16]
 
 
 def refuse_npu(board: Board, where: str) -> NoReturn:

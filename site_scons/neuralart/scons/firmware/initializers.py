@@ -64,8 +64,7 @@ def make_initializers(
     board = board if board is not None and networks else board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
-    target = f"#{folder}/npu_memory_init.c"
-    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, target, [])
+    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, f"#{folder}/npu_memory_init.c", [])
     found: dict[str, list[FilePart]] = {}
     for part in dict.fromkeys(plans.known(node, FilePart) for node in made):
         if part is not None:

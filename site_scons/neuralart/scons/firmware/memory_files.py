@@ -45,8 +45,7 @@ def write_sources(part: FilePart) -> None:
     networks = placed_in(layout, _facts(part))
     # Before anything is compiled: what the networks really use has its place.
     plan.check(plan.make_plan(layout, board, networks, {}))
-    text = startup.source(board, layout, networks, with_firmware=board_layout)
-    write_text(Path(part.names[0]), text)
+    write_text(Path(part.names[0]), startup.source(board, layout, networks, with_firmware=board_layout))
     write_text(Path(part.names[1]), startup.HEADER)
 
 

@@ -309,5 +309,4 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
     prefix = options.pop("toolchain", ToolchainConfig.prefix)
     _check_layout(options.get("layout", ""), where=where)
     config = RelocatableConfig(**options)
-    toolchain = ToolchainConfig(prefix=prefix)
-    return make_relocatable(env, network.config, network.board.name, config, toolchain, where)
+    return make_relocatable(env, network.config, network.board.name, config, ToolchainConfig(prefix=prefix), where)

@@ -53,8 +53,7 @@ def _label_words(base: Any, network: Compiled) -> list[Any]:
     file = network.labels or (config.class_names_file if config is not None else "")
     if file:
         return file_words(base, "--labels", base.fs.File(anchored(file)))
-    names = config.class_names if config is not None else ()
-    return ["--labels", LiteralWord(json.dumps(names))]
+    return ["--labels", LiteralWord(json.dumps(config.class_names if config is not None else ()))]
 
 
 def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:

@@ -141,8 +141,7 @@ def options_of(env: Any) -> tuple[str, ...]:
     """Words of ``neuralart flash`` that the command line asks for. NeuralArtError: ``FORCE`` is neither 0 nor 1."""
     server = argument(env, "SERVER")
     said = {"--force": _is_on(env, "FORCE"), "--dry-run": is_dry(env)}
-    words = [option for option, asked in said.items() if asked]
-    return (*words, *(["--server", server] if server else []))
+    return (*[option for option, asked in said.items() if asked], *(["--server", server] if server else []))
 
 
 def fitting(board: Board, machine: Machine) -> Runner:
@@ -247,8 +246,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     clean(env, target, record)
     declare_effect(env, str(first), plan.runner.device(record.get_internal_path(), plan.probe))
     made = plans.known(source[0], FilePart)
-    images = list(made.sources) if made is not None else []
-    return target, list(dict.fromkeys([*source, *images]))
+    return target, list(dict.fromkeys([*source, *(made.sources if made is not None else [])]))
 
 
 def _images(node: Any) -> list[Any]:

@@ -118,8 +118,7 @@ def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> lis
 
 def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
     """The same; where none fits, the surest of those that do not: why it does not is the true reason."""
-    kinds = (kind for kind in _kinds(found, pool, files) if kind)
-    return fitting(found, pool, files) or next(kinds, [])[:1]
+    return fitting(found, pool, files) or next((kind for kind in _kinds(found, pool, files) if kind), [])[:1]
 
 
 def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> dict[str, Path]:
