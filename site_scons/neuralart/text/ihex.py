@@ -40,7 +40,8 @@ def parse(data: bytes, file: str) -> HexFile:
             else:
                 parts.append((at, bytearray(body)))
         elif kind in (_SEGMENT, _LINEAR):
-            upper = int.from_bytes(body, "big") << (4 if kind == _SEGMENT else 16)
+            segmented = kind == _SEGMENT
+            upper = int.from_bytes(body, "big") << (4 if segmented else 16)
         elif kind == _START_32:
             start = int.from_bytes(body, "big")
         ended = kind == _END

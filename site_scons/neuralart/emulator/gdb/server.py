@@ -316,7 +316,8 @@ class SerialServer:
                 if gdb is None or started.board is None:
                     raise
                 if str(stop) != said:
-                    say(str(stop))
+                    said = str(stop)
+                    say(said)
                 gdb.pause()
             with contextlib.suppress(OSError):  # No client, or one that has gone
                 self._client.sendall(data)

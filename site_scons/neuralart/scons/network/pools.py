@@ -117,7 +117,8 @@ def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None
         key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
-        refuse_built(env.fs.File(str(pool_path)), "memory-pool file", config.said("mpool"))
+        scanned = env.fs.File(str(pool_path))
+        refuse_built(scanned, "memory-pool file", config.said("mpool"))
     path = pool_path
     pools = registry_of(env).once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
     return Pools(words, absolute, sources, pools, key, scanned)
