@@ -15,14 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this board instead of the list")
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
-    parser.add_argument(
-        "--board-file",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="a board file of your own (may be given several times)",
-    )
+    text = "a board file of your own (may be given several times)"
+    parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=text)
 
 
 def run(args: argparse.Namespace) -> int:

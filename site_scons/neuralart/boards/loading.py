@@ -246,11 +246,8 @@ def _check_pool_names(board: Board, memory: Value) -> None:
     seen: dict[str, str] = {}
     for region in board.memory:
         if region.pool_name and seen.setdefault(region.pool_name, region.name) != region.name:
-            raise (
-                memory.mapping()[region.name]
-                .mapping()["pool_name"]
-                .error(f"'{region.pool_name}' is the pool name of {seen[region.pool_name]} already")
-            )
+            what = f"'{region.pool_name}' is the pool name of {seen[region.pool_name]} already"
+            raise memory.mapping()[region.name].mapping()["pool_name"].error(what)
 
 
 def _check_enables(board: Board, memory: Value) -> None:

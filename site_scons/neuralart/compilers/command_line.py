@@ -76,23 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
             form = {"metavar": option.metavar or "{" + ",".join(option.choices) + "}"}
         parser.add_argument(*option.names, dest=option_key(option), help=shown, **form)
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
-    more.add_argument(
-        "--compiler",
-        type=_compiler,
-        default=REFERENCE,
-        metavar="NAME",
-        help=f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)",
-    )
+    text = f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)"
+    more.add_argument("--compiler", type=_compiler, default=REFERENCE, metavar="NAME", help=text)
     more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
     more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
     more.add_argument("--adopted", metavar="DIR", help="folder with the C of a network, for --compiler adopted")
     more.add_argument("--c-file", metavar="NAME", help="name of that C, where the folder has several networks")
-    more.add_argument(
-        "--initializer",
-        action="append",
-        metavar="POOL=FILE",
-        help="constants of a pool of it, where they are elsewhere",
-    )
+    text = "constants of a pool of it, where they are elsewhere"
+    more.add_argument("--initializer", action="append", metavar="POOL=FILE", help=text)
     for name, what in (("add", "options to add to the profile's"), ("remove", "options of the profile to leave out")):
         more.add_argument(
             f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"

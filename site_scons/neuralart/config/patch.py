@@ -51,13 +51,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
     Key("linker_script", text_or_none, "the one that the application is linked with", "the list's", form=PATH),
-    Key(
-        "memory_pools",
-        text_or_none,
-        "memory-pool file that limits memories",
-        "the list's, if it is there",
-        form=PATH,
-    ),
+    Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there", form=PATH),
     Key(
         "reserve",
         _reserve,

@@ -8,14 +8,7 @@ from neuralart.config import patch
 from neuralart.config.application import application
 from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, pairs, section
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import (
-    KERNELS,
-    LOAD_MODES,
-    RelocatableConfig,
-    Reserved,
-    SignConfig,
-    ToolchainConfig,
-)
+from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, SignConfig, ToolchainConfig
 from neuralart.patterns import later
 from neuralart.text.values import Value
 

@@ -39,12 +39,7 @@ class Started:
 
 @contextlib.contextmanager
 def _qemu(
-    board: Board,
-    machine: Machine,
-    firmware: Firmware,
-    elf: Path,
-    loads: Sequence[tuple[Path, int]],
-    given: Conditions,
+    board: Board, machine: Machine, firmware: Firmware, elf: Path, loads: Sequence[tuple[Path, int]], given: Conditions
 ) -> Iterator[Started]:
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         what = "machine qemu has no banks that can be off, no xSPI and no external loader"

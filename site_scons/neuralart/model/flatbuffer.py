@@ -72,11 +72,8 @@ class FlatBuffer:
         self.need(offset, 4, what)
         (distance,) = _U32.unpack_from(self.data, offset)
         if distance == 0 or offset + distance + 4 > self.size:
-            self.damaged(
-                offset,
-                f"{what}: offset {distance:#x} leads outside of the file, which has {self.size} bytes",
-                _TRUNCATED,
-            )
+            said = f"{what}: offset {distance:#x} leads outside of the file, which has {self.size} bytes"
+            self.damaged(offset, said, _TRUNCATED)
         return offset + int(distance)
 
     def vector(self, offset: int, width: int, what: str) -> tuple[int, int]:

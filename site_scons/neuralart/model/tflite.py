@@ -300,10 +300,8 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     graphs = model.tables(2, "subgraphs", "subgraph")
     further = graphs and any(read_code(code).kind == CALL_ONCE for code in model.tables(1, "operator_codes", "code"))
     if len(graphs) != 1 and not further:
-        model.fail(
-            f"the model has {len(graphs)} graphs, only models with one are read",
-            "control flow makes several, convert the model without it",
-        )
+        what = f"the model has {len(graphs)} graphs, only models with one are read"
+        model.fail(what, "control flow makes several, convert the model without it")
     graph = graphs[0]
     graph.what = "the graph"
     buffers = Buffers(model)

@@ -193,10 +193,8 @@ def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Op
         table.damaged(f"operator {index} is number {position} of {len(codes)} operator codes")
     code = codes[position]
     if code.kind is None:
-        table.fail(
-            f"operator {index} has the unknown number {code.number}, known are 0 to {len(OPERATORS) - 1}",
-            "is the file damaged, or written by a newer TensorFlow Lite?",
-        )
+        what = f"operator {index} has the unknown number {code.number}, known are 0 to {len(OPERATORS) - 1}"
+        table.fail(what, "is the file damaged, or written by a newer TensorFlow Lite?")
     table.what = f"operator {index} {code.kind}"
     if code.version < 1:
         table.damaged(f"{table.what} has version {code.version}")

@@ -117,16 +117,8 @@ def _with_application(env: Any, variant: VariantConfig, network: NetworkNodes, m
 
 
 def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
-    return replace(
-        variant,
-        name=f"{variant.name}/{board.name}",
-        board=board.name,
-        machine="",
-        boot="",
-        slots=(),
-        reserved=(),
-        dead_bank="fault",
-    )
+    name = f"{variant.name}/{board.name}"
+    return replace(variant, name=name, board=board.name, machine="", boot="", slots=(), reserved=(), dead_bank="fault")
 
 
 def _program(

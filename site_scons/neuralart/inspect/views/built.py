@@ -44,8 +44,7 @@ def _rows(heads: str, rows: Iterable[Any], names: str) -> list[str]:
     """A table of records. A name with ``@`` before it is that of an address."""
     keys = names.split()
     return table(
-        heads.split(),
-        ([address(row[key[1:]]) if key[0] == "@" else row[key] for key in keys] for row in rows),
+        heads.split(), ([address(row[key[1:]]) if key[0] == "@" else row[key] for key in keys] for row in rows)
     )
 
 

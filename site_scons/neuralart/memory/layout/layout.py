@@ -11,14 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
-from neuralart.memory.layout.flash_areas import (
-    FOUND,
-    areas,
-    place_of,
-    room_at,
-    slot_addresses,
-    slot_placements,
-)
+from neuralart.memory.layout.flash_areas import FOUND, areas, place_of, room_at, slot_addresses, slot_placements
 from neuralart.memory.layout.placements import Layout, Placement, pool_owner
 from neuralart.memory.layout.relative_pools import load_places, placed_pools
 from neuralart.memory.layout.staging import drafts, in_flash, initializer

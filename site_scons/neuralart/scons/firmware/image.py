@@ -26,7 +26,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network import facts
 from neuralart.scons import plans
-from neuralart.scons.commands import Process, Variable, function, lazily, words
+from neuralart.scons.commands import Process, Variable, function, lazily
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
@@ -183,13 +183,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_IMAGE",
-        "${_NEURALART_TAG}$SOURCE",
-        function(plans.write, "$NEURALART_IMAGECOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[checks the program]`",
-    ),
+    *plans.words("NEURALART_IMAGE", emit, "`[checks the program]`", tag="${_NEURALART_TAG}$SOURCE"),
     Variable(
         "NEURALART_OBJCOPYCOM",
         "command",

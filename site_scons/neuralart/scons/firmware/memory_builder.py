@@ -20,7 +20,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, function, lazily, words
+from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
 from neuralart.scons.firmware.layout import Member, PlannedNetwork, board_of, layout_of, layout_value
@@ -256,10 +256,7 @@ class _Files:
             (*self.facts, *(self.raw(item) for item in described)),
             memory_files.write_descriptor,
             described,
-            values=(
-                self.code("identity-descriptor", "memory/layout/identity.py"),
-                self.layout,
-            ),
+            values=(self.code("identity-descriptor", "memory/layout/identity.py"), self.layout),
             after=after,
             write=("descriptor", "descriptor", address),
         )
@@ -298,13 +295,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_INITIALIZERS",
-        "${_NEURALART_TAG}$TARGET",
-        function(plans.write, "$NEURALART_INITIALIZERSCOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[writes them]`",
-    ),
+    *plans.words("NEURALART_INITIALIZERS", emit, "`[writes them]`"),
     Variable(
         "NEURALART_STRATEGIES",
         "dict",

@@ -19,7 +19,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, function, lazily, words
+from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import code_value, registry_of
@@ -222,13 +222,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_FLASH_PLAN",
-        "${_NEURALART_TAG}$TARGET",
-        function(plans.write, "$NEURALART_FLASH_PLANCOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[writes it]`",
-    ),
+    *plans.words("NEURALART_FLASH_PLAN", emit, "`[writes it]`"),
     Variable(
         "NEURALART_WRITES",
         "dict",

@@ -225,10 +225,8 @@ def make_images(
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    rooms = base.Value(
-        fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py"),
-        name="address-plan",
-    )
+    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py")
+    rooms = base.Value(code, name="address-plan")
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, board_value(base, board))
     # Nothing is flashed that does not fit where it goes.
