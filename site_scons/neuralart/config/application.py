@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.config.keys import Key, define, distinct, names, read_settings
+from neuralart.config.keys import Key, define, distinct, names, one_of, read_settings
 from neuralart.errors import nearest
 from neuralart.patterns import later
 from neuralart.text.values import Value
@@ -323,7 +323,7 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
         "none",
     ),
     Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
-    Key("build", lambda value: value.choice(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),
+    Key("build", one_of(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),
 )
 # Keys that not every build of the user's own has.
 _ONLY = {

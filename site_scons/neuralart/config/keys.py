@@ -138,6 +138,21 @@ def text_or_none(value: Value) -> str:
     return value.text(empty=True)
 
 
+def one_of(allowed: Sequence[str], *, empty: bool = False) -> Callable[[Value], str]:
+    """A reader of :meth:`Value.choice`."""
+    return lambda value: value.choice(allowed, empty=empty)
+
+
+def whole(low: int, high: int) -> Callable[[Value], int]:
+    """A reader of :meth:`Value.integer`."""
+    return lambda value: value.integer(low, high)
+
+
+def real(low: float, high: float) -> Callable[[Value], float]:
+    """A reader of :meth:`Value.real`."""
+    return lambda value: value.real(low, high)
+
+
 def define(value: Value) -> str:
     """A preprocessor definition."""
     return value.matching(_DEFINE, "NAME or NAME=value")
