@@ -148,10 +148,6 @@ def _profile_name(value: Value) -> str:
     return text
 
 
-def _pool_names(value: Value) -> tuple[str, ...]:
-    return distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2"))
-
-
 def _strategy(value: Value) -> str:
     return _named(value, STRATEGIES, "strategies") if value.text(empty=True) else ""
 
@@ -285,7 +281,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "initializers",
-        _pool_names,
+        lambda value: distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2")),
         "the pools (by `fname`) that hold constants and get a raw file; more than the rule finds, or fewer",
         "pools that are read-only or prefer constants; if there is none, all pools",
         form=WORDS,

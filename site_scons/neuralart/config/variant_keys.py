@@ -52,10 +52,6 @@ _DOC = "relocatable-build.md"
 _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
-def _toolchain(value: Value) -> Settings:
-    return section("toolchain", value, TOOLCHAIN_KEYS)
-
-
 def _joined_toolchain(merged: Settings) -> ToolchainConfig:
     return ToolchainConfig(**{name: setting[0] for name, setting in members(merged, "toolchain").items()})
 
@@ -235,7 +231,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "toolchain",
-        _toolchain,
+        lambda value: section("toolchain", value, TOOLCHAIN_KEYS),
         "`prefix`, `libc` and `version`, see below",
         "`arm-none-eabi-`, `auto`, any version",
         section=True,

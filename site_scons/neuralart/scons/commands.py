@@ -123,13 +123,9 @@ def function(work: Callable[..., None], text: str, *variables: str) -> Any:
     return SCons.Action.Action(work, text, varlist=list(variables))
 
 
-def _nothing(*_: Any) -> list[Any]:
-    return []
-
-
 # For commands that take C as it is. SCons would make what the C includes a dependency of theirs, and forget it
 # again while what the C is made from is out of date.
-NO_INCLUDES = SCons.Scanner.ScannerBase(function=_nothing, name="neuralart-no-includes")
+NO_INCLUDES = SCons.Scanner.ScannerBase(function=lambda *_: [], name="neuralart-no-includes")
 
 
 class Process(SCons.Action.LazyAction):

@@ -70,8 +70,10 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     ``ProjectFile.variant`` gives it, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):
-        hint = "NeuralArtProject(...).build(...) makes them"
-        raise NeuralArtError(f"NeuralArtVariant takes a VariantConfig, not {variant!r}", hint=hint)
+        raise NeuralArtError(
+            f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
+            hint="NeuralArtProject(...).build(...) makes them",
+        )
     if variant.application.kind != REFERENCE:
         from neuralart.scons.application.application import refuse_settings
 

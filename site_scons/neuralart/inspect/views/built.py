@@ -48,10 +48,6 @@ def _rows(heads: str, rows: Iterable[Any], names: str) -> list[str]:
     )
 
 
-def _network(path: Path) -> dict[str, Any]:
-    return asdict(facts.load(path))
-
-
 def _network_text(record: dict[str, Any]) -> str:
     kinds = [epoch["kind"] for epoch in record["epochs"]]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "SW", "HYBRID", "EC") if kind in kinds)
@@ -124,11 +120,8 @@ def _index_text(record: dict[str, Any]) -> str:
     ]
     rows = ({"name": name, **use} for name, use in record["firmware"].items())
     lines += _rows("firmware used capacity", rows, "name used capacity") if record["firmware"] else []
-    return page(record, [*lines, f"  {plural(len(record['artefacts']), 'file')}:", *_indented(record["artefacts"])])
-
-
-def _indented(texts: Iterable[str]) -> list[str]:
-    return [f"    {text}" for text in texts]
+    lines += [f"  {plural(len(record['artefacts']), 'file')}:", *(f"    {name}" for name in record["artefacts"])]
+    return page(record, lines)
 
 
 def _network_rel(path: Path) -> dict[str, Any]:
@@ -203,7 +196,7 @@ def _view(record: Callable[[Path], dict[str, Any]], text: Callable[[dict[str, An
     return View(record, lambda made: _NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text(made)))
 
 
-NETWORK = _view(_network, _network_text)
+NETWORK = _view(lambda path: asdict(facts.load(path)), _network_text)
 MANIFEST = _view(_manifest, _manifest_text)
 FLASH_PLAN = _view(_flash_plan, _flash_plan_text)
 PLAN = _view(plan_report.read, plan_report.text)

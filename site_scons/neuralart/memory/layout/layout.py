@@ -48,7 +48,10 @@ def make_layout(
     loaded = f"network {networks[0].name}" if places is not None else ""
     fixed = slot_placements(board, merged, found, borders, loaded)
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
-    fixed += _firmware(board) if with_firmware else []
+    fixed += [
+        Placement(s.owner, "firmware", s.start, s.end - s.start, board.place(s.owner.split()[1]), s.group)
+        for s in (firmware_spans(board) if with_firmware else ())
+    ]
     fixed += reserved
     # The slot gives the address of constants that are in it.
     held = [p for p in pools if places is not None and p.start == places.constants]
@@ -109,13 +112,6 @@ def _pools(board: Board, network: LayoutNetwork) -> list[Placement]:
             Placement(pool_owner(network.name, pool.fname), "pool", start, size, where, f"network {network.name}")
         )
     return made
-
-
-def _firmware(board: Board) -> list[Placement]:
-    return [
-        Placement(s.owner, "firmware", s.start, s.end - s.start, board.place(s.owner.split()[1]), s.group)
-        for s in firmware_spans(board)
-    ]
 
 
 def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:

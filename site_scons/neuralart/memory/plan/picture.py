@@ -35,7 +35,8 @@ def svg(plan: AddressPlan, variant: str) -> str:
     body: list[str] = []
     y = float(_HEAD)
     for memory in memories(plan):
-        uses = [use for use in plan.in_order if _touches(memory, use.placement.start, use.placement.end)]
+        end = memory.start + memory.size
+        uses = [use for use in plan.in_order if use.placement.start < end and use.placement.end > memory.start]
         lines, y = _block(memory, uses, y)
         body += lines
     title = f"{variant} on {plan.board.name}" + ("" if plan.actual else " (declared sizes)")
@@ -51,10 +52,6 @@ def svg(plan: AddressPlan, variant: str) -> str:
             "",
         ]
     )
-
-
-def _touches(memory: MemoryUse, start: int, end: int) -> bool:
-    return start < memory.start + memory.size and end > memory.start
 
 
 def used_span(memory: MemoryUse, uses: list[Use]) -> tuple[int, int] | None:

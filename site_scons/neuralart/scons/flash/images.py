@@ -202,6 +202,7 @@ def make_images(
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
+    first = [("load_table", node) for node in tables.values()][:1]
     addresses = base.Command(
         f"#{folder}/plan.json",
         [
@@ -220,7 +221,7 @@ def make_images(
             "NEURALART_EXEC_RAM",
         ),
         NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None and loads else [],
-        NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
+        NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *first)},
         NEURALART_BOARD=board.name,
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
@@ -237,10 +238,6 @@ def make_images(
 def _exec_ram(variant: VariantConfig) -> list[Any]:
     assert variant.relocatable is not None
     return [variant.relocatable.exec_ram, " ".join(variant.relocatable.modes), variant.said("relocatable")]
-
-
-def _first_table(tables: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [("load_table", node) for node in tables.values()][:1]
 
 
 def _model_slots(model: ModelNodes | None) -> dict[str, Any]:

@@ -57,10 +57,6 @@ def _record(kind: type[Made], item: JsonValue, fields: str, **more: Any) -> Made
     return kind(**more)
 
 
-def _records(kind: type[Made], items: list[JsonValue], fields: str) -> tuple[Made, ...]:
-    return tuple(_record(kind, item, fields) for item in items)
-
-
 def _address(item: JsonValue) -> tuple[int | None, str]:
     """``"1895825408"``, a C symbol, ``"NULL"`` or nothing."""
     found = item.get("address")
@@ -235,7 +231,7 @@ def _schema(root: JsonValue) -> str:
 
 
 def _files(item: JsonValue) -> tuple[c.NamedFile, ...]:
-    return _records(c.NamedFile, item.items_at("model_files"), "name signature")
+    return tuple(_record(c.NamedFile, each, "name signature") for each in item.items_at("model_files"))
 
 
 def _tool(item: JsonValue) -> c.InfoTool:
