@@ -93,9 +93,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"
     )
     more.add_argument("--failures", action="append", metavar="FILE", help="table of failures, asked before our own")
-    more.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="seconds that stedgeai may take; then it is ended (default: any)"
-    )
+    text = "seconds that stedgeai may take; then it is ended (default: any)"
+    more.add_argument("--timeout", type=_seconds, metavar="S", help=text)
     more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
 
 

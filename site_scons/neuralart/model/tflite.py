@@ -94,9 +94,8 @@ def _dtype(table: Table) -> str:
         table.fail(f"{table.what} has type number {number}, known are 0 to {len(TENSOR_TYPES) - 1}")
     dtype = TENSOR_TYPES[number]
     if dtype not in DTYPE_BYTES:
-        table.fail(
-            f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
-        )
+        what = f"{table.what} is of type {dtype}, which is not supported"
+        table.fail(what, f"known: {', '.join(sorted(DTYPE_BYTES))}")
     return dtype
 
 

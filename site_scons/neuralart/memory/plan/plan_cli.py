@@ -18,9 +18,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
     )
-    parser.add_argument(
-        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
-    )
+    text = "build folder (default: build beside the project file)"
+    parser.add_argument("--build", type=Path, metavar="DIR", help=text)
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture as well")
 

@@ -72,9 +72,8 @@ def _address(item: JsonValue) -> tuple[int | None, str]:
             return int(text, 16), ""
         if text in ("NULL", "") or re.fullmatch(r"[A-Za-z_]\w{0,254}", text, re.ASCII):
             return None, "" if text == "NULL" else text
-    found.fail(
-        f"{found.name} is {found.value!r:.60}", 'a decimal number in quotes, a C symbol or "NULL" is written there'
-    )
+    hint = 'a decimal number in quotes, a C symbol or "NULL" is written there'
+    found.fail(f"{found.name} is {found.value!r:.60}", hint)
 
 
 def _pool(item: JsonValue) -> c.InfoPool:
@@ -224,9 +223,8 @@ def _schema(root: JsonValue) -> str:
     text = root.string_at("json_schema_version")
     found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)
     if found is None or int(found[1]) != SCHEMA_MAJOR:
-        root.need("json_schema_version").fail(
-            f"schema '{text}', this version reads {SCHEMA_MAJOR}.x", "written by another generation of the tool?"
-        )
+        what = f"schema '{text}', this version reads {SCHEMA_MAJOR}.x"
+        root.need("json_schema_version").fail(what, "written by another generation of the tool?")
     return text
 
 

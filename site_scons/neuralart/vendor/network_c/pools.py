@@ -146,9 +146,8 @@ def parse_initializer(text: str, where: str) -> InitializerC:
     room = 8 * len(words)
     said = pool.said if pool is not None and pool.said else room
     if pool is not None and pool.said and not pool.precision and -(-said // 8) != len(words):
-        problems.append(
-            Problem(place, f"array {array[1]} has {room} bytes, its comment says that {said} are in use", "pool-use")
-        )
+        what = f"array {array[1]} has {room} bytes, its comment says that {said} are in use"
+        problems.append(Problem(place, what, "pool-use"))
     size = said if pool is not None and not pool.precision and said <= room else room
     data = b"".join((number or 0).to_bytes(8, "little") for number in numbers)[:size]
     return InitializerC(
