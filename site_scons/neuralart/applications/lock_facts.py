@@ -222,16 +222,9 @@ def gather(
 ) -> LockFacts:
     """Read what the parts of an application say.
 
-    Args:
-        files: Generated files.
-        tree: Path below the user's folder -> file: what is compiled and linked with them.
-        shown: The user's folder as messages name it.
-        libc: C library, where no build file names one.
-        libc_where: Who says so.
-        core: ``CM55``, ``CM7``; empty: not known.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
+    ``files``: generated files; ``tree``: path below the user's folder -> file: what is compiled and linked with them;
+    ``shown``: the user's folder as messages name it; ``libc``: C library, where no build file names one;
+    ``libc_where``: who says so; ``core``: ``CM55``, ``CM7``; empty: not known. NeuralArtError: a file cannot be read.
     """
     draft = _Gathered()
     for name, path in tree.items():

@@ -196,18 +196,12 @@ def synchronize(
     """Make ``work/tree`` hold exactly these files, and what builds put beside them.
 
     A file with the same bytes is not touched: what was made of it stays newer. What a build changed among these files
-    is put right again. When a source or a header is gone, so is all that builds have made: it was made with it.
-    Other settings have the same effect: make does not look at them.
-
-    Args:
-        wanted: Path in the tree -> where its bytes are.
-        work: Folder of the copy and of its record.
-        folders: Folders to be there although they may be empty.
-        generated: Those of the files that are not the user's: their times are always their own.
-        settings: What builds depend on besides the files.
-
-    Raises:
-        NeuralArtError: A file cannot be read or written, or the folder holds what is not ours.
+    is put right again. When a source or a header is gone, so is all that builds have made: it was made with it. Other
+    settings have the same effect: make does not look at them. ``wanted``: path in the tree -> where its bytes are;
+    ``work``: folder of the copy and of its record; ``folders``: folders to be there although they may be empty;
+    ``generated``: those of the files that are not the user's: their times are always their own; ``settings``: what
+    builds depend on besides the files. NeuralArtError: a file cannot be read or written, or the folder holds what is
+    not ours.
     """
     tree, record = work / TREE, work / RECORD
     known: _Known | None = None

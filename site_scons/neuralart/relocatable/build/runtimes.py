@@ -190,7 +190,6 @@ def inputs(pack: Path) -> list[Path]:
 
 def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
     """Describe the installation whose root is ``pack``; ``wanted``: the version that the network.c ``where`` asks for.
-
     NeuralArtError: it is incomplete, of an unknown version, or not the one that network.c was made with.
     """
     root = pack.resolve()

@@ -37,19 +37,17 @@ class LoadTable:
 
 
 def place(slot: int, sector: int) -> int:
-    """Where the table of a model for the vendor's runtime goes.
-
-    ``slot``: address of the load table's slot; ``sector``: bytes of an erase sector. Returns the vendor's place if that
-    is in the first sector of the slot, else the slot: the user has moved it for a firmware that reads it there.
+    """Where the table of a model for the vendor's runtime goes. ``slot``: address of the load table's slot; ``sector``:
+    bytes of an erase sector. Returns the vendor's place if that is in the first sector of the slot, else the slot: the
+    user has moved it for a firmware that reads it there.
     """
     return VENDOR_PLACE if slot <= VENDOR_PLACE < slot + sector else slot
 
 
 def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
-    """The table's bytes.
-
-    ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in :class:`LoadTable`. NeuralArtError:
-    a word of the mode is wrong, too few or too many models, or an address that cannot be one.
+    """The table's bytes. ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in
+    :class:`LoadTable`. NeuralArtError: a word of the mode is wrong, too few or too many models, or an address that
+    cannot be one.
     """
     for word in mode:
         if word not in WORDS:
@@ -68,9 +66,8 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
 
 
 def read(data: bytes, where: str) -> LoadTable:
-    """A table's contents.
-
-    ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or damaged.
+    """A table's contents. ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or
+    damaged.
     """
     if len(data) < _HEAD.size:
         raise NeuralArtError(f"{len(data)} bytes are no load table", where=where)

@@ -294,7 +294,6 @@ def _unnoticed(image: Image, call: InstallCall, firmware: LoadingFirmware) -> It
 
 def predict(image: Image, call: InstallCall, firmware: LoadingFirmware | None = None) -> Prediction:
     """Say what the install will do; without firmware, that of firmware made for this image.
-
     :func:`neuralart.relocatable.verify.verifier.verify` says what is wrong with the image itself.
     """
     firmware = firmware or LoadingFirmware.of(image)

@@ -275,9 +275,8 @@ def _pool_lines(index: int, plan: PoolPlan) -> list[str]:
 
 
 def pool_comments(emission: Emission) -> str:
-    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0).
-
-    The symbol of its base stands behind an enabled relative pool: tools count the two.
+    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0). The symbol of its base stands
+    behind an enabled relative pool: tools count the two.
     """
     lines: list[str] = []
     for index, plan in enumerate((*emission.plan.pools, *emission.disabled())):
@@ -307,9 +306,8 @@ def network_c(emission: Emission) -> str:
 
 
 def abi_stamp(emission: Emission, text: str) -> str:
-    """16 hex digits that change when code and initializers no longer belong together.
-
-    A hash of the generated C without its first comment, and of base, size and extents of each pool.
+    """16 hex digits that change when code and initializers no longer belong together. A hash of the generated C without
+    its first comment, and of base, size and extents of each pool.
     """
     body = text.partition(BANNER_END)[2]
     layout = "".join(
