@@ -28,10 +28,8 @@ def _packed(sources: Sources, shape: Sequence[int], values: Sequence[int]) -> by
     """The output's bytes; what does not fit its type wraps around, as in LiteRT."""
     target = sources.output()
     if target.dtype not in INTEGERS:
-        raise Unsupported(
-            f"a constant of type {target.dtype} is not computed: {describe(target)}",
-            f"supported: {' and '.join(INTEGERS)}",
-        )
+        hint = f"supported: {' and '.join(INTEGERS)}"
+        raise Unsupported(f"a constant of type {target.dtype} is not computed: {describe(target)}", hint)
     sources.expect(target, shape)
     letter = INTEGERS[target.dtype]
     half = 1 << (8 * struct.calcsize(letter) - 1)
