@@ -241,12 +241,8 @@ def find(
         raise NeuralArtError(what, where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"]))
     if not libcs or (config.libc != "auto" and config.libc not in libcs):
         wanted = "C library" if config.libc == "auto" else config.libc
-        raise NeuralArtError(
-            f"{program} {version} has no {wanted}",
-            where=where or str(gcc),
-            hint="install picolibc-arm-none-eabi or libnewlib-arm-none-eabi"
-            if not libcs
-            else "it has " + ", ".join(libcs),
-        )
+        install = "install picolibc-arm-none-eabi or libnewlib-arm-none-eabi"
+        hint = "it has " + ", ".join(libcs) if libcs else install
+        raise NeuralArtError(f"{program} {version} has no {wanted}", where=where or str(gcc), hint=hint)
     libc = libcs[0] if config.libc == "auto" else config.libc
     return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc, answer["driver"])

@@ -209,9 +209,8 @@ def _check(board: Board, top: Value) -> None:
             start = _check_section(board, section, top.mapping()[key])
             for other, begin, end in taken:
                 if start < end and begin < start + section.size:
-                    raise top.mapping()[key].error(
-                        f"[{start:#010x}, {start + section.size:#010x}) overlaps {other} [{begin:#010x}, {end:#010x})"
-                    )
+                    mine = f"[{start:#010x}, {start + section.size:#010x})"
+                    raise top.mapping()[key].error(f"{mine} overlaps {other} [{begin:#010x}, {end:#010x})")
             taken.append((key, start, start + section.size))
     _check_flash(board, top)
     _check_boot(board, top)

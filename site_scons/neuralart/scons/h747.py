@@ -136,12 +136,10 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
             settings = replace(settings, aspect_ratio=config.aspect_ratio)
     nodes = make_cpu_network(env, network, board)
     if nodes.runtime != NEURALART and app.kind in (REFERENCE, SOURCES):
-        raise NeuralArtError(
-            f"network {nodes.name} is compiled for runtime {nodes.runtime}, which programs that are linked here do not "
-            "have",
-            where=network.said("compiler"),
-            hint="application: {make: ...}, cmake or cubeide: your own build, with the vendor's library",
-        )
+        said = f"network {nodes.name} is compiled for runtime {nodes.runtime}"
+        what = f"{said}, which programs that are linked here do not have"
+        hint = "application: {make: ...}, cmake or cubeide: your own build, with the vendor's library"
+        raise NeuralArtError(what, where=network.said("compiler"), hint=hint)
     folder = f"{build_dir(env)}/{variant.name}"
     headers = []
     if settings is not None:

@@ -115,11 +115,9 @@ def placed(network: Network, places: LoadPlaces) -> Network:
         if home is None and pool.used:
             what = f"network {network.name} has {pool.used} bytes in the relative pool {pool.fname}"
             hint = "a board with 'relocatable: {ext_ram: REGION}' whose boot chain brings that memory up"
-            raise NeuralArtError(
-                f"{what}, but this board has no memory for it",
-                where=f"network {network.name}",
-                hint=f"{hint}, such as stm32n6570-dk-psram; or disable the pool with size 0",
-            )
+            hint += ", such as stm32n6570-dk-psram; or disable the pool with size 0"
+            what += ", but this board has no memory for it"
+            raise NeuralArtError(what, where=f"network {network.name}", hint=hint)
         return pool if home is None else replace(pool, address=home, mode=ABSOLUTE)
 
     pools = tuple(map(moved, network.pools))

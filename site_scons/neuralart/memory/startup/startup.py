@@ -100,11 +100,9 @@ def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[
             users = ", ".join(str(span) for span in spans if span.start < region.end and region.base < span.end)
             what = f"{users} lies in {region.name}, which does not answer after reset"
             hint = f"disable that pool (size 0), or set on_at_reset: true for {region.name}"
-            raise NeuralArtError(
-                f"{what} and which the start-up code cannot turn on",
-                where=f"board {board.name}",
-                hint=f"{hint} in a board file of your own if your boot chain initializes it",
-            )
+            hint += " in a board file of your own if your boot chain initializes it"
+            what += " and which the start-up code cannot turn on"
+            raise NeuralArtError(what, where=f"board {board.name}", hint=hint)
 
 
 def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:

@@ -97,11 +97,9 @@ def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) 
     if room.size < need or room.start + need > 1 << 32:
         raise Refused(-2, f"external RAM has {room.size:,} bytes, {who} needs {need:,}", "give it more RAM")
     if pool.attributes & CACHEABLE and room.start <= EXTERNAL:
-        raise Refused(
-            -7,
-            f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}",
-            "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again",
-        )
+        hint = "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again"
+        what = f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}"
+        raise Refused(-7, what, hint)
     if pool.data == MIXED:
         done = f"copied from 0x{base + pool.foff:08x}"
     else:

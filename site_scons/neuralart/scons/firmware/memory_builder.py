@@ -60,12 +60,9 @@ class LoadedImage:
 
 def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> PlannedNetwork:
     if plan.pools is None:
-        raise NeuralArtError(
-            f"network {plan.config.name} runs on the core of board {plan.board.name}: its constants are C, its "
-            "buffers the application's",
-            where=NAME,
-            hint="compile its C into the program",
-        )
+        said = f"network {plan.config.name} runs on the core of board {plan.board.name}"
+        what = f"{said}: its constants are C, its buffers the application's"
+        raise NeuralArtError(what, where=NAME, hint="compile its C into the program")
     refuse_relative_pools(plan.config.name, plan.pools)
     raws = {pool: node.dir.File(name) for pool, name in plan.files.initializers.items()}
     mine = tuple(sorted((pool, way) for pool, way in strategies.items() if pool in raws))

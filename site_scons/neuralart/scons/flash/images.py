@@ -98,12 +98,9 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     image = container.parse(read_bytes(path), str(path))
     needed = max((image.xip_size if mode == "xip" else image.copy_size, mode) for mode in modes.split())
     if needed[0] > available:
-        raise NeuralArtError(
-            f"exec_ram: the firmware keeps {available} bytes for the model, which needs {needed[0]} in "
-            f"mode {needed[1]}",
-            where=where,
-            hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode",
-        )
+        room = f"the firmware keeps {available} bytes for the model"
+        what = f"exec_ram: {room}, which needs {needed[0]} in mode {needed[1]}"
+        raise NeuralArtError(what, where=where, hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode")
 
 
 @in_action
