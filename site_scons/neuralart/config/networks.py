@@ -106,9 +106,7 @@ def _adopted(value: Value) -> AdoptedConfig:
 
 def _named(value: Value, own: tuple[str, ...], kind: str) -> str:
     """One of ours, or the name of a plugin; those are looked for only where it is none of ours."""
-    if value.text() in own:
-        return value.text()
-    return value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
+    return value.text() if value.text() in own else value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
 
 
 def _profile(value: Value) -> Settings:

@@ -166,10 +166,8 @@ def check_disjoint(spans: Sequence[Span], where: str) -> None:
 
 def is_on(board: Board, region: MemoryRegion) -> bool:
     """Say whether the memory answers after the reset and the boot chain."""
-    for window in board.windows:
-        if window.region == region.name:
-            return window.mapped_by_boot
-    return region.on_at_reset
+    mapped = (window.mapped_by_boot for window in board.windows if window.region == region.name)
+    return next(mapped, region.on_at_reset)
 
 
 def turned_on_by(board: Board, region: MemoryRegion) -> str:

@@ -119,9 +119,7 @@ def kind_of(data: bytes) -> tuple[str, str]:
         return NPU, found[1].decode()
     # stai_network.c of a network for the NPU defines the same functions.
     made = _CPU.search(data) if _OF_NPU.search(data) is None else None
-    if made is not None:
-        return CPU, made[1].decode()
-    return "", ""
+    return (CPU, made[1].decode()) if made is not None else ("", "")
 
 
 def candidates(folder: Path) -> list[str]:
