@@ -161,11 +161,7 @@ def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[st
 
 
 def collect(
-    folder: Path,
-    given: FileConditions,
-    version: CoreVersion,
-    declared: Mapping[str, str] | None,
-    csv: str = "",
+    folder: Path, given: FileConditions, version: CoreVersion, declared: Mapping[str, str] | None, csv: str = ""
 ) -> Collected:
     """Read and judge what a run left in a folder; NeuralArtError if a file is missing, or an initializer not declared.
 

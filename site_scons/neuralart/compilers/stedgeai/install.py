@@ -248,12 +248,7 @@ def _look(place: Place, pin: str, environ: Mapping[str, str], cache: Path | None
 
 
 def find(
-    pin: str,
-    environ: Mapping[str, str],
-    *,
-    where: str = "",
-    cache: Path | None = None,
-    system: str = sys.platform,
+    pin: str, environ: Mapping[str, str], *, where: str = "", cache: Path | None = None, system: str = sys.platform
 ) -> Install:
     """Find the installation to use.
 
