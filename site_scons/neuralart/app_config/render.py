@@ -16,23 +16,14 @@ from typing import TYPE_CHECKING, Any
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.resources import PACKAGE
+from neuralart.text.c_values import string
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = PACKAGE / "app_config" / "templates"
-# No question mark: two of them begin a trigraph. No quote, no backslash.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
 _SMALLEST = 2.0**-126  # of the normal float32; smaller ones are flushed to zero on some cores
 _FIRST_PLAIN, _LAST_PLAIN = -5, 8  # exponents of numbers that are written without one
-
-
-def cstring(text: str) -> str:
-    """A C string literal of any text, UTF-8, ASCII only. Octal escapes have three digits always, so a digit behind one
-    stays itself.
-    """
-    data = str(text).encode("utf-8", "backslashreplace")
-    return '"' + "".join(chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in data) + '"'
 
 
 def ccomment(text: str) -> str:
@@ -114,7 +105,7 @@ def _environment(user: str, source: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(cstring=cstring, cfloat=cfloat, cint=cint, ccomment=ccomment)
+    environment.filters.update(cstring=string, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment
 
 
