@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
+# How templates are read (Jinja): a line with nothing but a tag leaves nothing.
+TEMPLATE_RULES: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
 
 
 def package_parent() -> Path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, TEMPLATE_RULES
 from neuralart.text.c_values import string
 
 if TYPE_CHECKING:
@@ -98,13 +98,8 @@ def _environment(user: str, source: str) -> Environment:
             return _text(TEMPLATES / name, name), f"neuralart:{name}", None
         return None
 
-    environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.FunctionLoader(load),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    environment = ImmutableSandboxedEnvironment(loader=jinja2.FunctionLoader(load), **rules)
     environment.filters.update(cstring=string, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment
 

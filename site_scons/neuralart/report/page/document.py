@@ -18,7 +18,7 @@ from neuralart.files import read_bytes
 from neuralart.report.page import figures, flash, lifetimes, memory_map, network_graph, provenance, treemap
 from neuralart.report.page.gather import PageFacts
 from neuralart.report.page.parts import PageSection
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, TEMPLATE_RULES
 
 LARGEST = 2_000_000
 """Bytes of a page."""
@@ -61,14 +61,8 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     version, library = figures.script()
     # A browser hashes lines as it reads them: with \n.
     scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
+    rules = {"undefined": jinja2.StrictUndefined, "autoescape": True, **TEMPLATE_RULES}
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), **rules)
     said: dict[str, Any] = {
         "name": f"{facts.index['variant']} on {facts.board.name}",
         "title": facts.title,
