@@ -1,5 +1,4 @@
 """An application's folder: its post-processing wrapper, and which macros of a generated header its sources read.
-
 ``app_postprocess.h`` defines the ``POSTPROCESS_...`` symbols of N6 applications (those of the STM32H747 stand in the
 generated header itself); ``app_postprocess*.c`` choose by ``#if POSTPROCESS_TYPE == ...`` and read ``AI_...`` macros.
 """

@@ -1,7 +1,6 @@
-"""What the parts of an application say of the versions they belong to.
-
-The header of its post-processing names kinds, ``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones
-and other numbers. ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
+"""What the parts of an application say of the versions they belong to. The header of its post-processing names kinds,
+``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones and other numbers. ``app_config.h`` chooses one:
+``POSTPROCESS_TYPE``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A copy of the user's tree with generated files in it, kept up to date so that make stays incremental.
-
-Everything is copied. A link would be cheaper, but a build that writes to its own sources (a version header, a project
-file) would write to the user's.
+"""A copy of the user's tree with generated files in it, kept up to date so that make stays incremental. Everything is
+copied. A link would be cheaper, but a build that writes to its own sources (a version header, a project file) would
+write to the user's.
 """
 
 from __future__ import annotations

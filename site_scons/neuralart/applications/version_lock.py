@@ -1,8 +1,6 @@
-"""Do the parts of an application belong together? Asked before anything is compiled.
-
-A network runs with exactly the runtime that its compiler was released with: the headers and sources of ll_aton, and a
-library of kernels beside them. The C compiler finds one mismatch of these at best, and says neither which tool nor
-which folder is the wrong one.
+"""Do the parts of an application belong together? Asked before anything is compiled. A network runs with exactly the
+runtime that its compiler was released with: the headers and sources of ll_aton, and a library of kernels beside them.
+The C compiler finds one mismatch of these at best, and says neither which tool nor which folder is the wrong one.
 """
 
 from __future__ import annotations

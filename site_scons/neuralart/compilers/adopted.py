@@ -1,7 +1,6 @@
-"""Generated C that lies in the user's tree, with neither the tool that made it nor a recording nor the model.
-
-Its files are copied as they are, under their own names. Facts come from the C, and from the compiler's description
-where that is there; what they do not say stays unknown.
+"""Generated C that lies in the user's tree, with neither the tool that made it nor a recording nor the model. Its files
+are copied as they are, under their own names. Facts come from the C, and from the compiler's description where that is
+there; what they do not say stays unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A key of a network or a variant, declared once.
-
-The check of the value, the keyword of ``env.Network``, the words of ``neuralart compile`` and the row in the
-documentation come from the declaration. Type and default are those of the field of the same name in
-:mod:`neuralart.config.types`.
+"""A key of a network or a variant, declared once. The check of the value, the keyword of ``env.Network``, the words of
+``neuralart compile`` and the row in the documentation come from the declaration. Type and default are those of the
+field of the same name in :mod:`neuralart.config.types`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Runs compiled networks on this computer: their network.c, the runtime and the kernels, in a process of its own.
-
-Their memory pools lie at the addresses of the target. Linux on x86-64 only: nothing else lets a program map the low
-gigabytes at will.
+"""Runs compiled networks on this computer: their network.c, the runtime and the kernels, in a process of its own. Their
+memory pools lie at the addresses of the target. Linux on x86-64 only: nothing else lets a program map the low gigabytes
+at will.
 """
 
 from __future__ import annotations

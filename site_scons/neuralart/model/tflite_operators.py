@@ -1,7 +1,6 @@
-"""The operators of a TensorFlow Lite file: numbers, names, slots and defaults of the schema, version 3.
-
-Source: the published schema (tensorflow/lite/schema/schema.fbs), as PyPI ``tflite`` 2.18 and ``ai-edge-litert`` 2.3
-carry it. Only what a compiler needs is here; a further options table is one line of ``_TABLES``.
+"""The operators of a TensorFlow Lite file: numbers, names, slots and defaults of the schema, version 3. Source: the
+published schema (tensorflow/lite/schema/schema.fbs), as PyPI ``tflite`` 2.18 and ``ai-edge-litert`` 2.3 carry it. Only
+what a compiler needs is here; a further options table is one line of ``_TABLES``.
 """
 
 from __future__ import annotations

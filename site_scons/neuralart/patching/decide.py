@@ -1,8 +1,6 @@
-"""From a network and an application's memories to every value that is patched in. Pure.
-
-A memory's budget is its length less a reserve (what the application itself keeps there: data, heap, stack, display
-buffers; the patch list states it, the user may change it), and never more than the memory-pool file gives the pool of
-that name. What fits exactly fits.
+"""From a network and an application's memories to every value that is patched in. Pure. A memory's budget is its length
+less a reserve (what the application itself keeps there: data, heap, stack, display buffers; the patch list states it,
+the user may change it), and never more than the memory-pool file gives the pool of that name. What fits exactly fits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Out of tree: copies of the folders that hold patched files, with the patched ones in them.
-
-All of a folder is copied, because a C compiler looks for ``#include "x.h"`` first beside the file that says so: a
-header left behind would find the original of a patched one beside itself.
+"""Out of tree: copies of the folders that hold patched files, with the patched ones in them. All of a folder is copied,
+because a C compiler looks for ``#include "x.h"`` first beside the file that says so: a header left behind would find
+the original of a patched one beside itself.
 """
 
 from __future__ import annotations

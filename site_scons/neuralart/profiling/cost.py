@@ -1,5 +1,4 @@
 """Instructions of software epochs, estimated without running them: a line for each kernel, fitted on measured epochs.
-
 ``benchmarks/cost_model.py`` writes the lines and their error. They are of the kernels of this project on one core;
 nothing is known here of the NPU, and instructions are no cycles.
 """

@@ -1,5 +1,4 @@
 """What a compiler expects of a network, epoch by epoch: operations, NPU cycles, traffic, and what bounds each epoch.
-
 All cycles here are cycles of the NPU clock, as the compiler counts them; it assumes the clock ratios of the pool file.
 A software epoch counts 0 operations and next to no cycles: an estimate says nothing about the time of software.
 """

@@ -1,6 +1,5 @@
-"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them.
-
-All code that must know what a release does (the command line, the readers of its files, the builder and the loader of
+"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them. All
+code that must know what a release does (the command line, the readers of its files, the builder and the loader of
 relocatable models, the lock of versions) reads this table. A new release is one row, see docs/developing.md.
 """
 

@@ -1,7 +1,6 @@
-"""Operators whose inputs are all constants, computed before the network is lowered.
-
-Converters write shapes of tensors as a part of the graph wherever a model was made for batches of any size: SHAPE,
-STRIDED_SLICE and PACK in front of a RESHAPE, for example. All sizes are known here, so that only constants remain.
+"""Operators whose inputs are all constants, computed before the network is lowered. Converters write shapes of tensors
+as a part of the graph wherever a model was made for batches of any size: SHAPE, STRIDED_SLICE and PACK in front of a
+RESHAPE, for example. All sizes are known here, so that only constants remain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How elements go from one tensor to another: what all operators that only rearrange values have in common.
-
-An operator is a list of pieces, each a grid of elements that is walked in both tensors. The lowering makes kernel calls
-of them, constant folding makes them right away. What an operator's inputs are, both ask :class:`Sources`.
+"""How elements go from one tensor to another: what all operators that only rearrange values have in common. An operator
+is a list of pieces, each a grid of elements that is walked in both tensors. The lowering makes kernel calls of them,
+constant folding makes them right away. What an operator's inputs are, both ask :class:`Sources`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 """The address plan as a picture (SVG): for each memory a strip to scale, and below it a magnified part if it needs one.
-
 Nothing is drawn wider than it is. What is narrower than a pixel has a mark above the strip, and the part of the memory
 that is used is drawn a second time, with the factor beside it.
 """

@@ -1,5 +1,4 @@
 """What an application must know: inputs and outputs of its networks, the caches around a run, the table of networks.
-
 Facts: the CPU sees memory through its data cache, the NPU and every other bus master do not; the NPU sees cacheable
 pools through a cache of its own. Nothing keeps these caches equal. Software epochs are computed by the CPU.
 """

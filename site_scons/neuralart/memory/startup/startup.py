@@ -1,7 +1,6 @@
-"""``npu_memory_init.[ch]``: tables of the memories that an image needs; firmware/runtime/memory turns them on.
-
-Banks that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them
-either: those stand in the identity descriptor in flash, so that new weights need no new firmware.
+"""``npu_memory_init.[ch]``: tables of the memories that an image needs; firmware/runtime/memory turns them on. Banks
+that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them either: those
+stand in the identity descriptor in flash, so that new weights need no new firmware.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ _DESCRIPTOR_CAPACITY = 4096
 
 def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
     """Initializers that have bytes: those of pools with constants. Declared ones without any are skipped.
-
     NeuralArtError: the layout does not say how the constants of a pool reach it.
     """
     known = {(item.network, item.pool) for item in layout.initializers}
@@ -88,9 +86,8 @@ def _table(name: str, rows: Rows) -> list[str]:
 
 
 def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span], with_firmware: bool) -> None:
-    """A memory that neither the reset, nor the boot chain, nor this code brings up.
-
-    One behind a controller may be brought up by an application of the user's own; start-up code looks whether it was.
+    """A memory that neither the reset, nor the boot chain, nor this code brings up. One behind a controller may be
+    brought up by an application of the user's own; start-up code looks whether it was.
     """
     windows = {window.region: window for window in board.windows}
     for region in touched:

@@ -1,7 +1,6 @@
-"""What a relocatable model is built with: our runtime, or the one of an installation of ST Edge AI Core.
-
-Nothing of the latter is copied: the user's files are compiled in place. The names of files, macros, flags and sections
-are the interface of that installation (versions 2.1 to 4.0.1).
+"""What a relocatable model is built with: our runtime, or the one of an installation of ST Edge AI Core. Nothing of the
+latter is copied: the user's files are compiled in place. The names of files, macros, flags and sections are the
+interface of that installation (versions 2.1 to 4.0.1).
 """
 
 from __future__ import annotations

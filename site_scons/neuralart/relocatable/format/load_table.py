@@ -1,8 +1,6 @@
-"""The load table: which models the loading application installs, and how.
-
-Words, little endian: magic, number of models, flags, then for each model its address and that of its params (0: they
-are in the model's file). Magic, flags and limits are those of the vendor's ``st_load_and_run`` 2.0;
-``firmware/app_loader/load_table.c`` reads it.
+"""The load table: which models the loading application installs, and how. Words, little endian: magic, number of
+models, flags, then for each model its address and that of its params (0: they are in the model's file). Magic, flags
+and limits are those of the vendor's ``st_load_and_run`` 2.0; ``firmware/app_loader/load_table.c`` reads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What a loader will do with an image at given addresses, or which error it will return and why.
-
-The order of the checks is the loaders' own. The vendor's ones check little: what they let pass and what
-breaks the model later is said too. The reference runtime's loader checks overlaps and the exact version as well.
+"""What a loader will do with an image at given addresses, or which error it will return and why. The order of the
+checks is the loaders' own. The vendor's ones check little: what they let pass and what breaks the model later is said
+too. The reference runtime's loader checks overlaps and the exact version as well.
 """
 
 from __future__ import annotations

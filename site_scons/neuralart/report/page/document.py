@@ -1,8 +1,6 @@
-"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else.
-
-Nothing of the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an
-element that is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads
-nothing at all.
+"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else. Nothing of
+the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an element that
+is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads nothing at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Figures of Bokeh in the page's style. The only file that knows how they are made and written.
-
-Bokeh gives its objects numbers as they are made, so the numbers are given anew when a figure is written: the same facts
-give the same bytes. Backgrounds are left out, and the page colors texts and axes: it is light or dark when it is seen.
+"""Figures of Bokeh in the page's style. The only file that knows how they are made and written. Bokeh gives its objects
+numbers as they are made, so the numbers are given anew when a figure is written: the same facts give the same bytes.
+Backgrounds are left out, and the page colors texts and axes: it is light or dark when it is seen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""``compile_commands.json`` at the top: how each object of each built variant is compiled, for editors.
-
-It is no target: nothing depends on it, so it is no reason to build anything. :mod:`neuralart.scons.firmware.recipes`
-asks for it when SCons ends, if objects were built. What other tools wrote into it stays.
+"""``compile_commands.json`` at the top: how each object of each built variant is compiled, for editors. It is no
+target: nothing depends on it, so it is no reason to build anything. :mod:`neuralart.scons.firmware.recipes` asks for it
+when SCons ends, if objects were built. What other tools wrote into it stays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model.
-
-net = env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
+"""``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model. net =
+env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
 env.NeuralArtRelocatable("build/rel/kws_rel.bin", net)
 """
 

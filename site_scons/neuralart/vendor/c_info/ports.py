@@ -1,7 +1,6 @@
-"""Inputs and outputs of a ``c_info.json`` as the facts of a network have them.
-
-Files of CPU targets leave the batch out of their shapes, those of the NPU have it. Here it is decided once: the shape
-of a :class:`~neuralart.network.facts.Port` has the batch.
+"""Inputs and outputs of a ``c_info.json`` as the facts of a network have them. Files of CPU targets leave the batch out
+of their shapes, those of the NPU have it. Here it is decided once: the shape of a
+:class:`~neuralart.network.facts.Port` has the batch.
 """
 
 from __future__ import annotations

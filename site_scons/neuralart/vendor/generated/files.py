@@ -1,7 +1,6 @@
-"""The files of one generated network in a folder, by the C of the network.
-
-The network's C is known by its functions; the others by the names that the tools give them beside it. Names do not say
-what the network is called in C (``network.c`` of release 2.0 has symbols with ``Default``).
+"""The files of one generated network in a folder, by the C of the network. The network's C is known by its functions;
+the others by the names that the tools give them beside it. Names do not say what the network is called in C
+(``network.c`` of release 2.0 has symbols with ``Default``).
 """
 
 from __future__ import annotations

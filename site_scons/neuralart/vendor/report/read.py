@@ -1,7 +1,6 @@
-"""Reader of the reports of ``generate``, ``analyze`` and ``validate``, and of captured console output of them.
-
-They are made for people, so the reader looks for blocks by their headings, takes what is there, and notes lines of a
-known block that it does not understand in place of guessing. Exact sizes are in ``c_info.json``.
+"""Reader of the reports of ``generate``, ``analyze`` and ``validate``, and of captured console output of them. They are
+made for people, so the reader looks for blocks by their headings, takes what is there, and notes lines of a known block
+that it does not understand in place of guessing. Exact sizes are in ``c_info.json``.
 """
 
 from __future__ import annotations
