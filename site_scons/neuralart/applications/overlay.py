@@ -181,10 +181,6 @@ def _prune(tree: Path, folders: Iterable[str], wanted: set[str]) -> None:
             place.rmdir()
 
 
-def _above(names: Iterable[str]) -> set[str]:
-    return {name[:at] for name in names for at in range(len(name)) if name[at] == "/"}
-
-
 def synchronize(
     wanted: Mapping[str, Path],
     work: Path,
@@ -230,7 +226,7 @@ def _synchronize(
 ) -> Changes:
     last = known or _Known(settings=settings)
     old = last.files
-    all_folders = folders | _above(wanted)
+    all_folders = folders | {name[:at] for name in wanted for at in range(len(name)) if name[at] == "/"}
     tree.mkdir(parents=True, exist_ok=True)
     # If this is interrupted, the next time knows of every file that may be there.
     new: dict[str, _Mark | None] = {name: None for name in wanted if name not in old}

@@ -26,13 +26,9 @@ class SourceSet:
     libraries: tuple[str, ...] = ()  # names as behind ``-l``
 
 
-def _is_pattern(text: str) -> bool:
-    return any(sign in text for sign in _MAGIC)
-
-
 def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
     """Files of one pattern that can be compiled."""
-    if not _is_pattern(pattern):
+    if not any(sign in pattern for sign in _MAGIC):
         path = root / pattern
         if not path.is_file():
             beside = path.parent.iterdir() if path.parent.is_dir() else iter(())

@@ -19,7 +19,7 @@ The reasons are conclusions from the types of an epoch's tensors, since the comp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -154,15 +154,12 @@ def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str]
             layers, inserted = _layers(node, names)
         tensors, types = _types(node, buffers)
         reason = _reason(operators, tensors)
-        if reason == UNKNOWN and _named(node, layers, floating):
+        known = {*layers, *(operator.name for operator in node.operators)}
+        if reason == UNKNOWN and known & set(floating):
             reason = NOT_QUANTIZED
         nodes_of = tuple(operator.name for operator in node.operators if operator.name)
         rows.append(CpuEpoch(node.number, kind, operators, nodes_of, layers, inserted, reason, types))
     return Offload(counts["HW"] + counts["EC"], counts["HYBRID"], counts["SW"], tuple(rows))
-
-
-def _named(node: InfoNode, layers: Collection[str], floating: Collection[str]) -> bool:
-    return bool({*layers, *(operator.name for operator in node.operators)} & set(floating))
 
 
 def from_epochs(epochs: Iterable[EpochLike]) -> Offload:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from neuralart.boards.types import Board, MemoryRegion
+from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Placement
@@ -41,13 +41,10 @@ def areas(board: Board) -> list[Area]:
         ready = region is not None and is_on(board, region)
         found.append(Area(str(board.flash["part"]), start, start + size, sector, ready))
     for region in board.memory:
-        if region.kind == "flash" and region.sector and not any(_meet(region, area) for area in found):
+        known = any(region.base < area.end and area.start < region.end for area in found)
+        if region.kind == "flash" and region.sector and not known:
             found.append(Area(region.name, region.base, region.end, region.sector, is_on(board, region)))
     return sorted(found, key=lambda area: not area.ready)
-
-
-def _meet(region: MemoryRegion, area: Area) -> bool:
-    return region.base < area.end and area.start < region.end
 
 
 def area_at(found: Sequence[Area], address: int) -> Area | None:

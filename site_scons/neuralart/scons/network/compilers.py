@@ -101,8 +101,9 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
             ("timeout", config.timeout),
         ):
             if words and config.compiler != AUTO:
-                said = f"{what} means nothing to the reference compiler"
-                raise NeuralArtError(said, where=config.said(what), hint="leave it out")
+                raise NeuralArtError(
+                    f"{what} means nothing to the reference compiler", where=config.said(what), hint="leave it out"
+                )
         return ChosenCompiler(kind, REFERENCE, said=tuple(said), runtime=NEURALART, code=plugins.code_of("operators"))
     said = ["--compiler", kind, *said, *(f"--extra-options={text}" for text in config.extra_options)]
     if kind not in COMPILERS:
