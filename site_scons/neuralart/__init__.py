@@ -1,6 +1,5 @@
-"""scons-neuralart: a quantized neural network becomes firmware that runs on an STM32 board.
-
-This package is also the SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is imported here.
+"""scons-neuralart: a quantized neural network becomes firmware that runs on an STM32 board. This package is also the
+SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is imported here.
 """
 
 from __future__ import annotations

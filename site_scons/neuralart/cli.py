@@ -23,7 +23,7 @@ COMMANDS = {
     "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
-    "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
+    "operators": ("neuralart.compilers.cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "vectors": ("neuralart.own_model.vectors_cli", "make golden vectors of a model: inputs and expected outputs"),
     "validate": ("neuralart.validation.cli", "measure how far a built network is from its reference and its labels"),

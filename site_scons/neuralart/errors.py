@@ -27,10 +27,9 @@ def shown(text: str, most: int = _MOST) -> str:
 
 
 class NeuralArtError(Exception):
-    """An expected failure, said in one line without a traceback; a long hint stands in a second one.
-
-    ``what`` is wrong, with the numbers that show it; ``where``: ``file:line``, ``file:line:column``, ``file@0x1c`` (a
-    byte offset) or a name; ``hint``: what to do about it.
+    """An expected failure, said in one line without a traceback; a long hint stands in a second one. ``what`` is wrong,
+    with the numbers that show it; ``where``: ``file:line``, ``file:line:column``, ``file@0x1c`` (a byte offset) or a
+    name; ``hint``: what to do about it.
     """
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:

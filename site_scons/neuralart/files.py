@@ -21,17 +21,14 @@ def write_bytes(path: Path, data: bytes) -> None:
         with new_file(path) as temporary:
             temporary.write_bytes(data)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror}", where=str(path), hint="is the folder writable, is the disk full?"
-        ) from error
+        hint = "is the folder writable, is the disk full?"
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(path), hint=hint) from error
 
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a new and empty file for new bytes, which no other process uses.
-
-    They get the name of the file on success and are deleted on failure. OSError: the folder cannot be
-    written, or the name cannot be taken.
+    """Give a new and empty file for new bytes, which no other process uses. They get the name of the file on success
+    and are deleted on failure. OSError: the folder cannot be written, or the name cannot be taken.
     """
     head, tail = f".{path.name}.", ".part"
     for each in _named(path.parent, head, tail):
@@ -85,11 +82,8 @@ def read_bytes(path: Path, hint: str = "") -> bytes:
         return path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
-        raise NeuralArtError(
-            f"cannot read: {getattr(error, 'strerror', None) or error}",
-            where=str(path).encode("ascii", "backslashreplace").decode(),
-            hint=hint,
-        ) from error
+        what = f"cannot read: {getattr(error, 'strerror', None) or error}"
+        raise NeuralArtError(what, where=str(path).encode("ascii", "backslashreplace").decode(), hint=hint) from error
 
 
 def is_file(path: Path) -> bool:
@@ -124,11 +118,9 @@ def is_within(path: str) -> bool:
 
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting.
-
-    A file of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its
-    holder ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an
-    end.
+    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting. A file
+    of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its holder
+    ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an end.
     """
     from filelock import FileLock, Timeout
 
@@ -138,15 +130,11 @@ def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
         beside.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise NeuralArtError(
-            f"another process has been changing it for more than {patience:g} s",
-            where=str(path),
-            hint="wait until it has ended, then try again",
-        ) from error
+        what = f"another process has been changing it for more than {patience:g} s"
+        raise NeuralArtError(what, where=str(path), hint="wait until it has ended, then try again") from error
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror or error}", where=str(beside), hint="is the folder writable?"
-        ) from error
+        hint = "is the folder writable?"
+        raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(beside), hint=hint) from error
     try:
         yield
     finally:

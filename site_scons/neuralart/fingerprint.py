@@ -1,7 +1,6 @@
-"""A hash of a part of this package and of all that it imports.
-
-A command of ours depends on the code that runs in it, which SCons cannot see. So each command depends on the
-fingerprint of its room: a change of the planner compiles the networks again and leaves everything else alone.
+"""A hash of a part of this package and of all that it imports. A command of ours depends on the code that runs in it,
+which SCons cannot see. So each command depends on the fingerprint of its room: a change of the planner compiles the
+networks again and leaves everything else alone.
 """
 
 from __future__ import annotations

@@ -103,15 +103,9 @@ def load(path: str) -> dict[str, Any] | None:
 
 
 class Checker:
-    """Compares stamps with the disk; looks at each file once.
-
-    Args:
-        data: As :func:`load` gives it.
-        words: Of :func:`words_of`.
-        environ: The environment.
-
-    Raises:
-        LookupError, TypeError, ValueError, AttributeError: The stamps are damaged (from any method).
+    """Compares stamps with the disk; looks at each file once. ``data``: as :func:`load` gives it; ``words``: of
+    :func:`words_of`; ``environ``: the environment. LookupError, TypeError, ValueError, AttributeError: the stamps are
+    damaged (from any method).
     """
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, str]) -> None:

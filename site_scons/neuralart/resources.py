@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
+# How templates are read (Jinja): a line with nothing but a tag leaves nothing.
+TEMPLATE_RULES: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
 
 
 def package_parent() -> Path:
@@ -13,9 +16,8 @@ def package_parent() -> Path:
 
 
 def firmware_dir() -> Path:
-    """The C sources: runtime, kernels, reference application, boards.
-
-    In a wheel they are package data; in a checkout (or a submodule) they stand beside site_scons.
+    """The C sources: runtime, kernels, reference application, boards. In a wheel they are package data; in a checkout
+    (or a submodule) they stand beside site_scons.
     """
     packed = PACKAGE / "data" / "firmware"
     return packed if packed.is_dir() else PACKAGE.parent.parent / "firmware"

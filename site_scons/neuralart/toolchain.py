@@ -72,10 +72,9 @@ class Toolchain:
 
 
 def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
-    """Folders to look into, in order; a prefix with a folder in it decides alone.
-
-    ``NEURALART_TOOLCHAIN`` (a folder, its parent, or gcc itself) comes first, then PATH, then the places where
-    STM32CubeCLT and STM32CubeIDE install themselves.
+    """Folders to look into, in order; a prefix with a folder in it decides alone. ``NEURALART_TOOLCHAIN`` (a folder,
+    its parent, or gcc itself) comes first, then PATH, then the places where STM32CubeCLT and STM32CubeIDE install
+    themselves.
     """
     named = Path(prefix)
     if named.parent != Path():
@@ -97,9 +96,8 @@ def _ask(gcc: Path, *words: str) -> str:
             [str(gcc), *words], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True, errors="replace"
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise NeuralArtError(
-            f"does not answer '{words[0]}': {error}", where=str(gcc), hint="is it a cross compiler for Arm?"
-        ) from error
+        hint = "is it a cross compiler for Arm?"
+        raise NeuralArtError(f"does not answer '{words[0]}': {error}", where=str(gcc), hint=hint) from error
     return done.stdout.strip()
 
 
@@ -169,11 +167,8 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
             raise NeuralArtError(f"does not link: {error}", where=str(gcc)) from error
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise NeuralArtError(
-            f"cannot link for {' '.join(flags)}: {said[-1] if said else 'no reason given'}",
-            where=str(gcc),
-            hint="is there a C library for this core and floating-point ABI?",
-        )
+        what = f"cannot link for {' '.join(flags)}: {said[-1] if said else 'no reason given'}"
+        raise NeuralArtError(what, where=str(gcc), hint="is there a C library for this core and floating-point ABI?")
     found = [line.strip() for line in done.stdout.splitlines() if line.strip().endswith(".a")]
     return list(dict.fromkeys(found))
 
@@ -228,9 +223,8 @@ def find(
     """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"
     if not _PROGRAM.fullmatch(program):
-        raise NeuralArtError(
-            f"'{program}' is no name of a compiler", where=where, hint="letters, digits, '.', '_', '-'"
-        )
+        what = f"'{program}' is no name of a compiler"
+        raise NeuralArtError(what, where=where, hint="letters, digits, '.', '_', '-'")
     folders = candidates(config.prefix, environ)
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
     if gcc is None:
@@ -243,17 +237,12 @@ def find(
     if config.version and not re.match(re.escape(config.version) + r"(\.|$)", version):
         raise NeuralArtError(f"{program} is {version}, wanted {config.version}", where=where, hint=f"found at {gcc}")
     if config.libc != "auto" and config.libc not in LIBC_FLAGS:
-        raise NeuralArtError(
-            f"unknown libc '{config.libc}'", where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"])
-        )
+        what = f"unknown libc '{config.libc}'"
+        raise NeuralArtError(what, where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"]))
     if not libcs or (config.libc != "auto" and config.libc not in libcs):
         wanted = "C library" if config.libc == "auto" else config.libc
-        raise NeuralArtError(
-            f"{program} {version} has no {wanted}",
-            where=where or str(gcc),
-            hint="install picolibc-arm-none-eabi or libnewlib-arm-none-eabi"
-            if not libcs
-            else "it has " + ", ".join(libcs),
-        )
+        install = "install picolibc-arm-none-eabi or libnewlib-arm-none-eabi"
+        hint = "it has " + ", ".join(libcs) if libcs else install
+        raise NeuralArtError(f"{program} {version} has no {wanted}", where=where or str(gcc), hint=hint)
     libc = libcs[0] if config.libc == "auto" else config.libc
     return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc, answer["driver"])

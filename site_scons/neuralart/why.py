@@ -21,9 +21,8 @@ def run(args: argparse.Namespace) -> int:
     """Print it. NeuralArtError: No good build of the target is known."""
     path = Path(args.build) / intact.NAME
     data = intact.load(str(path))
-    unknown = NeuralArtError(
-        f"no good build of '{args.target}' is known", where=str(path), hint="build its variant with scons, from here"
-    )
+    what = f"no good build of '{args.target}' is known"
+    unknown = NeuralArtError(what, where=str(path), hint="build its variant with scons, from here")
     if data is None:
         raise unknown
     try:

@@ -15,7 +15,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.files import alone_with
-from neuralart.memory.image import elf_facts, origin
+from neuralart.memory.image import code_checks, elf_facts
 from neuralart.resources import package_parent
 from support.fake_apps import application, compile_again, generated, network
 from support.fake_stedgeai import middlewares
@@ -561,7 +561,7 @@ def test_a_project_of_cubeide_without_cubeide(tmp_path: Path) -> None:
     assert place.user_files() == before
     assert len(built()) == 6
     assert {"main", "one", "Reset_Handler"} <= symbols(place.elf).keys()
-    said = origin.of_program(place.elf)
+    said = code_checks.of_program(place.elf)
     assert said.startswith("gcc 1")
     assert said.endswith(", C library not told, Armv8.1-M mainline, hard float ABI, -Os")
     link_map = place.elf.parent / "application/link.map"
@@ -569,7 +569,7 @@ def test_a_project_of_cubeide_without_cubeide(tmp_path: Path) -> None:
     assert "LOAD ../../../Library/libx.a" in (place.root / "work/link.map").read_text()
     for name, libc in (("/a/libc_nano.a", "newlib-nano"), ("/picolibc/x/libc.a", "picolibc"), ("/a/libc.a", "newlib")):
         link_map.write_text(f"LOAD x.o\nLOAD {name}\n{name}(lib_a-exit.o)\n")
-        assert f", {libc}, Armv8.1" in origin.of_program(place.elf)
+        assert f", {libc}, Armv8.1" in code_checks.of_program(place.elf)
     first = place.elf.read_bytes()
     place.build()
     assert (built(), place.elf.read_bytes()) == ([], first)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from neuralart.app_config import render
 from neuralart.errors import NeuralArtError
+from neuralart.text import c_values
 
 SMALLEST, LARGEST = 2.0**-126, struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
@@ -25,7 +26,7 @@ def single(value: float) -> float:
 
 @given(st.text())
 def test_any_text_is_a_literal_of_its_utf8_bytes(text: str) -> None:
-    literal = render.cstring(text)
+    literal = c_values.string(text)
     assert re.fullmatch(r'"(?:[ -~]|\\[0-7]{3})*"', literal)
     assert "??" not in literal and literal.isascii()
     # Octal escapes of three digits mean the same to Python.
@@ -98,7 +99,7 @@ def test_the_compiler_reads_the_same(tmp_path: Path) -> None:
         "#include <stdio.h>",
         "#include <string.h>",
         "#include <stdint.h>",
-        f"static const char *const texts[] = {{{', '.join(map(render.cstring, texts))}}};",
+        f"static const char *const texts[] = {{{', '.join(map(c_values.string, texts))}}};",
         f"static const float numbers[] = {{{', '.join(map(render.cfloat, numbers))}}};",
         "int main(void) {",
         "for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {",

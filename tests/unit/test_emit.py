@@ -22,6 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
 from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
+from neuralart.text import c_values
 from neuralart.validation.layers import EpochTensors
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
@@ -523,8 +524,8 @@ def test_working_memory_stands_before_the_parameters():
 
 
 def test_c_strings_and_comments():
-    assert ctext.string('a"b\\c?d\n1') == '"a\\042b\\134c\\077d\\0121"'
-    assert ctext.string("\u00fc") == '"\\303\\274"'
+    assert c_values.string('a"b\\c?d\n1') == '"a\\042b\\134c\\077d\\0121"'
+    assert c_values.string("\u00fc") == '"\\303\\274"'
     assert ctext.in_comment("a b*/c\n") == "a_b_/c_"
     assert ctext.in_comment("") == "_"
 

@@ -18,9 +18,8 @@ import pytest
 from neuralart import cli
 from neuralart.profiling import report_cli
 from neuralart.report.page import document, flash, lifetimes, memory_map, network_graph, provenance, treemap
-from neuralart.report.page.code_sizes import CODE, CONSTANTS, UNNAMED, ZEROED, groups, sizes
-from neuralart.report.page.gather import PageFacts, gather
-from neuralart.report.page.graph_layout import edges_of, rows_of
+from neuralart.report.page.gather import CODE, CONSTANTS, UNNAMED, ZEROED, PageFacts, gather, groups, sizes
+from neuralart.report.page.network_graph import edges_of, rows_of
 from neuralart.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from neuralart.text.elf import Elf
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
@@ -175,7 +174,7 @@ def test_lines_of_the_graph(facts: PageFacts) -> None:
 def test_lanes_do_not_cross() -> None:
     """At each row a lane has one tensor."""
     nodes = [InfoNode(n, f"n{n}", inputs=tuple(range(max(0, n - 3), n)), outputs=(n,)) for n in range(1, 12)]
-    from neuralart.report.page.graph_layout import GraphRow
+    from neuralart.report.page.network_graph import GraphRow
 
     edges = edges_of([GraphRow("HW", "", node, node.inputs, node.outputs) for node in nodes])
     taken: dict[tuple[int, int], set[int]] = {}

@@ -24,13 +24,8 @@ _NOTHING = "no generated network is in it"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the repository")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="write the entries here, never over another file (default: print)",
-    )
+    text = "write the entries here, never over another file (default: print)"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--board", default="", metavar="NAME", help="the board, where the tree does not tell")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON, without entries")
     parser.add_argument("--force", action="store_true", help="replace the output file")
@@ -102,9 +97,8 @@ def _text(made: Entries, shown: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write the entries, or print what was found.
-
-    NeuralArtError: The folder cannot be read, nothing in it is understood, or there is an output file already.
+    """Print or write the entries, or print what was found. NeuralArtError: the folder cannot be read, nothing in it is
+    understood, or there is an output file already.
     """
     import json
 
@@ -134,9 +128,8 @@ def run(args: argparse.Namespace) -> int:
     for note in made.notes:
         print(f"note: {note}", file=sys.stderr)
     if not made.variants:
-        raise NeuralArtError(
-            "no variant can be made of it", where=args.folder.as_posix(), hint="the notes above say what is missing"
-        )
+        hint = "the notes above say what is missing"
+        raise NeuralArtError("no variant can be made of it", where=args.folder.as_posix(), hint=hint)
     text = _text(made, args.folder.name or shown)
     if output is None:
         print(text, end="")

@@ -163,11 +163,7 @@ def _cubeide(repository: Repository, path: str) -> FoundBuild | None:
 
 def builds(repository: Repository) -> list[FoundBuild]:
     """Every build of a program for an Arm core that the repository has, in the order in which they are tried."""
-    ways = (
-        (("makefile", "gnumakefile"), _make),
-        (("cmakelists.txt",), _cmake),
-        ((".cproject",), _cubeide),
-    )
+    ways = ((("makefile", "gnumakefile"), _make), (("cmakelists.txt",), _cmake), ((".cproject",), _cubeide))
     found = [made for names, read in ways for path in repository.own(*names) if (made := read(repository, path))]
     return [*found, *(FoundBuild(CUBEMX, path, repository.text(path)) for path in repository.own("*.ioc"))]
 

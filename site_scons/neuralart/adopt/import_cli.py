@@ -110,9 +110,8 @@ def _fitted(imported: Imported, folder: Path, repository: Repository, name: str)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write the entries; say on standard error what was left out, one line each.
-
-    NeuralArtError: The file is no such configuration, or there is an output file already.
+    """Print or write the entries; say on standard error what was left out, one line each. NeuralArtError: The file is
+    no such configuration, or there is an output file already.
     """
     from neuralart import boards
     from neuralart.config.networks import NAME

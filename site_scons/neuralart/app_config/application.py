@@ -1,5 +1,4 @@
 """An application's folder: its post-processing wrapper, and which macros of a generated header its sources read.
-
 ``app_postprocess.h`` defines the ``POSTPROCESS_...`` symbols of N6 applications (those of the STM32H747 stand in the
 generated header itself); ``app_postprocess*.c`` choose by ``#if POSTPROCESS_TYPE == ...`` and read ``AI_...`` macros.
 """
@@ -210,7 +209,6 @@ def _is_header(name: str) -> bool:
 
 def find(folder: Path, display: str = "", where: str = "", without: Path | None = None) -> Application:
     """Look through an application's folder. NeuralArtError: it is none, has two wrappers, or a file cannot be read.
-
     ``display`` is its name in messages, ``where`` who names it; ``without``: a folder where a build puts its files.
     """
     shown = (display or folder.as_posix()).rstrip("/")

@@ -1,6 +1,5 @@
-"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C.
-
-The same input gives the same bytes on every machine.
+"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C. The same input
+gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -16,25 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, TEMPLATE_RULES
+from neuralart.text.c_values import string
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = PACKAGE / "app_config" / "templates"
-# No question mark: two of them begin a trigraph. No quote, no backslash.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
 _SMALLEST = 2.0**-126  # of the normal float32; smaller ones are flushed to zero on some cores
 _FIRST_PLAIN, _LAST_PLAIN = -5, 8  # exponents of numbers that are written without one
-
-
-def cstring(text: str) -> str:
-    """A C string literal of any text, UTF-8, ASCII only.
-
-    Octal escapes have three digits always, so a digit behind one stays itself.
-    """
-    data = str(text).encode("utf-8", "backslashreplace")
-    return '"' + "".join(chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in data) + '"'
 
 
 def ccomment(text: str) -> str:
@@ -109,20 +98,14 @@ def _environment(user: str, source: str) -> Environment:
             return _text(TEMPLATES / name, name), f"neuralart:{name}", None
         return None
 
-    environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.FunctionLoader(load),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(cstring=cstring, cfloat=cfloat, cint=cint, ccomment=ccomment)
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    environment = ImmutableSandboxedEnvironment(loader=jinja2.FunctionLoader(load), **rules)
+    environment.filters.update(cstring=string, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment
 
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
     """Text of a header, with LF line ends. NeuralArtError: a template is wrong; ``where`` is its file and line.
-
     ``template`` is one of ours, ``user`` the user's own, which finds the name of ours as ``default_template``;
     ``display``: its name in messages, the path unless given.
     """

@@ -127,9 +127,8 @@ def image(request: Request) -> ImageSize:
 
 
 def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
-    """Number of classes as the network has it (and where), compared with the names.
-
-    Some classes (``extra``) have no name in the file: the background. NeuralArtError: no names, or more or fewer.
+    """Number of classes as the network has it (and where), compared with the names. Some classes (``extra``) have no
+    name in the file: the background. NeuralArtError: no names, or more or fewer.
     """
     if not request.classes:
         hint = f"{what} has {found - extra}: class_names: [a, b, ...]"

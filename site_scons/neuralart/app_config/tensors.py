@@ -102,5 +102,4 @@ def from_c_info(info: CInfo) -> Tensors:
         return tuple(map(_tensor, found))
 
     # The graph's name is the model's.
-    name = info.name or info.graph.name
-    return Tensors(name, tensors(info.graph.inputs), tensors(info.graph.outputs), info.file)
+    return Tensors(info.name or info.graph.name, tensors(info.graph.inputs), tensors(info.graph.outputs), info.file)

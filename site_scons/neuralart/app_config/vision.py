@@ -167,8 +167,7 @@ def blazeface(request: Request) -> Values:
     count = wide.pop()
     if count < 6 or count % 2:
         raise request.refuse(f"outputs with {count} values for each box, but 4 and 2 for each keypoint are needed")
-    named = len(request.classes) or 1
-    request.equal(named, 1, "class_names", "is what a detector of faces knows", "class_names")
+    request.equal(len(request.classes) or 1, 1, "class_names", "is what a detector of faces knows", "class_names")
     values = {**request.thresholds(), "keypoints": (count - 4) // 2, "classes": 1, "size": size.width}
     values |= {"boxes_0": wanted[0], "boxes_1": wanted[1]}
     companions = {f"fd_blazeface_anchors_{at}.h": anchors_header(at, grid) for at, grid in enumerate(grids)}
@@ -176,9 +175,8 @@ def blazeface(request: Request) -> Values:
 
 
 def blazeface_anchors(size: int) -> list[list[tuple[float, float]]] | None:
-    """Anchors of BlazeFace for the two grids: the middle of each cell, x and y from 0 to 1, for each of its layers.
-
-    512 and 384 for an input of 128 x 128; None where the size is no multiple of the strides.
+    """Anchors of BlazeFace for the two grids: the middle of each cell, x and y from 0 to 1, for each of its layers. 512
+    and 384 for an input of 128 x 128; None where the size is no multiple of the strides.
     """
     if any(size % stride for stride, _ in _GRIDS):
         return None

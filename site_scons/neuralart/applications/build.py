@@ -64,8 +64,7 @@ def patterns(config: ApplicationConfig) -> tuple[str, ...]:
 
 def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
     """The files of the user's tree that an external build depends on: not build folders, and nothing that git ignores.
-
-    NeuralArtError: The folder is not there.
+    NeuralArtError: the folder is not there.
     """
     assert config.external is not None
     folder = root / config.external.folder
@@ -73,9 +72,8 @@ def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) ->
 
 
 def plan(request: ApplicationRequest) -> StagedTree:
-    """Say which files the copy will hold; nothing is written.
-
-    NeuralArtError: The folder is not there, or generated files have no place in it.
+    """Say which files the copy will hold; nothing is written. NeuralArtError: the folder is not there, or generated
+    files have no place in it.
     """
     config = request.config
     assert config.external is not None
@@ -186,9 +184,8 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
 
 
 def discard(output: Path) -> None:
-    """Remove the program of before: it must not be taken for the one that could not be made.
-
-    NeuralArtError: It cannot be removed.
+    """Remove the program of before: it must not be taken for the one that could not be made. NeuralArtError: it cannot
+    be removed.
     """
     try:
         output.unlink(missing_ok=True)
@@ -199,16 +196,9 @@ def discard(output: Path) -> None:
 def build(
     request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> BuiltProgram:
-    """Make the program of an application and write it to the output.
-
-    Args:
-        request: What.
-        environ: Of this process.
-        listen: Called with what the build does.
-
-    Raises:
-        NeuralArtError: The parts do not belong together, the build fails, or it leaves no program. Nothing is at the
-            output then.
+    """Make the program of an application and write it to the output. ``request``: what; ``environ``: of this process;
+    ``listen``: called with what the build does. NeuralArtError: the parts do not belong together, the build fails, or
+    it leaves no program. Nothing is at the output then.
     """
     config = request.config
     discard(request.output)

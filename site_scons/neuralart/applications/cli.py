@@ -1,6 +1,5 @@
-"""``neuralart application``: the user's own application around networks.
-
-What ``application build`` depends on is on its command line, so its settings are words both ways.
+"""``neuralart application``: the user's own application around networks. What ``application build`` depends on is on
+its command line, so its settings are words both ways.
 """
 
 from __future__ import annotations
@@ -216,13 +215,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--tolerate", action="append", default=[], metavar="FLAG", help="flag that gcc does without")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
-    build.add_argument(
-        "--placed",
-        action="append",
-        default=[],
-        metavar="PLACE=FILE",
-        help="a file that takes this place in the copy; '=FILE': that of the one file of its name",
-    )
+    text = "a file that takes this place in the copy; '=FILE': that of the one file of its name"
+    build.add_argument("--placed", action="append", default=[], metavar="PLACE=FILE", help=text)
     compare = action("compare", "say how a project of STM32CubeIDE and a makefile compile the same tree")
     compare.add_argument("--folder", type=Path, required=True, metavar="DIR", help="all of the application")
     compare.add_argument("--directory", default=".", metavar="DIR", help="below it: where the project is")
@@ -243,9 +237,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, compare or check; 1 where builds differ, or parts do not belong together.
-
-    NeuralArtError: As :func:`~neuralart.applications.build.build`.
+    """Build, compare or check; 1 where builds differ, or parts do not belong together. NeuralArtError: As
+    :func:`~neuralart.applications.build.build`.
     """
     return {"build": _build, "compare": _compare, "check": _check}[args.action](args)
 

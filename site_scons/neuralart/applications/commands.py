@@ -67,17 +67,9 @@ def commands(
 ) -> Commands:
     """How to build an application whose copy (``tree``) is in place.
 
-    Args:
-        config: The application.
-        find: Finds the program.
-        tree: The copy.
-        work: Where programs may have folders of their own.
-        jobs: How many compiles at a time.
-        what: The user's folder, for messages.
-        core: As libraries of the runtime name it: ``CM55``.
-
-    Raises:
-        NeuralArtError: The program or what it needs is missing.
+    ``config``: the application; ``find``: finds the program; ``tree``: the copy; ``work``: where programs may have
+    folders of their own; ``jobs``: how many compiles at a time; ``what``: the user's folder, for messages; ``core``: as
+    libraries of the runtime name it: ``CM55``. NeuralArtError: the program or what it needs is missing.
     """
     given = config.external
     assert given is not None
@@ -126,10 +118,9 @@ def overruled(variables: Sequence[tuple[str, str]], makefiles: dict[str, str]) -
 def find_program(
     kind: str, executable: str, root: Path, environ: Mapping[str, str], where: str = "", platform: str = sys.platform
 ) -> Path:
-    """The program (``make``, ``cmake``, ``cubeide``) that builds an application.
-
-    It is a name on PATH, or a path relative to the root; empty: the usual names and places. NeuralArtError: it is not
-    there; says where it was looked for.
+    """The program (``make``, ``cmake``, ``cubeide``) that builds an application. It is a name on PATH, or a path
+    relative to the root; empty: the usual names and places. NeuralArtError: it is not there; says where it was looked
+    for.
     """
     system = {"win32": "windows", "cygwin": "windows", "darwin": "mac"}.get(platform, "linux")
     tool = _TOOLS[kind]

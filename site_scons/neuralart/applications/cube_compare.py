@@ -45,14 +45,9 @@ class Comparison:
 def compare(project: CubeProject, text: str, folder: Path, root: Path) -> Comparison:
     """Compare a project with the commands of another build of the same tree.
 
-    Args:
-        project: A build configuration.
-        text: What the other build said (a log, or ``make -n -B``): one command a line, or on lines that ``\\`` joins.
-        folder: Where its commands ran.
-        root: Top of the tree; paths are shown from it.
-
-    Raises:
-        NeuralArtError: Nothing in the text compiles one source.
+    ``project``: a build configuration; ``text``: what the other build said (a log, or ``make -n -B``): one command a
+    line, or on lines that ``\\`` joins; ``folder``: where its commands ran; ``root``: top of the tree; paths are shown
+    from it. NeuralArtError: nothing in the text compiles one source.
     """
     theirs = dict(_compiled(text.replace("\\\n", " ").splitlines(), folder))
     if not theirs:

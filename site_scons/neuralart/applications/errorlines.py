@@ -98,11 +98,8 @@ def _following(lines: Sequence[str], number: int) -> str:
 
 
 def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _folder: file) -> Found | None:
-    """The first line of the kind that says most; None if nothing was printed.
-
-    Args:
-        lines: What was printed.
-        known: Name of a file as the user knows it, from its name as printed and the folder that make was in.
+    """The first line of the kind that says most; None if nothing was printed. ``lines``: what was printed; ``known``:
+    name of a file as the user knows it, from its name as printed and the folder that make was in.
     """
     plain = [line.rstrip("\r\n") for line in lines]
     folders = _folders(plain)

@@ -36,9 +36,8 @@ class Outcome:
 
 
 def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[str, str]:
-    """The environment of the build: the user's, with messages in English and a folder in front of PATH.
-
-    The folder is that of the cross compiler; None: PATH as it is.
+    """The environment of the build: the user's, with messages in English and a folder in front of PATH. The folder is
+    that of the cross compiler; None: PATH as it is.
     """
     child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
     # Errors are looked for in what is printed. Only the language changes: file names keep their letters.
@@ -105,16 +104,9 @@ def _one(
 def run(
     given: Commands, log: Path, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> Outcome:
-    """Run the programs of a build, up to the first that fails.
-
-    Args:
-        given: What to run.
-        log: File for everything that they print; it grows while they run.
-        environ: Of the build (:func:`environment`).
-        listen: Called with what a line says.
-
-    Raises:
-        NeuralArtError: A program cannot be started, or the log cannot be written.
+    """Run the programs of a build, up to the first that fails. ``given``: what to run; ``log``: file for everything
+    that they print; it grows while they run; ``environ``: of the build (:func:`environment`); ``listen``: called with
+    what a line says. NeuralArtError: a program cannot be started, or the log cannot be written.
     """
     status, program = 0, ""
     try:
@@ -163,11 +155,8 @@ def read_program(path: Path, shown: str, where: str) -> bytes:
 
     data = read_bytes(path)
     if not data.startswith(_ELF):
-        raise NeuralArtError(
-            f"{shown} is no ELF file: it begins with {data[:4].hex(' ') or 'nothing'}",
-            where=where,
-            hint="name the linked program, not the .bin or .hex that is made of it",
-        )
+        what = f"{shown} is no ELF file: it begins with {data[:4].hex(' ') or 'nothing'}"
+        raise NeuralArtError(what, where=where, hint="name the linked program, not the .bin or .hex that is made of it")
     try:
         elf_facts.read(path, data)
     except NeuralArtError as error:
@@ -188,24 +177,16 @@ def judge(
 ) -> bytes:
     """The program that a build made.
 
-    Args:
-        path: Where it must be.
-        before: What was there before.
-        networks: (name of a network, its C or programs in the tree): what it must not be older than.
-        shown: Its name for messages.
-        folder: Where to look for others if it is missing.
-        since: Time at which the build began, in nanoseconds.
-        where: Who names it.
-        log: What the build printed.
-
-    Raises:
-        NeuralArtError: It is missing, older than the networks in it, or no program for an Arm core.
+    ``path``: where it must be; ``before``: what was there before; ``networks``: (name of a network, its C or programs
+    in the tree): what it must not be older than; ``shown``: its name for messages; ``folder``: where to look for others
+    if it is missing; ``since``: time at which the build began, in nanoseconds; ``where``: who names it; ``log``: what
+    the build printed. NeuralArtError: it is missing, older than the networks in it, or no program for an Arm core.
     """
     if not path.is_file():
         others = _others(folder, since)
         made = f"; it made {', '.join(others[:_SHOWN])}" if others else ""
-        hint = f"artefact: {others[0]}" if others else "does the target link it?"
         what = f"the build ended without an error and there is no {shown}{made}"
+        hint = f"artefact: {others[0]}" if others else "does the target link it?"
         raise NeuralArtError(what, where=where, hint=f"{hint}; log: {log}")
     data = read_program(path, shown, where)
     time = path.stat().st_mtime_ns

@@ -72,9 +72,8 @@ class ProgramFacts:
 
 
 def place(text: str) -> str:
-    """A place as people name it: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``.
-
-    Without debug information it is the object or the file, whose section says nothing to people.
+    """A place as people name it: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``. Without debug information it
+    is the object or the file, whose section says nothing to people.
     """
     return re.sub(r"^(?:\./)+", "", _OBJECT.sub("", text, count=1)).partition(":(")[0]
 
@@ -178,18 +177,13 @@ def no_entry(text: str) -> NeuralArtError | None:
     match = _ENTRY.search(text)
     if match is None:
         return None
-    return NeuralArtError(
-        f"no entry: the linker script starts the program at '{match['name']}', which nothing defines",
-        hint="define it, or leave 'linker_script' out: the board's start-up code is taken then",
-    )
+    what = f"no entry: the linker script starts the program at '{match['name']}', which nothing defines"
+    return NeuralArtError(what, hint="define it, or leave 'linker_script' out: the board's start-up code is taken then")
 
 
 def of_link(text: str, known: ProgramFacts | None = None) -> NeuralArtError | None:
-    """Why a link failed; None: nothing that is known.
-
-    Args:
-        text: What the linker printed (GNU ld).
-        known: What else is known of the program.
+    """Why a link failed; None: nothing that is known. ``text``: what the linker printed (GNU ld); ``known``: what else
+    is known of the program.
     """
     known = known or ProgramFacts()
     lines = _lines(text)

@@ -1,7 +1,6 @@
-"""What the parts of an application say of the versions they belong to.
-
-The header of its post-processing names kinds, ``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones
-and other numbers. ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
+"""What the parts of an application say of the versions they belong to. The header of its post-processing names kinds,
+``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones and other numbers. ``app_config.h`` chooses one:
+``POSTPROCESS_TYPE``.
 """
 
 from __future__ import annotations
@@ -222,16 +221,9 @@ def gather(
 ) -> LockFacts:
     """Read what the parts of an application say.
 
-    Args:
-        files: Generated files.
-        tree: Path below the user's folder -> file: what is compiled and linked with them.
-        shown: The user's folder as messages name it.
-        libc: C library, where no build file names one.
-        libc_where: Who says so.
-        core: ``CM55``, ``CM7``; empty: not known.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
+    ``files``: generated files; ``tree``: path below the user's folder -> file: what is compiled and linked with them;
+    ``shown``: the user's folder as messages name it; ``libc``: C library, where no build file names one;
+    ``libc_where``: who says so; ``core``: ``CM55``, ``CM7``; empty: not known. NeuralArtError: a file cannot be read.
     """
     draft = _Gathered()
     for name, path in tree.items():

@@ -1,7 +1,6 @@
-"""A copy of the user's tree with generated files in it, kept up to date so that make stays incremental.
-
-Everything is copied. A link would be cheaper, but a build that writes to its own sources (a version header, a project
-file) would write to the user's.
+"""A copy of the user's tree with generated files in it, kept up to date so that make stays incremental. Everything is
+copied. A link would be cheaper, but a build that writes to its own sources (a version header, a project file) would
+write to the user's.
 """
 
 from __future__ import annotations
@@ -182,10 +181,6 @@ def _prune(tree: Path, folders: Iterable[str], wanted: set[str]) -> None:
             place.rmdir()
 
 
-def _above(names: Iterable[str]) -> set[str]:
-    return {name[:at] for name in names for at in range(len(name)) if name[at] == "/"}
-
-
 def synchronize(
     wanted: Mapping[str, Path],
     work: Path,
@@ -196,18 +191,12 @@ def synchronize(
     """Make ``work/tree`` hold exactly these files, and what builds put beside them.
 
     A file with the same bytes is not touched: what was made of it stays newer. What a build changed among these files
-    is put right again. When a source or a header is gone, so is all that builds have made: it was made with it.
-    Other settings have the same effect: make does not look at them.
-
-    Args:
-        wanted: Path in the tree -> where its bytes are.
-        work: Folder of the copy and of its record.
-        folders: Folders to be there although they may be empty.
-        generated: Those of the files that are not the user's: their times are always their own.
-        settings: What builds depend on besides the files.
-
-    Raises:
-        NeuralArtError: A file cannot be read or written, or the folder holds what is not ours.
+    is put right again. When a source or a header is gone, so is all that builds have made: it was made with it. Other
+    settings have the same effect: make does not look at them. ``wanted``: path in the tree -> where its bytes are;
+    ``work``: folder of the copy and of its record; ``folders``: folders to be there although they may be empty;
+    ``generated``: those of the files that are not the user's: their times are always their own; ``settings``: what
+    builds depend on besides the files. NeuralArtError: a file cannot be read or written, or the folder holds what is
+    not ours.
     """
     tree, record = work / TREE, work / RECORD
     known: _Known | None = None
@@ -237,7 +226,7 @@ def _synchronize(
 ) -> Changes:
     last = known or _Known(settings=settings)
     old = last.files
-    all_folders = folders | _above(wanted)
+    all_folders = folders | {name[:at] for name in wanted for at in range(len(name)) if name[at] == "/"}
     tree.mkdir(parents=True, exist_ok=True)
     # If this is interrupted, the next time knows of every file that may be there.
     new: dict[str, _Mark | None] = {name: None for name in wanted if name not in old}

@@ -1,5 +1,4 @@
 """The vendor's runtime as a user has it: in an installation of ST Edge AI Core or in an application's Middlewares.
-
 Nothing of it is copied: the user's files are compiled in place. The names of files, folders and macros are its
 interface (versions 2.0 to 4.0.1). Of its library, the name tells the version, the symbols tell the C library.
 """
@@ -68,11 +67,8 @@ def parse_name(name: str) -> ArchiveName | None:
 
 
 def members(data: bytes, where: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of an archive's members, without its tables.
-
-    Format: the common ``ar`` with the extension of System V and GNU for long names.
-
-    NeuralArtError: It is none, or damaged.
+    """Names and contents of an archive's members, without its tables. Format: the common ``ar`` with the extension of
+    System V and GNU for long names. NeuralArtError: it is none, or damaged.
     """
     if data[:8] == _THIN:
         raise NeuralArtError("is a thin archive: its members are elsewhere", where=where)
@@ -114,9 +110,8 @@ class LibraryNeed:
 
 
 def needed_library(path: Path) -> LibraryNeed | None:
-    """The C library that an archive was compiled for; None if nothing in it tells.
-
-    NeuralArtError: It cannot be read, or is damaged.
+    """The C library that an archive was compiled for; None if nothing in it tells. NeuralArtError: it cannot be read,
+    or is damaged.
     """
     where = str(path)
     wanted: dict[str, str] = {}
@@ -165,11 +160,8 @@ def _top(folder: Path, where: str) -> Path:
         if (folder / name / _LL_ATON / RUNTIME_HEADER).is_file():
             return folder / name if name != "." else folder
     what = "no such folder" if not folder.is_dir() else f"has no {_LL_ATON}/{RUNTIME_HEADER}"
-    raise NeuralArtError(
-        f"runtime: {folder.as_posix()}: {what}",
-        where=where,
-        hint="name an installation of ST Edge AI Core, or the Middlewares/ST/AI of an application",
-    )
+    hint = "name an installation of ST Edge AI Core, or the Middlewares/ST/AI of an application"
+    raise NeuralArtError(f"runtime: {folder.as_posix()}: {what}", where=where, hint=hint)
 
 
 def _archive(top: Path, core: str, header: RuntimeHeader) -> Path | None:
@@ -198,11 +190,8 @@ def _devices(top: Path) -> list[Path]:
 
 
 def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = False) -> VendorRuntime:
-    """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it.
-
-    ``loads``: with what installs relocatable models.
-
-    NeuralArtError: There is none, or its version cannot be read.
+    """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it. ``loads``: with
+    what installs relocatable models. NeuralArtError: there is none, or its version cannot be read.
     """
     top = _top(folder, where)
     path = top / _LL_ATON / RUNTIME_HEADER

@@ -26,22 +26,17 @@ class SourceSet:
     libraries: tuple[str, ...] = ()  # names as behind ``-l``
 
 
-def _is_pattern(text: str) -> bool:
-    return any(sign in text for sign in _MAGIC)
-
-
 def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
     """Files of one pattern that can be compiled."""
-    if not _is_pattern(pattern):
+    if not any(sign in pattern for sign in _MAGIC):
         path = root / pattern
         if not path.is_file():
             beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
             names = [each.name for each in beside if each.suffix in COMPILED]
             raise NeuralArtError(f"no file {path.as_posix()}", where=where, hint=nearest(path.name, names))
         if path.suffix not in COMPILED:
-            raise NeuralArtError(
-                f"{pattern} is no source file", where=where, hint=f"these are compiled: {', '.join(COMPILED)}"
-            )
+            hint = f"these are compiled: {', '.join(COMPILED)}"
+            raise NeuralArtError(f"{pattern} is no source file", where=where, hint=hint)
         yield path
         return
     parts = Path(pattern).parts
@@ -67,11 +62,9 @@ def _files(patterns: Sequence[str], root: Path, where: str) -> tuple[Path, ...]:
             continue
         found = list(_expand(root, pattern, where))
         if not found:
-            raise NeuralArtError(
-                f"'{pattern}' fits no file that can be compiled below {root.as_posix()}",
-                where=where,
-                hint=f"these are compiled: {', '.join(COMPILED)}; ** stands for any folders",
-            )
+            what = f"'{pattern}' fits no file that can be compiled below {root.as_posix()}"
+            hint = f"these are compiled: {', '.join(COMPILED)}; ** stands for any folders"
+            raise NeuralArtError(what, where=where, hint=hint)
         made.update(dict.fromkeys(path for path in found if not _left_out(path, root, without)))
     if not made:
         raise NeuralArtError("every file is left out again", where=where)
@@ -83,14 +76,8 @@ def _is_file_name(text: str) -> bool:
 
 
 def collect(config: ApplicationConfig, root: Path) -> SourceSet:
-    """The files of an application of kind ``sources``.
-
-    Args:
-        config: The application.
-        root: What its paths are relative to.
-
-    Raises:
-        NeuralArtError: A pattern fits nothing, or a file or folder is not there.
+    """The files of an application of kind ``sources``. ``config``: the application; ``root``: what its paths are
+    relative to. NeuralArtError: a pattern fits nothing, or a file or folder is not there.
     """
     given = config.sources
     assert given is not None
@@ -103,9 +90,8 @@ def collect(config: ApplicationConfig, root: Path) -> SourceSet:
     archives = tuple(root / name for name in given.libraries if _is_file_name(name))
     for archive in archives:
         if not archive.is_file():
-            raise NeuralArtError(
-                f"no file {archive.as_posix()}", where=config.said("libraries"), hint="a name alone (m) is one of -lm"
-            )
+            hint = "a name alone (m) is one of -lm"
+            raise NeuralArtError(f"no file {archive.as_posix()}", where=config.said("libraries"), hint=hint)
     return SourceSet(
         _files(given.files, root, config.said("files")),
         tuple(root / name for name in given.include_dirs),

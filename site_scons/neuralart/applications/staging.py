@@ -53,9 +53,8 @@ def _any_of(patterns: tuple[str, ...]) -> tuple[Callable[[str], object], Callabl
 
 
 def ignored(folder: Path) -> frozenset[str]:
-    """Paths below a folder that git ignores and does not track, folders with ``/`` at their end.
-
-    None without git, and none where the folder itself is ignored by a repository around it.
+    """Paths below a folder that git ignores and does not track, folders with ``/`` at their end. None without git, and
+    none where the folder itself is ignored by a repository around it.
     """
     from subprocess import DEVNULL, PIPE, run
 
@@ -71,10 +70,9 @@ def ignored(folder: Path) -> frozenset[str]:
 
 
 def is_left_out(path: str, is_folder: bool, patterns: Sequence[str], left_out: bool = False) -> bool:
-    """Whether patterns leave something out (a path below the folder); the last one that fits decides.
-
-    A name without ``/`` fits anywhere, others fit from the top; ``/`` at the end: folders only; ``!`` in front takes
-    back what an earlier one says. ``left_out``: what holds where none fits.
+    """Whether patterns leave something out (a path below the folder); the last one that fits decides. A name without
+    ``/`` fits anywhere, others fit from the top; ``/`` at the end: folders only; ``!`` in front takes back what an
+    earlier one says. ``left_out``: what holds where none fits.
     """
     name = path.rpartition("/")[2]
     # Thousands of files fit none.
@@ -140,15 +138,9 @@ def scan(
 ) -> Tree:
     """Look through a folder; the order is that of the names, on every machine.
 
-    Args:
-        folder: The folder.
-        exclude: Patterns behind the usual ones (:data:`USUAL`).
-        avoid: Folders that are no part of it although they may lie in it: where we build.
-        where: Who names it.
-        unwanted: Paths that are left out unless a pattern takes them back (:func:`ignored`).
-
-    Raises:
-        NeuralArtError: It is no folder, or a part of it cannot be read.
+    ``exclude``: patterns behind the usual ones (:data:`USUAL`); ``avoid``: folders that are no part of it although they
+    may lie in it: where we build; ``where``: who names it; ``unwanted``: paths that are left out unless a pattern takes
+    them back (:func:`ignored`). NeuralArtError: it is no folder, or a part of it cannot be read.
     """
     if not folder.is_dir():
         what = "is a file, it must be a folder" if folder.exists() else "no such folder"
@@ -264,17 +256,14 @@ def _refuse_renamed(files: Sequence[Generated], config: StageConfig) -> None:
         place, rule = _place(item, config)
         folder, _, name = place.rpartition("/")
         if item.blobs and name not in ("", item.name):
-            raise NeuralArtError(
-                f"stage: {item.name} cannot become {place}: {item.stem}.c includes it by its name",
-                where=rule.where if rule else str(item.path),
-                hint=f"{folder or '.'}/ puts it there under its own name",
-            )
+            what = f"stage: {item.name} cannot become {place}: {item.stem}.c includes it by its name"
+            hint = f"{folder or '.'}/ puts it there under its own name"
+            raise NeuralArtError(what, where=rule.where if rule else str(item.path), hint=hint)
 
 
 def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] = ()) -> Staged:
-    """Give generated files their places; a file of the user's tree at such a place is replaced.
-
-    NeuralArtError: Two files want one place, a rule names a file that there is not, or a place is impossible.
+    """Give generated files their places; a file of the user's tree at such a place is replaced. NeuralArtError: two
+    files want one place, a rule names a file that there is not, or a place is impossible.
     """
     listed = tuple(tree)
     files = [_taken(item, listed) for item in files]

@@ -1,8 +1,6 @@
-"""Do the parts of an application belong together? Asked before anything is compiled.
-
-A network runs with exactly the runtime that its compiler was released with: the headers and sources of ll_aton, and a
-library of kernels beside them. The C compiler finds one mismatch of these at best, and says neither which tool nor
-which folder is the wrong one.
+"""Do the parts of an application belong together? Asked before anything is compiled. A network runs with exactly the
+runtime that its compiler was released with: the headers and sources of ll_aton, and a library of kernels beside them.
+The C compiler finds one mismatch of these at best, and says neither which tool nor which folder is the wrong one.
 """
 
 from __future__ import annotations
@@ -206,9 +204,8 @@ def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def check(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Refuse parts that do not belong together; what may be meant is returned.
-
-    NeuralArtError: The first mismatch; says how many more there are.
+    """Refuse parts that do not belong together; what may be meant is returned. NeuralArtError: the first mismatch; says
+    how many more there are.
     """
     found = conflicts(facts)
     errors = [conflict for conflict in found if conflict.level == ERROR]
@@ -220,9 +217,8 @@ def check(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
-    """Headers and libraries that are compiled and linked and say something of their versions.
-
-    The vendor's runtime is None where it is that of this project.
+    """Headers and libraries that are compiled and linked and say something of their versions. The vendor's runtime is
+    None where it is that of this project.
     """
     found = [*chosen.archives]
     folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
@@ -244,20 +240,10 @@ def check_sources(
 ) -> tuple[Conflict, ...]:
     """:func:`check` for a program that SCons compiles.
 
-    Args:
-        chosen: The user's sources.
-        vendor: The vendor's runtime; None: that of this project.
-        files: The networks' files.
-        libc: ``picolibc``, ``newlib`` or ``newlib-nano``.
-        libc_where: Who says so.
-        core: ``CM55``, ``CM7``.
-        shown: How messages name a part.
-
-    Returns:
-        What may be meant.
-
-    Raises:
-        NeuralArtError: The first mismatch, or a part cannot be read.
+    ``chosen``: the user's sources; ``vendor``: the vendor's runtime; None: that of this project; ``files``: the
+    networks' files; ``libc``: ``picolibc``, ``newlib`` or ``newlib-nano``; ``libc_where``: who says so; ``core``:
+    ``CM55``, ``CM7``; ``shown``: how messages name a part. Returns what may be meant. NeuralArtError: the first
+    mismatch, or a part cannot be read.
     """
     looked_at = {shown(path): path for path in parts(chosen, vendor)}
     facts = lock_facts.gather(files, looked_at, libc=libc, libc_where=libc_where, core=core)

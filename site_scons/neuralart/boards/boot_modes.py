@@ -1,6 +1,5 @@
-"""Boot modes: other ways of an image to where it runs than that of its board (``boot:`` of a variant).
-
-A board in another mode is a board of its own, called ``BOARD+MODE``: all that follows from a board follows from that.
+"""Boot modes: other ways of an image to where it runs than that of its board (``boot:`` of a variant). A board in
+another mode is a board of its own, called ``BOARD+MODE``: all that follows from a board follows from that.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ MARK = "+"
 
 
 def in_mode(board: Board, mode: str, where: str) -> Board:
-    """A board whose images start another way.
-
-    ``mode``: ``load-and-run``, as the boot chain of the board does it; ``xip``: that maps the flash, and the image is
-    executed in its slot; ``ram``: a debugger loads the image, no boot chain runs. NeuralArtError: there is no such
-    mode, or the board has no boot chain.
+    """A board whose images start another way. ``mode``: ``load-and-run``, as the boot chain of the board does it;
+    ``xip``: that maps the flash, and the image is executed in its slot; ``ram``: a debugger loads the image, no boot
+    chain runs. NeuralArtError: there is no such mode, or the board has no boot chain.
     """
     if mode not in MODES:
         raise NeuralArtError(f"no boot mode '{mode}'", where=where, hint=nearest(mode, MODES))

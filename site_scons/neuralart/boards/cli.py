@@ -15,14 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this board instead of the list")
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
-    parser.add_argument(
-        "--board-file",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="a board file of your own (may be given several times)",
-    )
+    text = "a board file of your own (may be given several times)"
+    parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,12 +99,11 @@ def _memory_rows(board: Board) -> list[tuple[str, ...]]:
 
 def description(board: Board) -> str:
     """Everything about one board."""
+    aliases = ", aliases non-secure" if any(region.alias is not None for region in board.memory) else ""
     lines = [
         f"{board.name}: {board.title}",
         f"target {board.target}, device {board.device}, {board.cpu}",
-        f"addresses are those of the secure state{', aliases non-secure' if _has_alias(board) else ''}"
-        if board.security == "secure"
-        else "one security state",
+        f"addresses are those of the secure state{aliases}" if board.security == "secure" else "one security state",
         "",
         *table(_memory_rows(board)),
         "",
@@ -155,7 +148,3 @@ def description(board: Board) -> str:
     if board.memory_pools:
         lines.append(f"pool file without an NPU: {board.memory_pools}")
     return "\n".join([*lines, *([f"note: {board.note}"] if board.note else [])])
-
-
-def _has_alias(board: Board) -> bool:
-    return any(region.alias is not None for region in board.memory)

@@ -208,10 +208,8 @@ def _machine(kind: str, value: Value) -> Machine:
     model = text(value, "model") if kind == "silicon" else word(value, "model")
     mve = flag(value, "mve")
     if mve and not _compiles_mve(flags):
-        raise need(value, "mve").error(
-            "'cpu_flags' do not let gcc use MVE",
-            "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard",
-        )
+        hint = "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard"
+        raise need(value, "mve").error("'cpu_flags' do not let gcc use MVE", hint)
     numbers = {key: _number(value, key) for key in ("cpuid", "counter", "counter_hz")}
     return Machine(kind, flags, model, isa=text(value, "isa"), note=text(value, "note"), mve=mve, **numbers)
 

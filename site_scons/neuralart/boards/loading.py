@@ -73,13 +73,11 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board by its name, built in or of the user's own files; ``where``: who asks.
-
-    The name is the stem of its file; ``BOARD+MODE`` is that board in another boot mode.
+    """Read a board by its name, built in or of the user's own files; ``where``: who asks. The name is the stem of its
+    file; ``BOARD+MODE`` is that board in another boot mode.
     """
     plain, mark, mode = name.partition("+")
-    path = locate(plain, extra, where)
-    top, files = read(path, extra)
+    top, files = read(locate(plain, extra, where), extra)
     board = made(plain, top, files)
     if not mark:
         return board
@@ -182,19 +180,14 @@ def _files(extra: Sequence[Path]) -> dict[str, Path]:
     own: dict[str, Path] = {}
     for path in extra:
         if path.suffix.lower() not in _SUFFIXES or not _NAME.fullmatch(path.stem):
-            raise NeuralArtError(
-                "not the name of a board file", where=str(path), hint="NAME.yaml, with letters, digits, '.', '_', '-'"
-            )
+            hint = "NAME.yaml, with letters, digits, '.', '_', '-'"
+            raise NeuralArtError("not the name of a board file", where=str(path), hint=hint)
         if path.stem in files:
-            raise NeuralArtError(
-                f"board '{path.stem}' is built in",
-                where=str(path),
-                hint=f"give the file another name and begin it with 'base: {path.stem}'",
-            )
+            hint = f"give the file another name and begin it with 'base: {path.stem}'"
+            raise NeuralArtError(f"board '{path.stem}' is built in", where=str(path), hint=hint)
         if own.setdefault(path.stem, path) != path:
-            raise NeuralArtError(
-                f"board '{path.stem}' has two files, the other is {own[path.stem]}", where=str(path), hint="rename one"
-            )
+            what = f"board '{path.stem}' has two files, the other is {own[path.stem]}"
+            raise NeuralArtError(what, where=str(path), hint="rename one")
     return {**files, **own}
 
 
@@ -216,9 +209,8 @@ def _check(board: Board, top: Value) -> None:
             start = _check_section(board, section, top.mapping()[key])
             for other, begin, end in taken:
                 if start < end and begin < start + section.size:
-                    raise top.mapping()[key].error(
-                        f"[{start:#010x}, {start + section.size:#010x}) overlaps {other} [{begin:#010x}, {end:#010x})"
-                    )
+                    mine = f"[{start:#010x}, {start + section.size:#010x})"
+                    raise top.mapping()[key].error(f"{mine} overlaps {other} [{begin:#010x}, {end:#010x})")
             taken.append((key, start, start + section.size))
     _check_flash(board, top)
     _check_boot(board, top)
@@ -253,11 +245,8 @@ def _check_pool_names(board: Board, memory: Value) -> None:
     seen: dict[str, str] = {}
     for region in board.memory:
         if region.pool_name and seen.setdefault(region.pool_name, region.name) != region.name:
-            raise (
-                memory.mapping()[region.name]
-                .mapping()["pool_name"]
-                .error(f"'{region.pool_name}' is the pool name of {seen[region.pool_name]} already")
-            )
+            what = f"'{region.pool_name}' is the pool name of {seen[region.pool_name]} already"
+            raise memory.mapping()[region.name].mapping()["pool_name"].error(what)
 
 
 def _check_enables(board: Board, memory: Value) -> None:
@@ -285,9 +274,8 @@ def _check_section(board: Board, section: BoardSection, place: Value) -> int:
     while at < start + section.size:
         below = next((r for r in board.memory if r.base <= at < r.end), None)
         if below is None:
-            raise place.mapping()["size"].error(
-                f"{section.size:#x} bytes from {start:#010x} run over the end of memory at {at:#010x}"
-            )
+            what = f"{section.size:#x} bytes from {start:#010x} run over the end of memory at {at:#010x}"
+            raise place.mapping()["size"].error(what)
         if not below.on_at_reset:
             raise place.error(f"{below.name} is off after reset, firmware cannot start there")
         at = below.end
@@ -347,9 +335,8 @@ def _check_boot(board: Board, top: Value) -> None:
         return
     start = board.region(board.code.region).base + board.code.offset
     if start != boot.copy_to + boot.header:
-        raise place["header"].error(
-            f"copy_to + header is {boot.copy_to + boot.header:#010x}, but 'code' begins at {start:#010x}"
-        )
+        what = f"copy_to + header is {boot.copy_to + boot.header:#010x}, but 'code' begins at {start:#010x}"
+        raise place["header"].error(what)
     if start + board.code.size > boot.copy_to + boot.copy_size:
         raise place["copy_size"].error(
             f"'code' ends at {start + board.code.size:#010x}, what is copied at {boot.copy_to + boot.copy_size:#010x}"

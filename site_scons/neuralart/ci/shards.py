@@ -24,10 +24,8 @@ def parse(text: str) -> tuple[int, int]:
 
 
 def split(names: Collection[str], costs: Mapping[str, int], count: int) -> list[list[str]]:
-    """Variants of each shard, whose sums of cost are about equal.
-
-    The costliest variant that is left goes to the shard that has least. The order of ``names`` decides nothing. What
-    has no cost counts as much as the others on average.
+    """Variants of each shard, whose sums of cost are about equal. The costliest variant that is left goes to the shard
+    that has least. The order of ``names`` decides nothing. What has no cost counts as much as the others on average.
     """
     known = [costs[name] for name in names if name in costs]
     usual = sum(known) / len(known) if known else 1.0

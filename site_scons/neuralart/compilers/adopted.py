@@ -1,7 +1,6 @@
-"""Generated C that lies in the user's tree, with neither the tool that made it nor a recording nor the model.
-
-Its files are copied as they are, under their own names. Facts come from the C, and from the compiler's description
-where that is there; what they do not say stays unknown.
+"""Generated C that lies in the user's tree, with neither the tool that made it nor a recording nor the model. Its files
+are copied as they are, under their own names. Facts come from the C, and from the compiler's description where that is
+there; what they do not say stays unknown.
 """
 
 from __future__ import annotations
@@ -72,26 +71,18 @@ def plan(
 ) -> AdoptPlan:
     """Look at a folder and tell which files come of it; nothing is written.
 
-    Args:
-        folder: Where the network's C is.
-        c_file: Its name; empty: the only one there.
-        initializers: Files of pools that the user names.
-        shown: The folder in messages.
-        where: Who names it.
-        mpool: The pool file that the network was compiled for; None: the pools are those that its C describes.
-
-    Raises:
-        NeuralArtError: A file is missing, or does not belong to the network.
+    ``folder``: where the network's C is; ``c_file``: its name; empty: the only one there; ``initializers``: files of
+    pools that the user names; ``shown``: the folder in messages; ``where``: who names it; ``mpool``: the pool file that
+    the network was compiled for; None: the pools are those that its C describes. NeuralArtError: a file is missing, or
+    does not belong to the network.
     """
     found = find(folder, c_file, shown, where)
     pools = None
     if found.flow == NPU:
         pools = found.pools if mpool is None else _checked(found, mpool)
     elif initializers:
-        raise NeuralArtError(
-            f"adopted: initializers: {found.where} is a network for the core, whose constants are C",
-            where=where or found.where,
-        )
+        what = f"adopted: initializers: {found.where} is a network for the core, whose constants are C"
+        raise NeuralArtError(what, where=where or found.where)
     chosen = assign(found, initializers or {}, where) if found.flow == NPU else {}
     stem = found.stem
     plain = {"c": found.c_file}
@@ -110,11 +101,8 @@ def plan(
     names = [*plain.values(), *raws.values()]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
-        raise NeuralArtError(
-            f"adopted: two files of network {found.c_name} are called {twice}",
-            where=where or found.where,
-            hint="rename the initializer",
-        )
+        what = f"adopted: two files of network {found.c_name} are called {twice}"
+        raise NeuralArtError(what, where=where or found.where, hint="rename the initializer")
     return AdoptPlan(found, pools, chosen, plain, raws, copied)
 
 
@@ -126,11 +114,9 @@ def _checked(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
         other = theirs.get(fname)
         if other is None or other.address != pool.address:
             at = "is not in it" if other is None else f"is at 0x{other.address:08x} there"
-            raise NeuralArtError(
-                f"pool {fname} of {found.where} at 0x{pool.address:08x} {at}",
-                where=other.where if other is not None else mpool.path,
-                hint="it is not the pool file that the network was compiled for: leave 'mpool' out, the C says enough",
-            )
+            what = f"pool {fname} of {found.where} at 0x{pool.address:08x} {at}"
+            hint = "it is not the pool file that the network was compiled for: leave 'mpool' out, the C says enough"
+            raise NeuralArtError(what, where=other.where if other is not None else mpool.path, hint=hint)
     return mpool
 
 
@@ -209,11 +195,8 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
     known = _TOOL_VERSION.search(found.text)
     version = (int(known[1]), int(known[2]), int(known[3]), 0) if known else _NOT_KNOWN
     if not header.inputs or not header.outputs:
-        raise NeuralArtError(
-            "neither its headers nor a c_info.json say what its inputs and outputs are",
-            where=found.where,
-            hint=f"{found.stem}.h and {found.stem}_data.h belong beside it",
-        )
+        what = "neither its headers nor a c_info.json say what its inputs and outputs are"
+        raise NeuralArtError(what, where=found.where, hint=f"{found.stem}.h and {found.stem}_data.h belong beside it")
     pools = [
         PoolUse(label, label, 0, size, size, size - activations, activations, rights, APPLICATION)
         for label, size, activations, rights in (
@@ -255,14 +238,12 @@ def _header_ports(ports: tuple[cpu_headers.HeaderPort, ...]) -> tuple[Port, ...]
 
 def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[Network, tuple[str, ...]]:
     """Bring the files into a folder, with ``network.json`` and ``manifest.json``; the facts, and what is worth a look.
-
-    NeuralArtError: A file cannot be read or does not belong to the network, or the folder cannot be written.
+    NeuralArtError: a file cannot be read or does not belong to the network, or the folder cannot be written.
     """
     found, notes = planned.found, list[str]()
     if output.resolve() in {path.parent.resolve() for path in planned.sources}:
-        raise NeuralArtError(
-            "is a folder of the user's own files", where=str(output), hint="another --output: an earlier compile goes"
-        )
+        hint = "another --output: an earlier compile goes"
+        raise NeuralArtError("is a folder of the user's own files", where=str(output), hint=hint)
     files = {each: read_bytes(path) for each, path in planned.copied.items()}
     pools = {pool.fname: pool for pool in planned.pools.pools} if planned.pools is not None else {}
     raws = {

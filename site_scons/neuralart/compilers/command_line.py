@@ -23,10 +23,9 @@ _ROOMS = {
 
 
 def rooms_of(kind: str) -> tuple[str, ...]:
-    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`.
-
-    Only the compiler itself: a change of the vendor's driver compiles no network of the reference compiler again.
-    ``auto`` may become any of ours; the code of a plugin is looked at elsewhere.
+    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`. Only the compiler
+    itself: a change of the vendor's driver compiles no network of the reference compiler again. ``auto`` may become any
+    of ours; the code of a plugin is looked at elsewhere.
     """
     if kind == AUTO:
         return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))
@@ -77,23 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
             form = {"metavar": option.metavar or "{" + ",".join(option.choices) + "}"}
         parser.add_argument(*option.names, dest=option_key(option), help=shown, **form)
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
-    more.add_argument(
-        "--compiler",
-        type=_compiler,
-        default=REFERENCE,
-        metavar="NAME",
-        help=f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)",
-    )
+    text = f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)"
+    more.add_argument("--compiler", type=_compiler, default=REFERENCE, metavar="NAME", help=text)
     more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
     more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
     more.add_argument("--adopted", metavar="DIR", help="folder with the C of a network, for --compiler adopted")
     more.add_argument("--c-file", metavar="NAME", help="name of that C, where the folder has several networks")
-    more.add_argument(
-        "--initializer",
-        action="append",
-        metavar="POOL=FILE",
-        help="constants of a pool of it, where they are elsewhere",
-    )
+    text = "constants of a pool of it, where they are elsewhere"
+    more.add_argument("--initializer", action="append", metavar="POOL=FILE", help=text)
     for name, what in (("add", "options to add to the profile's"), ("remove", "options of the profile to leave out")):
         more.add_argument(
             f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"
@@ -103,9 +93,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"
     )
     more.add_argument("--failures", action="append", metavar="FILE", help="table of failures, asked before our own")
-    more.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="seconds that stedgeai may take; then it is ended (default: any)"
-    )
+    text = "seconds that stedgeai may take; then it is ended (default: any)"
+    more.add_argument("--timeout", type=_seconds, metavar="S", help=text)
     more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
 
 
@@ -127,9 +116,8 @@ def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
 
 
 def board_as_target(args: argparse.Namespace) -> None:
-    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named.
-
-    A name that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
+    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named. A name
+    that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
     """
     from neuralart import boards
     from neuralart.network.targets import CPU, TARGETS, flow_of
@@ -156,7 +144,6 @@ def board_as_target(args: argparse.Namespace) -> None:
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
     """The words behind ``neuralart compile``, parsed: for code that must know the files of a compile before it runs.
-
     Paths are as they are found from the current folder. NeuralArtError, said of ``where``, if it takes no such words.
     """
 

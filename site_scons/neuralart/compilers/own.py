@@ -57,9 +57,8 @@ class Stedgeai:
         from neuralart.compilers.stedgeai.compile import compile_by_tool
 
         if job.args.recording is not None:
-            raise NeuralArtError(
-                "is for --compiler recorded", where="--recording", hint="to make one: neuralart record"
-            )
+            hint = "to make one: neuralart record"
+            raise NeuralArtError("is for --compiler recorded", where="--recording", hint=hint)
         return compile_by_tool(job.args, output)
 
 

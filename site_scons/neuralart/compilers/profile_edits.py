@@ -26,9 +26,8 @@ def _is_option(word: str) -> bool:
 
 
 def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
-    """Options and their values; the value of an unknown option is what follows without a dash.
-
-    NeuralArtError if a word belongs to no option.
+    """Options and their values; the value of an unknown option is what follows without a dash. NeuralArtError if a word
+    belongs to no option.
     """
     found: list[ProfileOption] = []
     at = 0
@@ -56,28 +55,23 @@ def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
 def edit(
     options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
 ) -> tuple[str, ...]:
-    """Options of a profile with some removed (by name) and some added (with their values).
-
-    An added option takes the place of the same one of the profile, in any spelling. NeuralArtError if what is to be
-    removed is not there, or a word is no option.
+    """Options of a profile with some removed (by name) and some added (with their values). An added option takes the
+    place of the same one of the profile, in any spelling. NeuralArtError if what is to be removed is not there, or a
+    word is no option.
     """
     found = groups(options)
     for group in groups(remove, f"{where}: remove"):
         known = sorted({other.name for other in found})
         if group.name not in known:
-            raise NeuralArtError(
-                f"'{' '.join(group.words)}' is not in the profile",
-                where=f"{where}: remove",
-                hint=nearest(group.name, known),
-            )
+            what = f"'{' '.join(group.words)}' is not in the profile"
+            raise NeuralArtError(what, where=f"{where}: remove", hint=nearest(group.name, known))
         found = [other for other in found if other.name != group.name]
     for group in groups(add, f"{where}: add"):
         places = [at for at, other in enumerate(found) if other.name == group.name]
         found = [other for other in found if other.name != group.name]
         if group.name == LOAD_MPOOL:
-            raise NeuralArtError(
-                f"'{group.words[0]}' names the pools", where=f"{where}: add", hint="use --mpool, or mpool:"
-            )
+            hint = "use --mpool, or mpool:"
+            raise NeuralArtError(f"'{group.words[0]}' names the pools", where=f"{where}: add", hint=hint)
         found.insert(places[0] if places else len(found), group)
     return _words(found)
 

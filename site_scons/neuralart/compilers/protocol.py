@@ -184,9 +184,7 @@ def compile_job(name: str, job: Job, output: Path) -> str:
     said = str(plugin.call("compile", job, output) or "")
     missing = [file for file in declared.names if not (output / file).is_file()]
     if missing:
-        raise NeuralArtError(
-            f"compiler '{name}' declared {', '.join(missing)} and made none",
-            where=str(output),
-            hint="this is a mistake in the compiler's plugin: files() and compile() do not agree",
-        )
+        what = f"compiler '{name}' declared {', '.join(missing)} and made none"
+        hint = "this is a mistake in the compiler's plugin: files() and compile() do not agree"
+        raise NeuralArtError(what, where=str(output), hint=hint)
     return said

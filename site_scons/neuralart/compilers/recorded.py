@@ -1,5 +1,4 @@
 """Compiles that were recorded: their results come back for the same inputs, without the tool that made them.
-
 ``neuralart record`` compiles with the user's ST Edge AI Core and keeps the result for machines without it.
 """
 
@@ -100,9 +99,8 @@ def check_folder(folder: Path) -> None:
 
 
 def record(request: ToolRequest, install: Install, result: Result, folder: Path) -> Recording:
-    """Store a compile in a folder; what it held before is replaced.
-
-    NeuralArtError if the folder cannot be written, or holds something else than a recording.
+    """Store a compile in a folder; what it held before is replaced. NeuralArtError if the folder cannot be written, or
+    holds something else than a recording.
     """
     planned = plan(request, install.version)
     made = Recording(
@@ -128,10 +126,9 @@ def record(request: ToolRequest, install: Install, result: Result, folder: Path)
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Bring the files of a recording into its folder, all or none of them. NeuralArtError: it cannot be written.
-
-    They are written beside the old ones first, where a full disk does no harm. A kill while they change places leaves
-    a recording that no compile takes, and that the next ``neuralart record`` replaces.
+    """Bring the files of a recording into its folder, all or none of them. NeuralArtError: it cannot be written. They
+    are written beside the old ones first, where a full disk does no harm. A kill while they change places leaves a
+    recording that no compile takes, and that the next ``neuralart record`` replaces.
     """
     new = folder / _NEW
     try:
@@ -204,19 +201,15 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
     """Bring back what was recorded; NeuralArtError if it is missing, damaged, or was made from something else."""
     recording = load(folder)
     check_model(request.model, request.model_display)
-    planned = plan(request, recording.tool)
-    other = differences(recording, request, planned)
+    other = differences(recording, request, plan(request, recording.tool))
     if other:
         raise NeuralArtError(f"was made from something else: {'; '.join(other)}", where=str(folder), hint=_AGAIN)
     files: dict[str, bytes] = {}
     for name, digest in recording.files.items():
         content = read_bytes(folder / FILES / name)
         if _digest(content) != digest:
-            raise NeuralArtError(
-                "is not what was recorded",
-                where=str(folder / FILES / name),
-                hint="restore it (does git change its line ends? give it '-text' in .gitattributes), or record again",
-            )
+            hint = "restore it (does git change its line ends? give it '-text' in .gitattributes), or record again"
+            raise NeuralArtError("is not what was recorded", where=str(folder / FILES / name), hint=hint)
         files[name] = content
     folders.check_owner(output, request.name)
     folders.clear(output, request.name)
@@ -227,19 +220,16 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
 def replay_asked(args: argparse.Namespace, output: Path) -> str:
     """``neuralart compile --compiler recorded``: what a person wants to know; errors as of :func:`replay`."""
     if not args.recording:
-        raise NeuralArtError(
-            "is required", where="--recording", hint="the folder that 'neuralart record' made with the tool"
-        )
+        hint = "the folder that 'neuralart record' made with the tool"
+        raise NeuralArtError("is required", where="--recording", hint=hint)
     folder = Path(args.recording)
     if args.compiler_version:
         check_pin(args.compiler_version, "--compiler-version")
         tool = load(folder).tool
         if not fits(tool, args.compiler_version):
-            raise NeuralArtError(
-                f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}",
-                where=args.recording,
-                hint="record it again with that version, or change the pin",
-            )
+            what = f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}"
+            hint = "record it again with that version, or change the pin"
+            raise NeuralArtError(what, where=args.recording, hint=hint)
     found = replay(request_of(args), folder, output)
     return (
         f"network {found.network}: recorded with ST Edge AI Core {found.tool.text}\n"
@@ -258,9 +248,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.recording:
         raise NeuralArtError("is required", where="--recording", hint="the folder to record into")
     if args.compiler != STEDGEAI:
-        raise NeuralArtError(
-            f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
-        )
+        hint = "the reference compiler is there everywhere"
+        raise NeuralArtError(f"'{args.compiler}' is not recorded", where="--compiler", hint=hint)
     command_line.board_as_target(args)
     request = request_of(args)
     install = find_install(args, os.environ)

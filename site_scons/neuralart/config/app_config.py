@@ -1,6 +1,5 @@
-"""The keys of ``app_config:``: what an application header says that its network does not know.
-
-The section is read in layers like the other keys of a network: defaults, the network, the override of a variant.
+"""The keys of ``app_config:``: what an application header says that its network does not know. The section is read in
+layers like the other keys of a network: defaults, the network, the override of a variant.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config.keys import PATH, Key, Located, Settings, define, either, members, section
+from neuralart.config.keys import PATH, Key, Located, Settings, define, either, members, one_of, real, section, whole
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
@@ -136,27 +135,27 @@ def _transform(value: Value) -> int:
 
 AUDIO_KEYS: tuple[Key, ...] = (
     Key("target_rate", _rate, f"samples per second, {either(tuple(map(str, SAMPLE_RATES)))}"),
-    Key("n_mels", lambda value: value.integer(1, 1024), "rows of the spectrogram"),
-    Key("patch_length", lambda value: value.integer(1, 0xFFFF), "columns of the spectrogram"),
-    Key("hop_length", lambda value: value.integer(1, 0xFFFF), "samples from one column to the next"),
+    Key("n_mels", whole(1, 1024), "rows of the spectrogram"),
+    Key("patch_length", whole(1, 0xFFFF), "columns of the spectrogram"),
+    Key("hop_length", whole(1, 0xFFFF), "samples from one column to the next"),
     Key("n_fft", _transform, "length of the Fourier transform, a power of two"),
-    Key("window_length", lambda value: value.integer(2, 8192), "samples under the window, not more than `n_fft`"),
-    Key("fmin", lambda value: value.integer(0, 24000), "lowest frequency in Hz"),
-    Key("fmax", lambda value: value.integer(1, 24000), "highest frequency in Hz, not above half of `target_rate`"),
-    Key("power", lambda value: value.integer(1, 2), "`1`: magnitude, `2`: power"),
-    Key("norm", lambda value: value.choice(NORMS), either(NORMS)),
+    Key("window_length", whole(2, 8192), "samples under the window, not more than `n_fft`"),
+    Key("fmin", whole(0, 24000), "lowest frequency in Hz"),
+    Key("fmax", whole(1, 24000), "highest frequency in Hz, not above half of `target_rate`"),
+    Key("power", whole(1, 2), "`1`: magnitude, `2`: power"),
+    Key("norm", one_of(NORMS), either(NORMS)),
     Key("htk", Value.boolean, "`true`: HTK's formula for mels, `false`: Slaney's"),
     Key("to_db", Value.boolean, "`true`: decibels instead of the natural logarithm"),
     Key("use_garbage_class", Value.boolean, "`true`: the network has one more class, `other`"),
     Key(
         "unknown_class_threshold",
-        lambda value: value.real(0.0, 1.0),
+        real(0.0, 1.0),
         "0 to 1: a sound below it counts as unknown; not together with `use_garbage_class`",
         "`0`: off",
     ),
     Key(
         "silence_threshold",
-        lambda value: value.real(0.0, 1e9),
+        real(0.0, 1e9),
         "a spectrogram with a smaller sum counts as silence",
         "`100`; `0` with `to_db`",
     ),
@@ -215,27 +214,13 @@ KEYS: tuple[Key, ...] = (
         needed=True,
         form=PATH,
     ),
-    Key(
-        "keypoints",
-        lambda value: value.integer(1, 1000),
-        "the expected number; the network must have the same",
-        "not compared",
-    ),
-    Key(
-        "aspect_ratio",
-        lambda value: value.choice(ASPECT_RATIOS),
-        "N6: `crop`, `fit`, `full_screen`. H7: `crop`, `fit`, `padding`",
-    ),
-    Key("color_mode", lambda value: value.choice(COLOR_MODES), "`rgb` or `bgr`; H7 also `grayscale`"),
-    Key("camera_flip", lambda value: value.choice(CAMERA_FLIPS), either(CAMERA_FLIPS)),
-    Key("confidence_thresh", lambda value: value.real(0.0, 1.0), "0 to 1", "refused where it is needed"),
-    Key(
-        "nms_thresh",
-        lambda value: value.real(0.0, 1.0),
-        "0 to 1: above this overlap one of two boxes is dropped",
-        _THRESHOLD,
-    ),
-    Key("max_detection_boxes", lambda value: value.integer(1, 0xFFFF), "1 to 65535", _THRESHOLD),
+    Key("keypoints", whole(1, 1000), "the expected number; the network must have the same", "not compared"),
+    Key("aspect_ratio", one_of(ASPECT_RATIOS), "N6: `crop`, `fit`, `full_screen`. H7: `crop`, `fit`, `padding`"),
+    Key("color_mode", one_of(COLOR_MODES), "`rgb` or `bgr`; H7 also `grayscale`"),
+    Key("camera_flip", one_of(CAMERA_FLIPS), either(CAMERA_FLIPS)),
+    Key("confidence_thresh", real(0.0, 1.0), "0 to 1", "refused where it is needed"),
+    Key("nms_thresh", real(0.0, 1.0), "0 to 1: above this overlap one of two boxes is dropped", _THRESHOLD),
+    Key("max_detection_boxes", whole(1, 0xFFFF), "1 to 65535", _THRESHOLD),
     Key(
         "anchors",
         _anchors,
@@ -244,16 +229,16 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "network_stride",
-        lambda value: value.integer(1, 256),
+        whole(1, 256),
         "pixels of the input for each cell: 32 for Tiny YOLO v2, 16 for ST YOLO LC",
         "refused for `yolo_v2`",
     ),
     Key("welcome", _welcome, "one or two lines for the display", "the model, and that it runs on the STM32"),
-    Key("generation", lambda value: value.choice(GENERATIONS), "see below", "found from the application"),
+    Key("generation", one_of(GENERATIONS), "see below", "found from the application"),
     Key("application", Value.text, "the folder with the application's sources", "none", form=PATH),
     Key("template", Value.text, "your own template", "the use case's", form=PATH),
-    Key("display", lambda value: value.choice(DISPLAYS), f"NUCLEO-H743ZI2 only: {either(DISPLAYS)}", "no such macro"),
-    Key("camera", lambda value: value.choice(CAMERAS), f"NUCLEO-H743ZI2 only: {either(CAMERAS)}", "no such macro"),
+    Key("display", one_of(DISPLAYS), f"NUCLEO-H743ZI2 only: {either(DISPLAYS)}", "no such macro"),
+    Key("camera", one_of(CAMERAS), f"NUCLEO-H743ZI2 only: {either(CAMERAS)}", "no such macro"),
     Key(
         "defines",
         lambda value: tuple(define(item) for item in value.items()),
@@ -281,16 +266,12 @@ def resolve(settings: Settings) -> AppConfig | None:
     places = {key: place for key, (_, place) in mine.items() if key != "audio."}
     values = {field: value for key in KEYS for field, value in key.values(mine).items()}
     if "use_case" not in values:
-        raise NeuralArtError(
-            "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
-        )
+        hint = "known: " + ", ".join(USE_CASES)
+        raise NeuralArtError("app_config: 'use_case' is missing", where=str(where), hint=hint)
     values["model_type"] = _model_type(values, places, where)
     if "class_names" in values and "class_names_file" in values:
-        raise NeuralArtError(
-            "app_config: 'class_names' and 'class_names_file' cannot both be there",
-            where=str(places["class_names_file"]),
-            hint="keep one of them",
-        )
+        what = "app_config: 'class_names' and 'class_names_file' cannot both be there"
+        raise NeuralArtError(what, where=str(places["class_names_file"]), hint="keep one of them")
     return AppConfig(**values, where=where, places=places)
 
 
@@ -301,17 +282,11 @@ def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where
     if found is None:
         if len(known) == 1:
             return known[0]
-        raise NeuralArtError(
-            f"app_config: 'model_type' is missing, {values['use_case']} has {len(known)}",
-            where=str(where),
-            hint="known: " + ", ".join(known),
-        )
+        what = f"app_config: 'model_type' is missing, {values['use_case']} has {len(known)}"
+        raise NeuralArtError(what, where=str(where), hint="known: " + ", ".join(known))
     if found not in known:
-        raise NeuralArtError(
-            f"app_config.model_type: '{found}' is no model type of {values['use_case']}",
-            where=str(places["model_type"]),
-            hint=nearest(found, known),
-        )
+        what = f"app_config.model_type: '{found}' is no model type of {values['use_case']}"
+        raise NeuralArtError(what, where=str(places["model_type"]), hint=nearest(found, known))
     return str(found)
 
 

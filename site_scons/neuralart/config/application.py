@@ -1,6 +1,5 @@
-"""The application of a variant: who supplies the firmware around its networks.
-
-Places are texts (``file:line``), so that these types need none of the reader's.
+"""The application of a variant: who supplies the firmware around its networks. Places are texts (``file:line``), so
+that these types need none of the reader's.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.config.keys import Key, define, distinct, names, read_settings
+from neuralart.config.keys import Key, define, distinct, names, one_of, read_settings
 from neuralart.errors import nearest
 from neuralart.patterns import later
 from neuralart.text.values import Value
@@ -324,7 +323,7 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
         "none",
     ),
     Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
-    Key("build", lambda value: value.choice(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),
+    Key("build", one_of(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),
 )
 # Keys that not every build of the user's own has.
 _ONLY = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart.config.keys import Key, Settings, distinct, members, section
+from neuralart.config.keys import Key, Settings, distinct, members, real, section, whole
 from neuralart.config.types import Budgets
 from neuralart.patterns import later
 from neuralart.text.values import Value
@@ -20,23 +20,19 @@ BUDGET_KEYS: tuple[Key, ...] = (
     Key("max_activations", Value.integer, "bytes of activations in all pools together"),
     Key(
         "max_cycles",
-        lambda value: value.integer(0, 10**15),
+        whole(0, 10**15),
         "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there",
     ),
-    Key(
-        "min_offload",
-        lambda value: value.integer(0, 100),
-        "per cent of the epochs that the NPU computes alone; shared ones do not count",
-    ),
+    Key("min_offload", whole(0, 100), "per cent of the epochs that the NPU computes alone; shared ones do not count"),
     Key(
         "min_inferences_per_second",
-        lambda value: value.real(0.0, 1e9),
+        real(0.0, 1e9),
         "as measured, else as the compiler estimates them. This and what follows is checked by `profile-<variant>` and "
         "`neuralart profile --check`",
     ),
     Key(
         "max_sw_share",
-        lambda value: value.real(0.0, 100.0),
+        real(0.0, 100.0),
         "per cent of the measured time, else of the epochs, that the CPU computes alone or together with the NPU",
     ),
     Key(
@@ -46,13 +42,11 @@ BUDGET_KEYS: tuple[Key, ...] = (
     ),
     Key(
         "max_instructions",
-        lambda value: value.integer(0, 10**15),
+        whole(0, 10**15),
         "instructions of the epochs of one inference, counted on the variant's virtual machine. They are no cycles",
     ),
     Key("baseline", Value.text, "a `profile.json`: estimated cycles, measured time and traffic must not be above it"),
-    Key(
-        "tolerance", lambda value: value.real(0.0, 1000.0), "per cent that they may be above it nevertheless; default 0"
-    ),
+    Key("tolerance", real(0.0, 1000.0), "per cent that they may be above it nevertheless; default 0"),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
-from neuralart.config.keys import Key, names
+from neuralart.config.keys import Key, names, one_of, real
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
 
@@ -51,10 +51,8 @@ def _url(value: Value) -> str:
 
 KEYS: tuple[Key, ...] = (
     Key("url", _url, "`http://`, `https://`, `grpc://` or `grpcs://`, with host, port and path", "refused"),
-    Key("access", lambda value: value.choice(_ACCESS), "`read-write`, `read-only` or `write-only`"),
-    Key(
-        "timeout", lambda value: value.real(0.1, 3600.0), "seconds for an answer; for a file one more for each MB", "10"
-    ),
+    Key("access", one_of(_ACCESS), "`read-write`, `read-only` or `write-only`"),
+    Key("timeout", real(0.1, 3600.0), "seconds for an answer; for a file one more for each MB", "10"),
     Key("salt", Value.text, "any text: machines share only with those that have the same one", "empty"),
 )
 

@@ -1,8 +1,6 @@
-"""A key of a network or a variant, declared once.
-
-The check of the value, the keyword of ``env.Network``, the words of ``neuralart compile`` and the row in the
-documentation come from the declaration. Type and default are those of the field of the same name in
-:mod:`neuralart.config.types`.
+"""A key of a network or a variant, declared once. The check of the value, the keyword of ``env.Network``, the words of
+``neuralart compile`` and the row in the documentation come from the declaration. Type and default are those of the
+field of the same name in :mod:`neuralart.config.types`.
 """
 
 from __future__ import annotations
@@ -138,6 +136,21 @@ def text_or_none(value: Value) -> str:
     return value.text(empty=True)
 
 
+def one_of(allowed: Sequence[str], *, empty: bool = False) -> Callable[[Value], str]:
+    """A reader of :meth:`Value.choice`."""
+    return lambda value: value.choice(allowed, empty=empty)
+
+
+def whole(low: int, high: int) -> Callable[[Value], int]:
+    """A reader of :meth:`Value.integer`."""
+    return lambda value: value.integer(low, high)
+
+
+def real(low: float, high: float) -> Callable[[Value], float]:
+    """A reader of :meth:`Value.real`."""
+    return lambda value: value.real(low, high)
+
+
 def define(value: Value) -> str:
     """A preprocessor definition."""
     return value.matching(_DEFINE, "NAME or NAME=value")
@@ -190,10 +203,9 @@ def _shown(owner: type, name: str) -> str:
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
-    """Keywords of a method as YAML, to be checked by the same code and refused in the same words.
-
-    ``where`` says who gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else
-    than texts, numbers, truth values, and lists and mappings of these is in it.
+    """Keywords of a method as YAML, to be checked by the same code and refused in the same words. ``where`` says who
+    gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else than texts,
+    numbers, truth values, and lists and mappings of these is in it.
     """
     file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
     for key, item in given.items():

@@ -48,9 +48,8 @@ def _data_types(value: Value) -> str:
     text = value.text(empty=True)
     for part in text.split(",") if text else ():
         if part not in DATA_TYPES:
-            raise value.error(
-                f"'{part}' is not a data type", f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
-            )
+            hint = f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
+            raise value.error(f"'{part}' is not a data type", hint)
     return text
 
 
@@ -65,9 +64,8 @@ def _positions(value: Value) -> str:
 
 
 def _compiler(value: Value) -> Settings:
-    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``, ``{adopted: FOLDER}``.
-
-    Keyed with what goes with it, so that an override replaces all of it.
+    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``, ``{adopted: FOLDER}``. Keyed with what goes with
+    it, so that an override replaces all of it.
     """
     version = recording = ""
     adopted: AdoptedConfig | None = None
@@ -108,9 +106,7 @@ def _adopted(value: Value) -> AdoptedConfig:
 
 def _named(value: Value, own: tuple[str, ...], kind: str) -> str:
     """One of ours, or the name of a plugin; those are looked for only where it is none of ours."""
-    if value.text() in own:
-        return value.text()
-    return value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
+    return value.text() if value.text() in own else value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
 
 
 def _profile(value: Value) -> Settings:
@@ -148,10 +144,6 @@ def _profile_name(value: Value) -> str:
     if text.startswith("@"):
         raise value.error(f"'{text}' names no profile before the @", "profile@file.json, profile@ or file.json")
     return text
-
-
-def _pool_names(value: Value) -> tuple[str, ...]:
-    return distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2"))
 
 
 def _strategy(value: Value) -> str:
@@ -287,7 +279,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "initializers",
-        _pool_names,
+        lambda value: distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2")),
         "the pools (by `fname`) that hold constants and get a raw file; more than the rule finds, or fewer",
         "pools that are read-only or prefer constants; if there is none, all pools",
         form=WORDS,
@@ -378,10 +370,8 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     if "model" not in values and values.get("compiler") != "adopted":
         raise NeuralArtError(f"network {name} names no model", where=str(where), hint="model: models/digits.tflite")
     if values.get("vectors") and values.get("input"):
-        raise NeuralArtError(
-            f"network {name}: 'vectors' and 'input' cannot both be there",
-            where=str(merged["input"][1]),
-            hint="vectors have inputs of their own; 'vectors: \"\"' in an override takes them away",
-        )
+        what = f"network {name}: 'vectors' and 'input' cannot both be there"
+        hint = "vectors have inputs of their own; 'vectors: \"\"' in an override takes them away"
+        raise NeuralArtError(what, where=str(merged["input"][1]), hint=hint)
     places = {key: setting[1] for key, setting in merged.items()}
     return NetworkConfig(name=name, where=where, places=places, **{"model": "", **values})

@@ -51,13 +51,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
     Key("linker_script", text_or_none, "the one that the application is linked with", "the list's", form=PATH),
-    Key(
-        "memory_pools",
-        text_or_none,
-        "memory-pool file that limits memories",
-        "the list's, if it is there",
-        form=PATH,
-    ),
+    Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there", form=PATH),
     Key(
         "reserve",
         _reserve,
@@ -92,28 +86,18 @@ def resolve(settings: Settings) -> PatchConfig | None:
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:
     """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
-
     ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
     neither says it, both say different things, or no application for this can do it.
     """
     said = config.said("aspect_ratio") or config.said() or where
     if config.aspect_ratio and of_header and config.aspect_ratio != of_header:
-        raise NeuralArtError(
-            f"aspect_ratio is {config.aspect_ratio} here, and {of_header} in app_config ({header_said or where})",
-            where=said,
-            hint="one of them is enough: the sources and their header must agree",
-        )
+        what = f"aspect_ratio is {config.aspect_ratio} here, and {of_header} in app_config ({header_said or where})"
+        raise NeuralArtError(what, where=said, hint="one of them is enough: the sources and their header must agree")
     found = config.aspect_ratio or of_header
     if not found:
-        raise NeuralArtError(
-            "'aspect_ratio' is missing",
-            where=said,
-            hint="crop, padding or fit, as the network was trained for; in patch or in app_config",
-        )
+        hint = "crop, padding or fit, as the network was trained for; in patch or in app_config"
+        raise NeuralArtError("'aspect_ratio' is missing", where=said, hint=hint)
     if found not in ASPECT_RATIOS:
-        raise NeuralArtError(
-            f"aspect_ratio: {found} does not exist in applications that are patched",
-            where=header_said or said,
-            hint=f"known: {', '.join(ASPECT_RATIOS)}",
-        )
+        what = f"aspect_ratio: {found} does not exist in applications that are patched"
+        raise NeuralArtError(what, where=header_said or said, hint=f"known: {', '.join(ASPECT_RATIOS)}")
     return found

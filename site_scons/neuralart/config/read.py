@@ -43,9 +43,8 @@ class ProjectFile:
         """One variant, its networks with all overrides applied. NeuralArtError: the file has no such variant."""
         draft = self._variants.get(name)
         if draft is None:
-            raise NeuralArtError(
-                f"no variant '{name}'", where=self.config.path, hint=nearest(name, tuple(self._variants))
-            )
+            hint = nearest(name, tuple(self._variants))
+            raise NeuralArtError(f"no variant '{name}'", where=self.config.path, hint=hint)
         made = []
         for network in draft.networks:
             where, settings = self._networks[network]
@@ -119,10 +118,8 @@ def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     for part in FLASH_PARTS:
         if folded.startswith(part) and folded.removeprefix(part) in {other.casefold() for other in names}:
             other = name[len(part) :]
-            raise value.error(
-                f"flash-{name} would mean two things: to flash this variant, and a part of '{other}'",
-                "rename one of them",
-            )
+            what = f"flash-{name} would mean two things: to flash this variant, and a part of '{other}'"
+            raise value.error(what, "rename one of them")
     if folded in RESERVED:
         raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(RESERVED)}")
 
@@ -191,9 +188,8 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
     mine, place = settings["networks"]
     for network in mine:
         if network not in known:
-            raise NeuralArtError(
-                f"{value.key}: no network '{network}'", where=str(place), hint=nearest(network, tuple(known))
-            )
+            hint = nearest(network, tuple(known))
+            raise NeuralArtError(f"{value.key}: no network '{network}'", where=str(place), hint=hint)
     overrides: dict[str, Settings] = {}
     written = value.mapping().get("overrides")
     for network, entry in written.mapping().items() if written is not None else ():

@@ -1,7 +1,5 @@
-"""The tables of keys in the documentation, made from their declarations.
-
-``python -m neuralart.config.tables docs/reference`` writes them into the pages, each below a line like
-``<!-- keys: network -->``.
+"""The tables of keys in the documentation, made from their declarations. ``python -m neuralart.config.tables
+docs/reference`` writes them into the pages, each below a line like ``<!-- keys: network -->``.
 """
 
 from __future__ import annotations

@@ -6,16 +6,9 @@ from typing import Any, NoReturn
 
 from neuralart.config import patch
 from neuralart.config.application import application
-from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, pairs, section
+from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, one_of, pairs, section
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import (
-    KERNELS,
-    LOAD_MODES,
-    RelocatableConfig,
-    Reserved,
-    SignConfig,
-    ToolchainConfig,
-)
+from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, SignConfig, ToolchainConfig
 from neuralart.patterns import later
 from neuralart.text.values import Value
 
@@ -36,7 +29,7 @@ TOOLCHAIN_KEYS: tuple[Key, ...] = (
         lambda value: value.text(empty=True),
         "of the programs, with a folder if they are not on the PATH: `/opt/gcc-14/bin/arm-none-eabi-`",
     ),
-    Key("libc", lambda value: value.choice(LIBCS), either(LIBCS)),
+    Key("libc", one_of(LIBCS), either(LIBCS)),
     Key(
         "version",
         lambda value: value.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True),
@@ -57,10 +50,6 @@ _MOST_EXEC_RAM = 16 << 20
 _DOC = "relocatable-build.md"
 # What a resolved variant has in another form than it was read.
 _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
-
-
-def _toolchain(value: Value) -> Settings:
-    return section("toolchain", value, TOOLCHAIN_KEYS)
 
 
 def _joined_toolchain(merged: Settings) -> ToolchainConfig:
@@ -101,9 +90,8 @@ def _empty(value: Value, hint: str) -> NoReturn:
 def _optimization(value: Value) -> str:
     text = value.text()
     if text == "-Ofast":
-        raise value.error(
-            "-Ofast changes the results of floating-point arithmetic", "allowed: " + ", ".join(OPTIMIZATIONS)
-        )
+        hint = "allowed: " + ", ".join(OPTIMIZATIONS)
+        raise value.error("-Ofast changes the results of floating-point arithmetic", hint)
     return value.choice(OPTIMIZATIONS)
 
 
@@ -124,12 +112,7 @@ RELOCATABLE_KEYS: tuple[Key, ...] = (
     ),
     Key("secure", Value.boolean, "`false`: for firmware in the non-secure state"),
     Key("debug_info", Value.boolean, "`false`: epochs carry no numbers; the firmware is compiled alike"),
-    Key(
-        "layout",
-        lambda value: value.choice(LAYOUTS, empty=True),
-        f"`aligned` or `vendor`, see [{_DOC}]({_DOC}#layouts)",
-        "`aligned`",
-    ),
+    Key("layout", one_of(LAYOUTS, empty=True), f"`aligned` or `vendor`, see [{_DOC}]({_DOC}#layouts)", "`aligned`"),
     Key(
         "modes",
         _modes,
@@ -180,11 +163,11 @@ IMAGE_TYPES = ("application", "ssbl", "fsbl")
 SIGN_KEYS: tuple[Key, ...] = (
     Key(
         "by",
-        lambda value: value.choice(SIGNERS),
+        one_of(SIGNERS),
         "`header`: this package, without a signature; `vendor`: STM32_SigningTool_CLI, which must be on PATH or where "
         "its installer puts it",
     ),
-    Key("type", lambda value: value.choice(IMAGE_TYPES), f"{either(IMAGE_TYPES)}: what the boot chain takes it for"),
+    Key("type", one_of(IMAGE_TYPES), f"{either(IMAGE_TYPES)}: what the boot chain takes it for"),
     Key(
         "header_version",
         lambda value: value.matching(_VERSION, 'a version of the header: "2.3" or "2.1"'),
@@ -217,7 +200,7 @@ KEYS: tuple[Key, ...] = (
     Key("board", Value.text, "a board; `neuralart boards` lists them", "refused"),
     Key(
         "machine",
-        lambda value: value.choice(MACHINES, empty=True),
+        one_of(MACHINES, empty=True),
         f"{either(MACHINES)}: where the image executes",
         "the first machine of the board",
     ),
@@ -248,7 +231,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "toolchain",
-        _toolchain,
+        lambda value: section("toolchain", value, TOOLCHAIN_KEYS),
         "`prefix`, `libc` and `version`, see below",
         "`arm-none-eabi-`, `auto`, any version",
         section=True,
@@ -268,7 +251,7 @@ KEYS: tuple[Key, ...] = (
     Key("reserved", _reserved, "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`", "none"),
     Key(
         "dead_bank",
-        lambda value: value.choice(DEAD_BANKS),
+        one_of(DEAD_BANKS),
         "what a virtual board does when a memory bank is used that is off: `fault`, or `zeros` (reads zero, forgets "
         "what is written), as silicon may",
     ),
@@ -280,7 +263,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "kernels",
-        lambda value: value.choice(KERNELS),
+        one_of(KERNELS),
         "`c`, or `mve`: convolutions, fully connected layers, additions and subtractions use the vector extension of "
         "Cortex-M55 and Cortex-M85 (MVE). The results are the same, bit by bit. Refused where the board says that the "
         "machine has no MVE",
@@ -308,7 +291,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "boot",
-        lambda value: value.choice(BOOT_MODES),
+        one_of(BOOT_MODES),
         "how the image comes to where it runs: `load-and-run` (the boot loader copies it into RAM), `xip` (it is "
         "executed in its slot), `ram` (a debugger loads it), see [boards.md](boards.md#boot-modes)",
         "as the board has it",

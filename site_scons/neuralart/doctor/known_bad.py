@@ -12,7 +12,7 @@ from neuralart.config.application import EXTERNAL
 from neuralart.config.types import VariantConfig
 from neuralart.doctor.types import ERROR, NOTE, WARNING, Host, Remark
 from neuralart.errors import NeuralArtError
-from neuralart.memory.image import origin
+from neuralart.memory.image import code_checks
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
@@ -145,6 +145,6 @@ def own_build_remarks(host: Host, variants: Sequence[tuple[VariantConfig, Board]
                 if not toolchain.compiles(found, flags, f"{text}\n"):
                     yield Remark("gcc-lacks", NOTE, f"{found.prefix}gcc {found.version} {lacks} {flag}", remedy)
             if (built := folder / "build" / variant.name / "firmware.elf").is_file():
-                yield Remark("built", NOTE, f"{variant.name} was built with {origin.of_program(built)}")
+                yield Remark("built", NOTE, f"{variant.name} was built with {code_checks.of_program(built)}")
         except NeuralArtError:
             continue  # rows and builds say it

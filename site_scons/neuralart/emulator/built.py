@@ -62,10 +62,9 @@ def _refuse(variant: VariantConfig) -> None:
 
 
 def built_network(file: Path, build: Path | None, name: str, network: str, *, runs_here: bool) -> VariantNetwork:
-    """A network of a variant (empty: its only one), as it was built of today's configuration.
-
-    ``file`` is the project file, ``build`` the build folder (None: beside it). NeuralArtError: the project file is
-    wrong, nothing is built of it, or (``runs_here``) no virtual board can run the variant and read its outputs.
+    """A network of a variant (empty: its only one), as it was built of today's configuration. ``file`` is the project
+    file, ``build`` the build folder (None: beside it). NeuralArtError: the project file is wrong, nothing is built of
+    it, or (``runs_here``) no virtual board can run the variant and read its outputs.
     """
     project = config.read(file, file.as_posix())
     variant = project.variant(name)

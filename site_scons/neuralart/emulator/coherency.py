@@ -130,10 +130,9 @@ class Coherency:
 
 
 class NpuLines(Coherency):
-    """What memory behind the NPU cache holds of the watched ranges that it caches.
-
-    It changes by commands of that cache alone, and counts only while the cache is on: off, it holds nothing, and it
-    starts empty. A range is dirty while the cache may hold something else for it than the memory.
+    """What memory behind the NPU cache holds of the watched ranges that it caches. It changes by commands of that cache
+    alone, and counts only while the cache is on: off, it holds nothing, and it starts empty. A range is dirty while the
+    cache may hold something else for it than the memory.
     """
 
     def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:

@@ -78,10 +78,9 @@ class RegisterFile:
 
 
 class ClockController(RegisterFile):
-    """RCC of the STM32N6 as far as clocks of memories and peripherals go.
-
-    Each register R has a twin at R+0x800 that sets the bits written to it and one at R+0x1000 that clears them
-    (CMSIS device header of the STM32N6: MEMENR 0x24C, MEMENSR 0xA4C, MEMENCR 0x124C).
+    """RCC of the STM32N6 as far as clocks of memories and peripherals go. Each register R has a twin at R+0x800 that
+    sets the bits written to it and one at R+0x1000 that clears them (CMSIS device header of the STM32N6: MEMENR 0x24C,
+    MEMENSR 0xA4C, MEMENCR 0x124C).
     """
 
     SET = 0x800
@@ -99,11 +98,9 @@ class ClockController(RegisterFile):
 
 
 class Usart:
-    """The newer STM32 USART: CR1 0x00, ISR 0x1C, ICR 0x20, RDR 0x24, TDR 0x28.
-
-    As on the chip, a byte moves when the firmware has looked at ISR: a second read of RDR gives the same byte, a second
-    write of TDR replaces the byte. So an access that the emulator does twice changes nothing: it does that with the one
-    during which its time is over.
+    """The newer STM32 USART: CR1 0x00, ISR 0x1C, ICR 0x20, RDR 0x24, TDR 0x28. As on the chip, a byte moves when the
+    firmware has looked at ISR: a second read of RDR gives the same byte, a second write of TDR replaces the byte. So an
+    access that the emulator does twice changes nothing: it does that with the one during which its time is over.
     """
 
     CR1, ISR, RDR, TDR = 0x00, 0x1C, 0x24, 0x28

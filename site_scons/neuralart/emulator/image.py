@@ -198,8 +198,7 @@ def _check_header(nor: Nor, offset: int, where: str) -> BootImage:
     rest = nor.chip.size - offset
     try:
         header = image_header.read(nor.read(offset, min(image_header.VECTOR_TABLE, rest)))
-        size = header.layout.size + header.image_length
-        header = image_header.read(nor.read(offset, min(size, rest)))
+        header = image_header.read(nor.read(offset, min(header.layout.size + header.image_length, rest)))
     except NeuralArtError as error:
         raise MachineStop(f"{where}: {error.what}; the boot chain does not start it", hint=hint) from None
     wrong = image_header.problems(header)

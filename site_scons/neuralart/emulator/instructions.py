@@ -1,6 +1,5 @@
-"""Counts the instructions that each epoch of a network executes on a virtual machine. They are no cycles.
-
-An epoch counts from the first instruction of its function up to its return: kernels are in it, the scheduler is not.
+"""Counts the instructions that each epoch of a network executes on a virtual machine. They are no cycles. An epoch
+counts from the first instruction of its function up to its return: kernels are in it, the scheduler is not.
 """
 
 from __future__ import annotations
@@ -126,8 +125,7 @@ class QemuCounter(threading.Thread):
             self._ask(f"Z0,{lr:x},2")
             steps, before = self._settle()
             self._ask("c")
-            took = round((self._ticks() - before) / self._per_instruction)
-            self._found.took(self._places[pc], steps + took)
+            self._found.took(self._places[pc], steps + round((self._ticks() - before) / self._per_instruction))
             self._ask(f"z0,{lr:x},2")
             self._ask(f"Z0,{pc:x},2")
 

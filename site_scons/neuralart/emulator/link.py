@@ -54,9 +54,8 @@ def encode(frame: Frame) -> bytes:
 
 
 class Decoder:
-    """Takes bytes in any portions, gives frames and text in their order.
-
-    After damage it goes on searching behind the start byte that was wrong, so the next whole frame is found.
+    """Takes bytes in any portions, gives frames and text in their order. After damage it goes on searching behind the
+    start byte that was wrong, so the next whole frame is found.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,6 @@
-"""Runs compiled networks on this computer: their network.c, the runtime and the kernels, in a process of its own.
-
-Their memory pools lie at the addresses of the target. Linux on x86-64 only: nothing else lets a program map the low
-gigabytes at will.
+"""Runs compiled networks on this computer: their network.c, the runtime and the kernels, in a process of its own. Their
+memory pools lie at the addresses of the target. Linux on x86-64 only: nothing else lets a program map the low gigabytes
+at will.
 """
 
 from __future__ import annotations
@@ -47,10 +46,9 @@ class NativeNetwork:
         self._program = program
 
     def run(self, vectors: Sequence[bytes]) -> list[bytes]:
-        """Load the initializers into memory full of garbage, then one inference per vector.
-
-        ``vectors``: for each inference all inputs, concatenated in the order of the model. Returns for each all
-        outputs. RunFailure: the program did not end well.
+        """Load the initializers into memory full of garbage, then one inference per vector. ``vectors``: for each
+        inference all inputs, concatenated in the order of the model. Returns for each all outputs. RunFailure: the
+        program did not end well.
         """
         commands = self._memory()
         ports = [("in", n, port) for n, port in enumerate(self.facts.inputs)]
@@ -100,10 +98,9 @@ class NativeNetwork:
 
 
 def build(folders: Sequence[Path], work: Path, extra: Sequence[str] = ()) -> list[NativeNetwork]:
-    """Build compiled networks, whose C names differ, into one program in a folder for objects (``work``).
-
-    ``extra``: more words for the compiler of runtime and kernels. NeuralArtError: networks cannot run natively here,
-    or one of them cannot be compiled.
+    """Build compiled networks, whose C names differ, into one program in a folder for objects (``work``). ``extra``:
+    more words for the compiler of runtime and kernels. NeuralArtError: networks cannot run natively here, or one of
+    them cannot be compiled.
     """
     if why := unavailable():
         raise NeuralArtError(why, hint="a virtual board runs them everywhere")

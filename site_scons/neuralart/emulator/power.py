@@ -17,7 +17,6 @@ class Power:
 
     def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
         """Everything is as after reset and the boot chain, which maps ``mapped`` beside what the board's file says.
-
         With ``unmapped`` it maps no memory at all.
         """
         self._board = board

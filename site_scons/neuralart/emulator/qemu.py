@@ -1,6 +1,5 @@
-"""A QEMU machine: the true Armv8.1-M core with MVE, at the addresses of an FPGA board that QEMU knows.
-
-One process is started and, whatever happens, ended again: that one and no other.
+"""A QEMU machine: the true Armv8.1-M core with MVE, at the addresses of an FPGA board that QEMU knows. One process is
+started and, whatever happens, ended again: that one and no other.
 """
 
 from __future__ import annotations

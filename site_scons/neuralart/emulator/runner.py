@@ -126,10 +126,8 @@ def _check_of(one: NetworkRun) -> _Check:
 
 
 def _where_known(check: _Check) -> Network:
-    """The network without the pools that the firmware gives a place to.
-
-    The only model has its pool where the pool file says, if that is where the external RAM begins; several models share
-    that memory as the firmware sees fit.
+    """The network without the pools that the firmware gives a place to. The only model has its pool where the pool file
+    says, if that is where the external RAM begins; several models share that memory as the firmware sees fit.
     """
     pools = tuple(pool for pool in check.network.pools if not (check.loaded and pool.mode == "USEMODE_RELATIVE"))
     return replace(check.network, pools=pools)
@@ -281,7 +279,6 @@ def run_program(
     on_note: OnLine = None,
 ) -> RunResult:
     """Start an image, and show what it prints until its ``main`` returns, or it sleeps for good. As :func:`run`.
-
     ``networks``: ``network.json`` of the networks in it, whose memories are watched. RunFailure: the program ended with
     another status than 0, or did not end.
     """

@@ -39,12 +39,7 @@ class Started:
 
 @contextlib.contextmanager
 def _qemu(
-    board: Board,
-    machine: Machine,
-    firmware: Firmware,
-    elf: Path,
-    loads: Sequence[tuple[Path, int]],
-    given: Conditions,
+    board: Board, machine: Machine, firmware: Firmware, elf: Path, loads: Sequence[tuple[Path, int]], given: Conditions
 ) -> Iterator[Started]:
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         what = "machine qemu has no banks that can be off, no xSPI and no external loader"
@@ -120,10 +115,9 @@ class Media:
 
 
 def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
-    """A fresh flash, written by a plan.
-
-    QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
-    for the application. NeuralArtError: the plan is wrong, is for another board, or a file of it has changed.
+    """A fresh flash, written by a plan. QEMU has neither flash nor boot chain: initializers and descriptor are put into
+    its memory, and the ELF stands in for the application. NeuralArtError: the plan is wrong, is for another board, or a
+    file of it has changed.
     """
     plan = read(path)
     if plan.board != board.name:

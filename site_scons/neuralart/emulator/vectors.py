@@ -320,9 +320,8 @@ def _line(port: Port, values: Sequence[float], labels: Sequence[str]) -> str:
 
 
 def described(network: Network, data: bytes, labels: Sequence[str] = ()) -> list[str]:
-    """A line for each output of an inference (``data``: all of them, concatenated); quantized ones as real values.
-
-    An output with as many elements as there are names of classes shows the best of them.
+    """A line for each output of an inference (``data``: all of them, concatenated); quantized ones as real values. An
+    output with as many elements as there are names of classes shows the best of them.
     """
     parts = zip(network.outputs, pieces(data, (port.bytes for port in network.outputs)), strict=True)
     lines = [_line(port, real_values(stored(port.dtype, part), port), labels) for port, part in parts]

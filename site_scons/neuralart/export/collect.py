@@ -62,9 +62,8 @@ def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
 def runtime_parts(
     ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
 ) -> tuple[RuntimePart, ...]:
-    """Sources and headers of our runtime.
-    ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name; empty:
-    none. ``cpu``: that of networks for a core without an NPU.
+    """Sources and headers of our runtime. ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the
+    plain ones of the same name; empty: none. ``cpu``: that of networks for a core without an NPU.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}

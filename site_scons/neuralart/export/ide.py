@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes, write_text
 
-    project = config.read(args.file, args.file.as_posix())
-    known = tuple(project.config.titles)
+    known = tuple(config.read(args.file, args.file.as_posix()).config.titles)
     for name in args.variant:
         if name not in known:
             raise NeuralArtError(f"no variant '{name}'", where=args.file.as_posix(), hint=nearest(name, known))

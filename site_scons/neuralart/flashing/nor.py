@@ -146,8 +146,7 @@ class Nor:
         geometry = _GEOMETRY.pack(self.chip.base, self.chip.size, self.chip.sector, len(rows))
         index = struct.pack(f"<{len(rows)}I", *(offset // self.chip.sector for offset, _ in rows))
         body = b"".join([index, *(data for _, data in rows)])
-        crc = zlib.crc32(body, zlib.crc32(geometry))
-        write_bytes(path, b"".join([MAGIC, geometry, _CRC.pack(crc), body]))
+        write_bytes(path, b"".join([MAGIC, geometry, _CRC.pack(zlib.crc32(body, zlib.crc32(geometry))), body]))
 
 
 def load(path: Path) -> Nor:

@@ -134,8 +134,7 @@ def _keys(data: bytes) -> frozenset[str]:
 
 
 def _c_info(data: bytes, name: str) -> bool:
-    keys = _keys(data)
-    return "json_schema_version" in keys or (name.endswith("c_info.json") and _json(data))
+    return "json_schema_version" in _keys(data) or (name.endswith("c_info.json") and _json(data))
 
 
 def _q_json(data: bytes, name: str) -> bool:

@@ -76,11 +76,8 @@ def finite(value: float | None) -> float | None:
 
 
 def fields(thing: object, names: str) -> dict[str, Any]:
-    """Attributes of a thing, ready for JSON: tuples as lists, no infinity.
-
-    Args:
-        thing: What a reader returned.
-        names: Of the attributes, with blanks between them; ``key=attribute`` where the record has another name.
+    """Attributes of a thing, ready for JSON: tuples as lists, no infinity. ``thing``: what a reader returned;
+    ``names``: of the attributes, with blanks between them; ``key=attribute`` where the record has another name.
     """
     pairs = ((key, attribute or key) for key, _, attribute in (name.partition("=") for name in names.split()))
     return {key: _ready(attrgetter(attribute)(thing)) for key, attribute in pairs}

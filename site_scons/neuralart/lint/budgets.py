@@ -11,9 +11,8 @@ from neuralart.vendor.c_info.types import CInfo
 
 
 def offload(network: Network) -> float:
-    """Per cent of a network's epochs that the NPU computes alone, by itself or under the epoch controller.
-
-    An epoch that CPU and NPU share does not count as offloaded; a network without epochs is 0 % offloaded.
+    """Per cent of a network's epochs that the NPU computes alone, by itself or under the epoch controller. An epoch
+    that CPU and NPU share does not count as offloaded; a network without epochs is 0 % offloaded.
     """
     alone = sum(epoch.kind in ("HW", "EC") for epoch in network.epochs)
     return 100.0 * alone / len(network.epochs) if network.epochs else 0.0

@@ -62,9 +62,8 @@ def _variants(args: argparse.Namespace, names: list[str], paths: list[Path], not
         raise NeuralArtError("--board is for files alone: a variant has its own board")
     file: Path = args.file
     if names and not file.is_file():
-        raise NeuralArtError(
-            f"'{names[0]}' is no file, and there is no {file.as_posix()} with variants", hint="or --file FILE"
-        )
+        hint = "or --file FILE"
+        raise NeuralArtError(f"'{names[0]}' is no file, and there is no {file.as_posix()} with variants", hint=hint)
     project = config.read(file, file.as_posix())
     found = []
     for name in names or project.config.titles:

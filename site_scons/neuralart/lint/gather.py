@@ -161,9 +161,7 @@ def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str]
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Files below a folder in a fixed order, without hidden ones and copies. Raises NeuralArtError: there are too
-    many.
-    """
+    """Files below a folder in a fixed order, without hidden ones and copies. NeuralArtError: there are too many."""
     count = 0
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(

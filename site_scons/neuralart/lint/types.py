@@ -59,9 +59,8 @@ def parse_runtime(text: str, where: str) -> RuntimeHeader | None:
 
 
 def runtime_headers(folder: Path) -> Iterator[Path]:
-    """Headers in a folder and below, in a fixed order.
-
-    Hidden folders and build folders are left out; in a very large tree the search ends early.
+    """Headers in a folder and below, in a fixed order. Hidden folders and build folders are left out; in a very large
+    tree the search ends early.
     """
     seen = 0
     for here, folders, names in os.walk(folder):

@@ -58,10 +58,9 @@ def _read_model(path: Path) -> Image:
 
 
 def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board: Board, work: Path) -> Deployment:
-    """A relocatable model (with its params beside it, if it is split) and its load table.
-
-    ``addresses``: of the model and of its params in flash, as far as they are not the board's; ``mode``: words of a
-    load table; ``work``: a folder for it. NeuralArtError: no such model, or it does not fit into the flash.
+    """A relocatable model (with its params beside it, if it is split) and its load table. ``addresses``: of the model
+    and of its params in flash, as far as they are not the board's; ``mode``: words of a load table; ``work``: a folder
+    for it. NeuralArtError: no such model, or it does not fit into the flash.
     """
     image, chip, places = _read_model(path), chip_of(board), board.relocatable
     if places is None:
@@ -83,8 +82,7 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
     writes.append(plans.write_of("load table", "model", table, places.table))
     plan = FlashPlan(board.name, tuple(writes), f"flash of {board.name}")
     check_plan(plan, Nor(chip))
-    wanted = (image.context.c_name, container.stamp_of(image), str(path))
-    return Deployment(board, plan, Path(), (wanted,), image)
+    return Deployment(board, plan, Path(), ((image.context.c_name, container.stamp_of(image), str(path)),), image)
 
 
 def application_of(path: Path, board: Board) -> Path:

@@ -1,5 +1,4 @@
 """``neuralart load``: what ST's st_load_and_run.py does for relocatable models, and n6_loader.py for ordinary networks.
-
 Flash is written by a runner, the application is put into RAM by gdb and started, then the board is asked over its
 serial port. It counts when the board says that it runs the very file that was given.
 """

@@ -38,10 +38,8 @@ def memory_list(board: Board) -> str:
 
 
 def fold_alias(board: Board, address: int, what: str = "") -> int:
-    """As :func:`fold`, for an address where a memory must be.
-
-    ``address``: through either alias; ``what``: whose address, for the message. NeuralArtError: the board has no memory
-    there.
+    """As :func:`fold`, for an address where a memory must be. ``address``: through either alias; ``what``: whose
+    address, for the message. NeuralArtError: the board has no memory there.
     """
     if board.region_at(address) is None:
         text = f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}"
@@ -50,12 +48,9 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
 
 
 def network_spans(board: Board, network: Network) -> list[Span]:
-    """What a network uses.
-
-    A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and
-    its own high-water mark would claim the unused parts below it.
-
-    NeuralArtError: a pool lies where the board has no memory, or runs over its end.
+    """What a network uses. A virtual pool says nothing new when its parts are listed too: what lies across them counts
+    in each of them, and its own high-water mark would claim the unused parts below it. NeuralArtError: a pool lies
+    where the board has no memory, or runs over its end.
     """
     spans = []
     for pool in used_pools(network):
@@ -68,10 +63,9 @@ def network_spans(board: Board, network: Network) -> list[Span]:
 
 
 def alias_warnings(board: Board, network: Network) -> list[str]:
-    """Pools that a network uses through the other alias of a memory than the firmware's security state has.
-
-    Both are the same bytes, and the code that the compiler made uses the addresses of the pool file: what the firewall
-    of the chip makes of an access through that alias is a matter of its configuration.
+    """Pools that a network uses through the other alias of a memory than the firmware's security state has. Both are
+    the same bytes, and the code that the compiler made uses the addresses of the pool file: what the firewall of the
+    chip makes of an access through that alias is a matter of its configuration.
     """
     if board.security != "secure":
         return []
@@ -85,9 +79,8 @@ def alias_warnings(board: Board, network: Network) -> list[str]:
 
 
 def used_pools(network: Network) -> list[PoolUse]:
-    """Pools of which something is used, without the virtual ones whose parts are listed themselves.
-
-    Pools of the application are parts of its image, which is looked at on its own.
+    """Pools of which something is used, without the virtual ones whose parts are listed themselves. Pools of the
+    application are parts of its image, which is looked at on its own.
     """
     listed = {pool.fname for pool in network.pools if not pool.virtual}
     return [
@@ -98,9 +91,8 @@ def used_pools(network: Network) -> list[PoolUse]:
 
 
 def memory_end(board: Board, address: int) -> int:
-    """First address behind the memory at an address, and behind what follows it without a gap.
-
-    ``address``: in the alias of the firmware's security state.
+    """First address behind the memory at an address, and behind what follows it without a gap. ``address``: in the
+    alias of the firmware's security state.
     """
     end = address
     while True:
@@ -139,7 +131,6 @@ def firmware_spans(board: Board) -> list[Span]:
 
 def overlapping(spans: Iterable[Span]) -> list[tuple[Span, Span]]:
     """Pairs of ranges of different groups that share a byte, in address order: (the one that begins first, the other).
-
     Empty ranges overlap nothing.
     """
     pairs: list[tuple[Span, Span]] = []
@@ -175,10 +166,8 @@ def check_disjoint(spans: Sequence[Span], where: str) -> None:
 
 def is_on(board: Board, region: MemoryRegion) -> bool:
     """Say whether the memory answers after the reset and the boot chain."""
-    for window in board.windows:
-        if window.region == region.name:
-            return window.mapped_by_boot
-    return region.on_at_reset
+    mapped = (window.mapped_by_boot for window in board.windows if window.region == region.name)
+    return next(mapped, region.on_at_reset)
 
 
 def turned_on_by(board: Board, region: MemoryRegion) -> str:
@@ -202,9 +191,8 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
 
 
 def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | None, int, int]]:
-    """A range of addresses, cut where memories end.
-
-    Yields (memory or None, start, end): neighbors that lie in no memory are one piece.
+    """A range of addresses, cut where memories end. Yields (memory or None, start, end): neighbors that lie in no
+    memory are one piece.
     """
     at = fold(board, start)
     stop = at + end - start

@@ -15,7 +15,6 @@ Ends = Sequence[tuple[Sequence[Id], Sequence[Id]]]
 
 def chosen(names: Sequence[str], made: Mapping[str, Sequence[Id]], where: str) -> list[Id]:
     """The tensors of some names, of those that operators compute (``made``); a comma may be a part of a name.
-
     NeuralArtError: no operator computes such a tensor, or several do.
     """
     found, rest = list[Id](), list(names)

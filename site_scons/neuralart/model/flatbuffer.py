@@ -60,9 +60,8 @@ class FlatBuffer:
     def need(self, offset: int, count: int, what: str) -> None:
         """Check that bytes are inside of the file; NeuralArtError: they are not, or far more was read than it holds."""
         if offset < 0 or offset + count > self.size:
-            self.damaged(
-                offset, f"{what}: {count} bytes lie outside of the file, which has {self.size} bytes", _TRUNCATED
-            )
+            said = f"{what}: {count} bytes lie outside of the file, which has {self.size} bytes"
+            self.damaged(offset, said, _TRUNCATED)
         self._budget -= count
         if self._budget < 0:
             self.damaged(offset, f"{what}: the same bytes are used over and over")
@@ -72,11 +71,8 @@ class FlatBuffer:
         self.need(offset, 4, what)
         (distance,) = _U32.unpack_from(self.data, offset)
         if distance == 0 or offset + distance + 4 > self.size:
-            self.damaged(
-                offset,
-                f"{what}: offset {distance:#x} leads outside of the file, which has {self.size} bytes",
-                _TRUNCATED,
-            )
+            said = f"{what}: offset {distance:#x} leads outside of the file, which has {self.size} bytes"
+            self.damaged(offset, said, _TRUNCATED)
         return offset + int(distance)
 
     def vector(self, offset: int, width: int, what: str) -> tuple[int, int]:
@@ -137,9 +133,8 @@ class Table:
         if inside == 0:
             return None
         if inside < 4 or inside + width > self._size:
-            self.buffer.damaged(
-                entry, f"{name} of {self.what}: byte {inside} is not inside of its table of {self._size} bytes"
-            )
+            what = f"{name} of {self.what}: byte {inside} is not inside of its table of {self._size} bytes"
+            self.buffer.damaged(entry, what)
         return self.offset + int(inside)
 
     def has(self, slot: int) -> bool:

@@ -94,9 +94,8 @@ def _dtype(table: Table) -> str:
         table.fail(f"{table.what} has type number {number}, known are 0 to {len(TENSOR_TYPES) - 1}")
     dtype = TENSOR_TYPES[number]
     if dtype not in DTYPE_BYTES:
-        table.fail(
-            f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
-        )
+        what = f"{table.what} is of type {dtype}, which is not supported"
+        table.fail(what, f"known: {', '.join(sorted(DTYPE_BYTES))}")
     return dtype
 
 
@@ -245,10 +244,9 @@ def read(path: Path, display: str = "", cut: Sequence[str] = ()) -> Model:
 
 
 def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
-    """The bytes of a model that ends at tensors of these names, which become its outputs in this order.
-
-    Nothing is moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError:
-    as :func:`~neuralart.model.cut.chosen`, or the file is damaged.
+    """The bytes of a model that ends at tensors of these names, which become its outputs in this order. Nothing is
+    moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError: as
+    :func:`~neuralart.model.cut.chosen`, or the file is damaged.
     """
     _check_identifier(data, display)
     model = FlatBuffer(data, display).root("the model")
@@ -301,10 +299,8 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     graphs = model.tables(2, "subgraphs", "subgraph")
     further = graphs and any(read_code(code).kind == CALL_ONCE for code in model.tables(1, "operator_codes", "code"))
     if len(graphs) != 1 and not further:
-        model.fail(
-            f"the model has {len(graphs)} graphs, only models with one are read",
-            "control flow makes several, convert the model without it",
-        )
+        what = f"the model has {len(graphs)} graphs, only models with one are read"
+        model.fail(what, "control flow makes several, convert the model without it")
     graph = graphs[0]
     graph.what = "the graph"
     buffers = Buffers(model)
@@ -343,8 +339,5 @@ def _check_identifier(data: bytes, display: str) -> None:
     if len(data) < 8 and filekind.describe(data).startswith("no known"):
         what = f"the file has {len(data)} bytes, too few for a TensorFlow Lite model"
         raise NeuralArtError(what, where=display, hint="is the file truncated?")
-    raise NeuralArtError(
-        f"not a TensorFlow Lite model but {filekind.describe(data)}",
-        where=display,
-        hint=f"a .tflite file has {IDENTIFIER.decode()} at byte 4",
-    )
+    hint = f"a .tflite file has {IDENTIFIER.decode()} at byte 4"
+    raise NeuralArtError(f"not a TensorFlow Lite model but {filekind.describe(data)}", where=display, hint=hint)

@@ -1,7 +1,6 @@
-"""The operators of a TensorFlow Lite file: numbers, names, slots and defaults of the schema, version 3.
-
-Source: the published schema (tensorflow/lite/schema/schema.fbs), as PyPI ``tflite`` 2.18 and ``ai-edge-litert`` 2.3
-carry it. Only what a compiler needs is here; a further options table is one line of ``_TABLES``.
+"""The operators of a TensorFlow Lite file: numbers, names, slots and defaults of the schema, version 3. Source: the
+published schema (tensorflow/lite/schema/schema.fbs), as PyPI ``tflite`` 2.18 and ``ai-edge-litert`` 2.3 carry it. Only
+what a compiler needs is here; a further options table is one line of ``_TABLES``.
 """
 
 from __future__ import annotations
@@ -193,10 +192,8 @@ def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Op
         table.damaged(f"operator {index} is number {position} of {len(codes)} operator codes")
     code = codes[position]
     if code.kind is None:
-        table.fail(
-            f"operator {index} has the unknown number {code.number}, known are 0 to {len(OPERATORS) - 1}",
-            "is the file damaged, or written by a newer TensorFlow Lite?",
-        )
+        what = f"operator {index} has the unknown number {code.number}, known are 0 to {len(OPERATORS) - 1}"
+        table.fail(what, "is the file damaged, or written by a newer TensorFlow Lite?")
     table.what = f"operator {index} {code.kind}"
     if code.version < 1:
         table.damaged(f"{table.what} has version {code.version}")

@@ -19,10 +19,9 @@ _HANDLE = "resource"
 
 
 def with_variables(model: Model, graph: Callable[[int], Model]) -> Model:
-    """Turn handles into tensors; the model itself if there are none.
-
-    ``graph`` gives a further graph by its number. Raises NeuralArtError when a handle is used in another way, a
-    variable changes its shape, or its first value is not one byte again and again (as zeros are).
+    """Turn handles into tensors; the model itself if there are none. ``graph`` gives a further graph by its number.
+    Raises NeuralArtError when a handle is used in another way, a variable changes its shape, or its first value is not
+    one byte again and again (as zeros are).
     """
     tensors, operators = list(model.tensors), []
     names: dict[int, str] = {}  # handle -> name of the variable

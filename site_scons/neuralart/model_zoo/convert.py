@@ -308,10 +308,9 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def relocated(imported: Imported, config: Path, output: Path | None, *, model_is_named: bool = False) -> Imported:
-    """Rewrite paths that lead somewhere; keep the others and say so.
-
-    The model zoo reads them from the folder of its script, variants.yaml from its own (without ``output``: from the
-    present folder, as the model's path where the user has named it).
+    """Rewrite paths that lead somewhere; keep the others and say so. The model zoo reads them from the folder of its
+    script, variants.yaml from its own (without ``output``: from the present folder, as the model's path where the user
+    has named it).
     """
     folder = output.parent if output is not None else Path()
     notes: list[str] = []

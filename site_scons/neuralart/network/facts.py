@@ -257,10 +257,9 @@ def _touched(path: Path) -> int:
 
 
 def changed_files(folder: Path) -> tuple[str, ...]:
-    """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
-
-    Missing files are not named: the code that needs them reports them. Without a manifest nothing is known.
-    NeuralArtError: a file cannot be read.
+    """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing. Missing
+    files are not named: the code that needs them reports them. Without a manifest nothing is known. NeuralArtError: a
+    file cannot be read.
     """
     if not (folder / MANIFEST).is_file():
         return ()
@@ -296,9 +295,8 @@ def refuse_changed(folder: Path) -> None:
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of files (of ``names``) that are not what the compile wrote; no file is opened if none was touched.
-
-    The manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
+    """Names of files (of ``names``) that are not what the compile wrote; no file is opened if none was touched. The
+    manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
     known and nothing named. NeuralArtError: a file cannot be read.
     """
     try:

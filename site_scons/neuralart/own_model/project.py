@@ -20,7 +20,7 @@ from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, TEMPLATE_RULES
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -86,23 +86,16 @@ def _plain(text: str) -> str:
 
 
 def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
-    """Files of a project by their paths, but for the model.
-
-    ``toolpath``: the folder of the package, as the project's SConstruct finds it; empty: the package is installed.
-    NeuralArtError: the names cannot be those of a variant.
+    """Files of a project by their paths, but for the model. ``toolpath``: the folder of the package, as the project's
+    SConstruct finds it; empty: the package is installed. NeuralArtError: the names cannot be those of a variant.
     """
     import jinja2
 
     from neuralart import config
     from neuralart.export import ide
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    loader = jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates")
+    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, **TEMPLATE_RULES)
     cpu = flow_of(board.target) == CPU
     said = {
         "schema": SCHEMA,

@@ -37,9 +37,8 @@ class Applied:
 
 
 def block_text(body: str) -> str:
-    """A block with the line that tells whether it was changed by hand.
-
-    Its number is the hash of the body (lines with LF), so it is the same whatever line ends the file has.
+    """A block with the line that tells whether it was changed by hand. Its number is the hash of the body (lines with
+    LF), so it is the same whatever line ends the file has.
     """
     return f"/* neuralart patch {_hash(body)}: {_SENTENCE} */\n{body}"
 

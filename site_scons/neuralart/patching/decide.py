@@ -1,8 +1,6 @@
-"""From a network and an application's memories to every value that is patched in. Pure.
-
-A memory's budget is its length less a reserve (what the application itself keeps there: data, heap, stack, display
-buffers; the patch list states it, the user may change it), and never more than the memory-pool file gives the pool of
-that name. What fits exactly fits.
+"""From a network and an application's memories to every value that is patched in. Pure. A memory's budget is its length
+less a reserve (what the application itself keeps there: data, heap, stack, display buffers; the patch list states it,
+the user may change it), and never more than the memory-pool file gives the pool of that name. What fits exactly fits.
 """
 
 from __future__ import annotations
@@ -102,10 +100,9 @@ class BufferUse:
 
 
 class Budget:
-    """What is taken so far: memories by name, and what is in each, in the order it came.
-
-    ``reserve``: memory -> bytes kept free; ``pools``: name -> bytes (those of other names than memories do not matter).
-    NeuralArtError: a reserve names no memory, or is larger than it.
+    """What is taken so far: memories by name, and what is in each, in the order it came. ``reserve``: memory -> bytes
+    kept free; ``pools``: name -> bytes (those of other names than memories do not matter). NeuralArtError: a reserve
+    names no memory, or is larger than it.
     """
 
     def __init__(self, script: LinkerScript, reserve: Mapping[str, int], pools: Mapping[str, int]) -> None:
@@ -154,9 +151,8 @@ class Budget:
         raise NeuralArtError(what, where=self.script.name, hint="use a smaller network, or reserve less")
 
     def stack_note(self) -> str:
-        """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty.
-
-        Nothing else reports it: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
+        """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty. Nothing
+        else reports it: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
         """
         stack = self.script.stack()
         if stack is None:
@@ -229,9 +225,8 @@ class Decision:
 
 
 def array_bytes(size: int) -> int:
-    """Bytes of the array that ``[n + 32 - (n % 32)]`` declares: never just n.
-
-    A whole cache line more where n is a multiple of it: the application's cache maintenance assumes so.
+    """Bytes of the array that ``[n + 32 - (n % 32)]`` declares: never just n. A whole cache line more where n is a
+    multiple of it: the application's cache maintenance assumes so.
     """
     return size + LINE - size % LINE
 

@@ -53,13 +53,11 @@ def read_record(root: Path) -> Record | None:
 
 
 def plan(request: PatchRequest, name: str = "") -> tuple[Plan, list[Change]]:
-    """Work out a patch in place, with all changes it takes: none if all is up to date; nothing is written.
-
-    ``name``: of the patch list in the record, where ``--restore`` finds it again; the list's own name if empty.
-    NeuralArtError: it cannot be done.
+    """Work out a patch in place, with all changes it takes: none if all is up to date; nothing is written. ``name``: of
+    the patch list in the record, where ``--restore`` finds it again; the list's own name if empty. NeuralArtError: it
+    cannot be done.
     """
-    root = lists.find_root(request.application, request.patches) or request.application
-    record = read_record(root)
+    record = read_record(lists.find_root(request.application, request.patches) or request.application)
     made = plans.make(request, record.files if record else None)
     changes = [Change(each.path, each.new) for each in made.files if each.new != each.old]
     if record is None and not changes:
@@ -117,7 +115,6 @@ def find_state(application: Path) -> Path | None:
 
 def restore(root: Path, patches: PatchList | None = None, *, force: bool = False) -> list[str]:
     """Put back what was there before the first patch, by default of the record's list; other changes since stay.
-
     ``force``: also where what a patch wrote was changed since. Returns the files that changed. NeuralArtError: it
     cannot be done; nothing was changed.
     """

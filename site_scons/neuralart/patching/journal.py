@@ -101,9 +101,8 @@ def _remove_tree(path: Path) -> None:
 
 
 def clear(root: Path, name: str) -> None:
-    """Delete a folder of ours with all in it, and the state folder if nothing is left in that.
-
-    What the disk does not let us delete does not matter: without a journal or a record it is never read.
+    """Delete a folder of ours with all in it, and the state folder if nothing is left in that. What the disk does not
+    let us delete does not matter: without a journal or a record it is never read.
     """
     state = root / STATE
     try:

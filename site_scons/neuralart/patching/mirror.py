@@ -1,7 +1,6 @@
-"""Out of tree: copies of the folders that hold patched files, with the patched ones in them.
-
-All of a folder is copied, because a C compiler looks for ``#include "x.h"`` first beside the file that says so: a
-header left behind would find the original of a patched one beside itself.
+"""Out of tree: copies of the folders that hold patched files, with the patched ones in them. All of a folder is copied,
+because a C compiler looks for ``#include "x.h"`` first beside the file that says so: a header left behind would find
+the original of a patched one beside itself.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ class IncludeDir:
 
 def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tuple[IncludeDir, ...]:
     """The include path ``given`` (from the root, or absolute), in its order, without originals of mirrored ``folders``.
-
     A mirrored folder (or one within it) is its copy; in front of a folder that contains a mirrored one stands that
     folder's place in the copy, so that ``#include "CM7/main.h"`` finds it there first.
     """
@@ -129,7 +127,6 @@ def changes(
     plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
 ) -> list[Change]:
     """What must be written for the copy to be right; nothing is written. NeuralArtError: something is in the way.
-
     ``include`` is the application's include path, ``without`` names files that are left out. ``force`` overwrites what
     is not from an earlier patch, and blocks that were changed by hand in the copy.
     """

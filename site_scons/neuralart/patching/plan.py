@@ -19,6 +19,7 @@ from neuralart.patching.decide import Decision, decide
 from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList, choose_list, find_root
 from neuralart.patching.places import definitions
+from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.c_source import CSource
 from neuralart.text.linker_script import read as linker_script
 from neuralart.vendor import h7_files
@@ -59,9 +60,8 @@ def _compiled(template: str) -> Template:
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    ).from_string(template)
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    return ImmutableSandboxedEnvironment(**rules).from_string(template)
 
 
 def renderer(decision: Decision) -> Callable[[Operation, Callable[[str], bool]], str]:

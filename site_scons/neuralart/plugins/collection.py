@@ -99,15 +99,10 @@ def _registering() -> Path:
 def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     """Make something known. A plugin's module calls it when it is imported.
 
-    Args:
-        kind: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`).
-        name: What users write to get it.
-        plugin: What the protocol of the kind asks for.
-        protocol: The version of that protocol that it was written for.
-
-    Raises:
-        NeuralArtError: There is no such kind, the version is another one, something that the protocol asks for is
-            missing, or the name is taken.
+    ``kind``: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`); ``name``: what users write to get
+    it; ``plugin``: what the protocol of the kind asks for; ``protocol``: the version of that protocol that it was
+    written for. NeuralArtError: there is no such kind, the version is another one, something that the protocol asks for
+    is missing, or the name is taken.
     """
     about = _kind(kind)
     file = _registering()
@@ -174,10 +169,8 @@ def _load(kind: Kind, source: Origin) -> None:
     finally:
         _known.loading = before
     if source.name and source.name not in _known.entries[kind.name]:
-        raise source.error(
-            f"{kind.one} '{source.name}': its module {source.module} registers none of that name",
-            f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it",
-        )
+        hint = f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it"
+        raise source.error(f"{kind.one} '{source.name}': its module {source.module} registers none of that name", hint)
     entry = _known.entries[kind.name].get(source.name)
     if entry is not None and entry.source is OWN:
         raise source.taken(f"{kind.one} '{source.name}'", OWN)
@@ -186,21 +179,13 @@ def _load(kind: Kind, source: Origin) -> None:
 
 def own(kind: str) -> tuple[Plugin, ...]:
     """What the package brings, in its order. Nothing else is looked for."""
-    about = _kind(kind)
-    _load_own(about)
+    _load_own(_kind(kind))
     return tuple(entry for entry in known(kind) if entry.source is OWN)
 
 
 def find(kind: str, name: str, where: str = "") -> Plugin:
-    """The plugin of a name. Others are looked for only where the package has none of that name.
-
-    Args:
-        kind: Which kind.
-        name: Its name.
-        where: Who asks, for the message.
-
-    Raises:
-        NeuralArtError: There is none, two have this name, or it cannot be loaded.
+    """The plugin of a name. Others are looked for only where the package has none of that name; ``where``: who asks,
+    for the message. NeuralArtError: there is none, two have this name, or it cannot be loaded.
     """
     about = _kind(kind)
     entries = _known.entries[kind]

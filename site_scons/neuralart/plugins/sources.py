@@ -76,9 +76,8 @@ OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 @cache
 def _somebody_installed() -> bool:
-    """Some installed package has a plugin for us.
-
-    importlib.metadata costs ten times what reading the handful of small files costs, and mostly there is none.
+    """Some installed package has a plugin for us. importlib.metadata costs ten times what reading the handful of small
+    files costs, and mostly there is none.
     """
     mark = f"[{GROUP}".encode()
     for entry in dict.fromkeys(sys.path):
@@ -140,11 +139,8 @@ def loaded(kind: Kind, source: Origin) -> None:
         raise
     except (Exception, SystemExit) as error:
         name = f" '{source.name}'" if source.name else ""
-        raise NeuralArtError(
-            f"{kind.one}{name} cannot be loaded: {said(error)}",
-            where=place(source, error),
-            hint=source.remedy("repair it"),
-        ) from error
+        what = f"{kind.one}{name} cannot be loaded: {said(error)}"
+        raise NeuralArtError(what, where=place(source, error), hint=source.remedy("repair it")) from error
 
 
 def said(error: BaseException) -> str:

@@ -1,5 +1,4 @@
 """A measurement by the validation protocol: the passes of the vendor's profiler, kept as the log that it would write.
-
 The reader of saved logs computes all figures from that log, so a measurement and its replay cannot differ.
 """
 
@@ -86,9 +85,8 @@ def _sample(client: ValidationClient, network: Fields, counters: int, first: boo
 def measured_log(
     client: ValidationClient, url: str, name: str, batch: int, stamps: dict[str, str], done: Callable[[int, int], None]
 ) -> str:
-    """Run each pass of a network (empty name: of all) ``batch`` times, and keep what the board says of it.
-
-    ``stamps``: ABI stamps of networks that the user has built; ``done``: called with the number of runs done, and all.
+    """Run each pass of a network (empty name: of all) ``batch`` times, and keep what the board says of it. ``stamps``:
+    ABI stamps of networks that the user has built; ``done``: called with the number of runs done, and all.
     NeuralArtError: the board has no such network, or another build of it, or cannot observe epochs.
     """
     found = [client.network(name)] if name else client.networks()

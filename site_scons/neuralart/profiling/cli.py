@@ -264,8 +264,7 @@ def _broken(args: argparse.Namespace, pairs: list[Pair], defaults: dict[str, int
         budgets = by_name.get(each.name) if len(by_name) > 1 else next(iter(by_name.values()))
         npu_hz = _npu_hz(args, measured, defaults)
         if budgets is not None:
-            count = partial(_counted, args, each.name)
-            found += broken(budgets, each, measured, npu_hz, args.file.parent, count)
+            found += broken(budgets, each, measured, npu_hz, args.file.parent, partial(_counted, args, each.name))
     return found
 
 

@@ -1,5 +1,4 @@
 """Instructions of software epochs, estimated without running them: a line for each kernel, fitted on measured epochs.
-
 ``benchmarks/cost_model.py`` writes the lines and their error. They are of the kernels of this project on one core;
 nothing is known here of the NPU, and instructions are no cycles.
 """
@@ -24,9 +23,8 @@ _MOST = 1 << 63
 
 
 def terms_of(node: InfoNode, buffers: Mapping[int, InfoBuffer]) -> tuple[str, tuple[int, int, int]] | None:
-    """Kernel of an epoch and what its line multiplies: multiply-accumulate operations, output elements, 1.
-
-    ``buffers``: by id. None: the epoch is not a single kernel of this project.
+    """Kernel of an epoch and what its line multiplies: multiply-accumulate operations, output elements, 1. ``buffers``:
+    by id. None: the epoch is not a single kernel of this project.
     """
     if node.kind != "SW" or len(node.functions) != 1 or not node.functions[0].startswith(_OWN):
         return None

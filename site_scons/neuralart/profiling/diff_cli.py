@@ -33,9 +33,8 @@ Match = tuple["EpochEstimate | None", "EpochEstimate | None"]
 
 
 def matches(a: Sequence[EpochEstimate], b: Sequence[EpochEstimate]) -> list[Match]:
-    """Epochs that compute the same operators in the same order, and those of one side alone.
-
-    Numbers shift when an epoch is added, and types change when it moves to the CPU: neither says which is which.
+    """Epochs that compute the same operators in the same order, and those of one side alone. Numbers shift when an
+    epoch is added, and types change when it moves to the CPU: neither says which is which.
     """
     keys = [[epoch.operators or (str(epoch.id),) for epoch in side] for side in (a, b)]
     found: list[Match] = []

@@ -1,5 +1,4 @@
 """What a compiler expects of a network, epoch by epoch: operations, NPU cycles, traffic, and what bounds each epoch.
-
 All cycles here are cycles of the NPU clock, as the compiler counts them; it assumes the clock ratios of the pool file.
 A software epoch counts 0 operations and next to no cycles: an estimate says nothing about the time of software.
 """
@@ -92,11 +91,9 @@ NO_SPEEDS: Mapping[str, PoolSpeed] = MappingProxyType({})
 def bound_of(
     compute_cycles: int | None, max_cycles: int | None, pools: Mapping[str, PoolAccess], speeds: Mapping[str, PoolSpeed]
 ) -> str:
-    """What sets ``max_cycles`` of an epoch.
-
-    The rule was found by comparing 734 epochs of three public networks; the first match counts: compute cycles, read
-    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from flash).
-    It is about the estimate, and no proof of what bounds a run.
+    """What sets ``max_cycles`` of an epoch. The rule was found by comparing 734 epochs of three public networks; the
+    first match counts: compute cycles, read cycles of a pool, write cycles of a pool, bytes of a pool times its clock
+    ratio over its width (weights from flash). It is about the estimate, and no proof of what bounds a run.
     """
     if compute_cycles is None or max_cycles is None:
         return UNKNOWN
@@ -165,9 +162,8 @@ def _ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
 def from_csv(
     table: NetworkCsv, types: Mapping[int, str] = MappingProxyType({}), speeds: Mapping[str, PoolSpeed] = NO_SPEEDS
 ) -> NetworkEstimate:
-    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others.
-
-    The table has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
+    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others. The table
+    has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
     """
     epochs = []
     for row in table.epochs:
@@ -272,10 +268,9 @@ def speeds_of(pools: Path) -> dict[str, PoolSpeed]:
 
 
 def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
-    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder.
-
-    ``name`` is the C name of the network, where there are several; ``speeds`` of pools that the files do not tell.
-    NeuralArtError: there is none of them, or one is wrong.
+    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder. ``name`` is
+    the C name of the network, where there are several; ``speeds`` of pools that the files do not tell. NeuralArtError:
+    there is none of them, or one is wrong.
     """
     info, code = _c_info(folder, name), _network_c(folder, name)
     table = next((path for path in (folder / f"{name}.csv", folder / _CSV) if path.is_file()), None)
@@ -335,8 +330,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
     if path.suffix == ".json":
         return from_c_info(c_info.read(path), speeds)
     if path.suffix == ".csv":
-        estimate = from_csv(network_csv.read(path), speeds=speeds)
-        return replace(estimate, missing=_missing(None, path, None, speeds))
+        return replace(from_csv(network_csv.read(path), speeds=speeds), missing=_missing(None, path, None, speeds))
     if path.suffix == ".c":
         return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
     hint = "give a c_info.json, network.csv, network.c or a folder"

@@ -78,7 +78,6 @@ def _functions(subject: VariantNetwork) -> dict[str, int]:
 
 def count_instructions(file: Path, build: Path, variant: str, name: str, on: str, batch: int) -> InstructionProfile:
     """Run a network (empty: the only one) of a built variant, with ``batch`` of its golden vectors if it has some.
-
     ``on``: ``virtual`` (the variant's machine) or ``qemu``. NeuralArtError: it is not built of today's configuration,
     its run does not end well, or nothing can count its epochs.
     """

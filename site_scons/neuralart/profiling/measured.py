@@ -127,9 +127,7 @@ class NetworkMeasurement:
 
 def mean_phases(records: Sequence[Sequence[int]]) -> Phases | None:
     """Means of pre, core and post; None without records."""
-    if not records:
-        return None
-    return Phases(*(rounded_mean(column) for column in zip(*records, strict=True)))
+    return Phases(*(rounded_mean(column) for column in zip(*records, strict=True))) if records else None
 
 
 def rounded_mean(values: Sequence[int]) -> int:

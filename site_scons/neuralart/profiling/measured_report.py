@@ -1,7 +1,6 @@
-"""A measurement for programs and people: records, a table of comma-separated values, and the vendor's own words.
-
-Where the vendor's profiler mixes two things, both are shown: its difference to ``max_cycles`` is a share of the
-measured cycles, that of the estimate stands beside it; engines that read and write are not averaged together.
+"""A measurement for programs and people: records, a table of comma-separated values, and the vendor's own words. Where
+the vendor's profiler mixes two things, both are shown: its difference to ``max_cycles`` is a share of the measured
+cycles, that of the estimate stands beside it; engines that read and write are not averaged together.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""A profile as a trace for ui.perfetto.dev: what is expected and what was measured as slices, traffic as counters.
-
-The format is that of Perfetto's ``trace.proto`` (protocol buffers), of which few fields are needed.
+"""A profile as a trace for ui.perfetto.dev: what is expected and what was measured as slices, traffic as counters. The
+format is that of Perfetto's ``trace.proto`` (protocol buffers), of which few fields are needed.
 """
 
 from __future__ import annotations

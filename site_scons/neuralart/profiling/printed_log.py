@@ -58,8 +58,7 @@ def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> lis
         epochs, how = _blocks(part), "blocks of npu_profiler"
         missing = ["no cycles of the NPU before and behind its work: they are in a log made with --debug"]
         if not epochs:
-            nodes = read_nodes(part.lines, [])
-            epochs, how = _rows(nodes), "table of times"
+            epochs, how = _rows(read_nodes(part.lines, [])), "table of times"
             missing = ["no cycles of the NPU and no counters: npu_profiler --debug tells them"]
         elif any(epoch.streams for epoch in epochs):
             missing.append("npu_profiler prints one mean of an engine that reads and writes: --debug tells both")

@@ -19,7 +19,7 @@ The reasons are conclusions from the types of an epoch's tensors, since the comp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -131,7 +131,6 @@ def _layers(node: InfoNode, names: QFile | None) -> tuple[tuple[str, ...], bool]
 
 def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str] = ()) -> Offload:
     """What ``c_info.json`` tells (of a CPU target: nothing is offloaded), with the layer of each node by ``names``.
-
     ``warnings`` are lines ``WARNING: <layer> is not quantized`` of the console.
     """
     buffers = {buffer.id: buffer for buffer in info.buffers}
@@ -155,22 +154,18 @@ def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str]
             layers, inserted = _layers(node, names)
         tensors, types = _types(node, buffers)
         reason = _reason(operators, tensors)
-        if reason == UNKNOWN and _named(node, layers, floating):
+        known = {*layers, *(operator.name for operator in node.operators)}
+        if reason == UNKNOWN and known & set(floating):
             reason = NOT_QUANTIZED
         nodes_of = tuple(operator.name for operator in node.operators if operator.name)
         rows.append(CpuEpoch(node.number, kind, operators, nodes_of, layers, inserted, reason, types))
     return Offload(counts["HW"] + counts["EC"], counts["HYBRID"], counts["SW"], tuple(rows))
 
 
-def _named(node: InfoNode, layers: Collection[str], floating: Collection[str]) -> bool:
-    return bool({*layers, *(operator.name for operator in node.operators)} & set(floating))
-
-
 def from_epochs(epochs: Iterable[EpochLike]) -> Offload:
-    """What a report or network.c tells: operators, but neither layers nor types.
-
-    Blocks of the epoch controller cover several epochs, as many as their numbers can tell: some may be left out, which
-    makes the share a little high. Blocks with the same number are parts of one epoch.
+    """What a report or network.c tells: operators, but neither layers nor types. Blocks of the epoch controller cover
+    several epochs, as many as their numbers can tell: some may be left out, which makes the share a little high. Blocks
+    with the same number are parts of one epoch.
     """
     kinds: dict[object, str] = {}
     operators: dict[object, tuple[str, ...]] = {}

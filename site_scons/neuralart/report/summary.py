@@ -99,9 +99,7 @@ def _model_lines(model: Image) -> list[str]:
         lines.append(
             f"    for the runtime of ST Edge AI Core {release.core}, whose firmware loads it: nothing here runs it"
         )
-    lines += [
-        f"    loader needs {size(model.xip_size)} of RAM in mode xip, {size(model.copy_size)} in mode copy",
-    ]
+    lines += [f"    loader needs {size(model.xip_size)} of RAM in mode xip, {size(model.copy_size)} in mode copy"]
     return lines + [f"    {pool.name:<12} {pool.flags:08x} {pool.notation}, {size(pool.size)}" for pool in model.pools]
 
 

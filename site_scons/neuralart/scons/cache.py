@@ -1,7 +1,6 @@
-"""``CacheDir`` with entries that are checked when they come back (``CACHEDIR_CLASS`` of our environments).
-
-Behind its folder stands the cache on another machine, if one is named; then also where there is no folder. Its keys are
-made of SCons's build signatures: contents of what a step is made of, its words, names of its targets in the tree.
+"""``CacheDir`` with entries that are checked when they come back (``CACHEDIR_CLASS`` of our environments). Behind its
+folder stands the cache on another machine, if one is named; then also where there is no folder. Its keys are made of
+SCons's build signatures: contents of what a step is made of, its words, names of its targets in the tree.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ def _sound(entry: Path) -> bool:
 
 class CheckedCache(SCons.CacheDir.CacheDir):
     """Keeps the SHA-256 of each entry beside it. An entry that no longer has it is thrown away, its target is built.
-
     This finds damage (a full disk, a broken copy, an edit), not an attacker, who can write the hash as well.
     """
 

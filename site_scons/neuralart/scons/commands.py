@@ -1,5 +1,4 @@
 """Commands of builders: construction variables, declared once with default, type and meaning, and actions made of them.
-
 One action for each builder of an environment, whatever is built: SCons hashes what an action is made of once.
 """
 
@@ -117,21 +116,16 @@ def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[
 
 @cache
 def function(work: Callable[..., None], text: str, *variables: str) -> Any:
-    """An action of some milliseconds that runs in SCons itself; one object for equal arguments.
-
-    SCons hashes the code of an action when it is made: a text with ``$TARGET`` in it serves all variants.
-    ``work``: ``(target, source, env)``.
+    """An action of some milliseconds that runs in SCons itself; one object for equal arguments. SCons hashes the code
+    of an action when it is made: a text with ``$TARGET`` in it serves all variants. ``work``: ``(target, source,
+    env)``.
     """
     return SCons.Action.Action(work, text, varlist=list(variables))
 
 
-def _nothing(*_: Any) -> list[Any]:
-    return []
-
-
 # For commands that take C as it is. SCons would make what the C includes a dependency of theirs, and forget it
 # again while what the C is made from is out of date.
-NO_INCLUDES = SCons.Scanner.ScannerBase(function=_nothing, name="neuralart-no-includes")
+NO_INCLUDES = SCons.Scanner.ScannerBase(function=lambda *_: [], name="neuralart-no-includes")
 
 
 class Process(SCons.Action.LazyAction):

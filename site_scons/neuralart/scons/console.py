@@ -24,11 +24,8 @@ SHOW = "PRINT_CMD_LINE_FUNC"
 
 
 class BuildConsole:
-    """The one writer of a build. Made when the first step is shown.
-
-    Args:
-        targets: Nodes that were asked for.
-        show: What environments have whose steps are numbered.
+    """The one writer of a build. Made when the first step is shown. ``targets``: nodes that were asked for; ``show``:
+    what environments have whose steps are numbered.
     """
 
     def __init__(self, targets: list[Any], show: Any) -> None:

@@ -28,10 +28,9 @@ def _known(error: Exception) -> Exception | None:
 
 
 def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap what runs while a user's SConstruct is read: a method, or an emitter.
-
-    SCons names the deepest frame of a traceback outside its own package as the place of an error. The error is given a
-    traceback that ends in the line of the user's SConstruct.
+    """Wrap what runs while a user's SConstruct is read: a method, or an emitter. SCons names the deepest frame of a
+    traceback outside its own package as the place of an error. The error is given a traceback that ends in the line of
+    the user's SConstruct.
     """
 
     @functools.wraps(method)

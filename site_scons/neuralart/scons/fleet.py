@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 
 def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
-    """Leave only the targets of one shard on the command line.
-
-    NeuralArtError: a target belongs to no variant, the shard is none, or the recorded costs are damaged.
+    """Leave only the targets of one shard on the command line. NeuralArtError: a target belongs to no variant, the
+    shard is none, or the recorded costs are damaged.
     """
     from neuralart.ci import shards
     from neuralart.config.read import FLASH_PARTS, VERBS

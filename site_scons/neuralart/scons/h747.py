@@ -80,19 +80,13 @@ def _network_of(variant: VariantConfig, board: Board) -> NetworkConfig:
     """The one network of a variant."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
-        raise NeuralArtError(
-            f"this variant has {len(variant.networks)} networks ({names}), an application for {board.name} has one",
-            where=variant.said("networks"),
-            hint="one variant for each of them",
-        )
+        what = f"this variant has {len(variant.networks)} networks ({names}), an application for {board.name} has one"
+        raise NeuralArtError(what, where=variant.said("networks"), hint="one variant for each of them")
     for key in _OTHER_KEYS:
         if getattr(variant, key):
             places = [place for place in variant.places if place == key or place.startswith(f"{key}.")]
-            raise NeuralArtError(
-                f"'{key}' means nothing for board {board.name}: its networks are linked into the application",
-                where=variant.said(places[0] if places else key),
-                hint="leave it out",
-            )
+            what = f"'{key}' means nothing for board {board.name}: its networks are linked into the application"
+            raise NeuralArtError(what, where=variant.said(places[0] if places else key), hint="leave it out")
     return variant.networks[0]
 
 
@@ -142,12 +136,10 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
             settings = replace(settings, aspect_ratio=config.aspect_ratio)
     nodes = make_cpu_network(env, network, board)
     if nodes.runtime != NEURALART and app.kind in (REFERENCE, SOURCES):
-        raise NeuralArtError(
-            f"network {nodes.name} is compiled for runtime {nodes.runtime}, which programs that are linked here do not "
-            "have",
-            where=network.said("compiler"),
-            hint="application: {make: ...}, cmake or cubeide: your own build, with the vendor's library",
-        )
+        said = f"network {nodes.name} is compiled for runtime {nodes.runtime}"
+        what = f"{said}, which programs that are linked here do not have"
+        hint = "application: {make: ...}, cmake or cubeide: your own build, with the vendor's library"
+        raise NeuralArtError(what, where=network.said("compiler"), hint=hint)
     folder = f"{build_dir(env)}/{variant.name}"
     headers = []
     if settings is not None:
@@ -192,11 +184,9 @@ def _patch_of(env: Any, variant: VariantConfig, board: Board) -> PatchConfig | N
         config = replace(config, application=str(root / app.external.folder))
     if app.kind == ELF or not config.application:
         linked = "is linked already: nothing of it can be patched"
-        raise NeuralArtError(
-            f"'application: {app.kind}' {linked if app.kind == ELF else 'has no folder that patch could look into'}",
-            where=config.said() or app.said(),
-            hint="leave 'patch' out" if app.kind == ELF else "patch: {application: FOLDER}",
-        )
+        what = f"'application: {app.kind}' {linked if app.kind == ELF else 'has no folder that patch could look into'}"
+        hint = "leave 'patch' out" if app.kind == ELF else "patch: {application: FOLDER}"
+        raise NeuralArtError(what, where=config.said() or app.said(), hint=hint)
     if app.sources is None:
         return config
     # What is decided about memories, and what is linked, is one script.
@@ -278,11 +268,8 @@ def _staged(env: Any, variant: VariantConfig, parts: _FittedParts) -> list[tuple
         tree = (application.root_of(env, variant) / external.folder).resolve()
         root = (top(env) / patched.root).resolve()
         if not root.is_relative_to(tree):
-            raise NeuralArtError(
-                f"patch: {patched.root} is not within the application's folder {external.folder}",
-                where=variant.said("patch.application"),
-                hint="leave 'application' of patch out",
-            )
+            what = f"patch: {patched.root} is not within the application's folder {external.folder}"
+            raise NeuralArtError(what, where=variant.said("patch.application"), hint="leave 'application' of patch out")
         for node in patched.patched:
             place = (root.relative_to(tree) / _below(node, patched)).as_posix()
             found.append((Generated("", Path(str(node)), place=place), node))

@@ -31,24 +31,16 @@ def check(variant: VariantConfig) -> None:
     """Refuse what a loading firmware cannot do."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
-        raise NeuralArtError(
-            f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one",
-            where=variant.said("relocatable"),
-            hint="one variant for each of them",
-        )
+        what = f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one"
+        raise NeuralArtError(what, where=variant.said("relocatable"), hint="one variant for each of them")
     if variant.kernels != "c":
-        raise NeuralArtError(
-            f"kernels: {variant.kernels}, but a relocatable model is baseline code for every machine",
-            where=variant.said("kernels"),
-            hint="leave it out",
-        )
+        what = f"kernels: {variant.kernels}, but a relocatable model is baseline code for every machine"
+        raise NeuralArtError(what, where=variant.said("kernels"), hint="leave it out")
     for pool, strategy in variant.networks[0].strategies:
         if strategy != "relocatable":
-            raise NeuralArtError(
-                f"pool {pool}: strategy {strategy}, but the loader of the firmware brings all constants",
-                where=variant.networks[0].said(f"strategies.{pool}"),
-                hint="leave the strategy out",
-            )
+            what = f"pool {pool}: strategy {strategy}, but the loader of the firmware brings all constants"
+            hint = "leave the strategy out"
+            raise NeuralArtError(what, where=variant.networks[0].said(f"strategies.{pool}"), hint=hint)
 
 
 def _refuse_ours(variant: VariantConfig, config: RelocatableConfig, who: str) -> None:
@@ -63,8 +55,7 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
     """The files of the model in the folder of the variant."""
 
     def copy(name: str, node: Any) -> Any:
-        action = commands.function(memory_files.copy, "MODEL    $TARGET")
-        return base.Command(f"#{folder}/{name}", node, action)[0]
+        return base.Command(f"#{folder}/{name}", node, commands.function(memory_files.copy, "MODEL    $TARGET"))[0]
 
     params = copy("network_rel_params.bin", model.params) if model.params is not None else None
     c = tuple(copy(node.name, node) for node in model.c)
@@ -126,16 +117,8 @@ def _with_application(env: Any, variant: VariantConfig, network: NetworkNodes, m
 
 
 def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
-    return replace(
-        variant,
-        name=f"{variant.name}/{board.name}",
-        board=board.name,
-        machine="",
-        boot="",
-        slots=(),
-        reserved=(),
-        dead_bank="fault",
-    )
+    name = f"{variant.name}/{board.name}"
+    return replace(variant, name=name, board=board.name, machine="", boot="", slots=(), reserved=(), dead_bank="fault")
 
 
 def _program(

@@ -21,10 +21,9 @@ _held: set[Path] = set()
 
 
 def take(env: Any) -> None:
-    """Hold the lock of the build folder until this process ends; the operating system frees it, however it ends.
-
-    What only looks (``-n``, ``-q``, ``-h``) does not wait. NeuralArtError: Another process has it and
-    ``NEURALART_WAIT`` is false, or the folder cannot be written.
+    """Hold the lock of the build folder until this process ends; the operating system frees it, however it ends. What
+    only looks (``-n``, ``-q``, ``-h``) does not wait. NeuralArtError: Another process has it and ``NEURALART_WAIT`` is
+    false, or the folder cannot be written.
     """
     # An environment outside of a SConstruct builds nothing either.
     if not SCons.Script.sconscript_reading or any(env.GetOption(name) for name in ("no_exec", "question", "help")):
@@ -47,9 +46,8 @@ def take(env: Any) -> None:
             lock.acquire()
         _take_over(env, folder, owner)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror or error}", where=str(folder), hint="is the folder writable?"
-        ) from error
+        hint = "is the folder writable?"
+        raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(folder), hint=hint) from error
     _held.add(folder)
     atexit.register(_release, lock, folder)
     if env.GetOption("clean"):
@@ -68,10 +66,9 @@ def _take_over(env: Any, folder: Path, owner: Path) -> None:
 
 
 def _doubt(env: Any, folder: Path, since: int) -> None:
-    """Make SCons forget files that a killed SCons wrote: what it remembers of them is older than they are.
-
-    SCons remembers what its targets were made of only when it ends. If the sources then get their old contents back,
-    the targets of the killed build would pass for those of the build before.
+    """Make SCons forget files that a killed SCons wrote: what it remembers of them is older than they are. SCons
+    remembers what its targets were made of only when it ends. If the sources then get their old contents back, the
+    targets of the killed build would pass for those of the build before.
     """
     for here, _, names in os.walk(folder):
         states = ((name, Path(here, name).lstat()) for name in names)

@@ -55,10 +55,8 @@ def build_dir(env: Any) -> str:
     path = PurePosixPath(text)
     wrong = path.is_absolute() or PureWindowsPath(text).drive or ".." in path.parts or not _FOLDER.fullmatch(text)
     if not path.parts or wrong:
-        raise NeuralArtError(
-            f"NEURALART_BUILD_DIR is {str(env['NEURALART_BUILD_DIR'])!r}",
-            hint="name a folder below the top folder, with letters, digits, blanks and any of _.,+@=-: 'build'",
-        )
+        hint = "name a folder below the top folder, with letters, digits, blanks and any of _.,+@=-: 'build'"
+        raise NeuralArtError(f"NEURALART_BUILD_DIR is {str(env['NEURALART_BUILD_DIR'])!r}", hint=hint)
     return path.as_posix()
 
 
@@ -79,9 +77,8 @@ def anchored(value: Any) -> Any:
 
 
 def literal(env: Any, value: Any) -> str:
-    """The path that a user names (text with variables, a ``pathlib`` path, a node), for ``env.fs``.
-
-    Whatever stands in a path that was found is meant: ``env.File`` would expand it once more.
+    """The path that a user names (text with variables, a ``pathlib`` path, a node), for ``env.fs``. Whatever stands in
+    a path that was found is meant: ``env.File`` would expand it once more.
     """
     if isinstance(value, (list, tuple, UserList)) and len(value) == 1:
         value = value[0]
@@ -102,9 +99,8 @@ def readable(node: Any) -> Path:
 
 
 def place(node: Any) -> Path:
-    """Where commands find a file: SCons's own choice between a copy in a variant_dir and its original.
-
-    ``str(node)`` says the same, but relative to the SConscript that is being read.
+    """Where commands find a file: SCons's own choice between a copy in a variant_dir and its original. ``str(node)``
+    says the same, but relative to the SConscript that is being read.
     """
     if node.has_builder() or node.duplicate or not node.srcnode().exists():
         return Path(node.get_abspath())
@@ -112,11 +108,9 @@ def place(node: Any) -> Path:
 
 
 def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
-    """A path as words of a command of :mod:`neuralart.scons.messages`.
-
-    One outside the tree does not count in the command's signature.
-    ``path``: the file or folder; what is in it must be a dependency of its own. ``prefix``: put before the path in the
-    same word, for example ``default@``.
+    """A path as words of a command of :mod:`neuralart.scons.messages`. One outside the tree does not count in the
+    command's signature. ``path``: the file or folder; what is in it must be a dependency of its own. ``prefix``: put
+    before the path in the same word, for example ``default@``.
     """
     text = named(env, path)
     whole = LiteralWord(prefix + text)

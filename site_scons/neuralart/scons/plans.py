@@ -18,6 +18,7 @@ import SCons.Errors
 import SCons.Node
 
 from neuralart.errors import NeuralArtError
+from neuralart.scons import commands
 from neuralart.scons.commands import Variable, carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.registry import registry_of
@@ -70,9 +71,8 @@ def of(target: Any, kind: type[P], builder: str) -> P:
         found = known(node, kind)
         if found is not None:
             return found
-    raise NeuralArtError(
-        f"nothing is known of '{target[0]}'", hint=f"its emitters must begin with that of {builder}: append yours"
-    )
+    hint = f"its emitters must begin with that of {builder}: append yours"
+    raise NeuralArtError(f"nothing is known of '{target[0]}'", hint=hint)
 
 
 def of_plan(name: str, kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Variable:
@@ -166,6 +166,14 @@ def write(target: list[Any], source: list[Any], env: Any) -> None:
     part = of(target, FilePart, _ANY)
     assert part.work is not None
     part.work(part)
+
+
+def words(
+    name: str, emitter: Callable[..., Any], shown: str, tag: str = "${_NEURALART_TAG}$TARGET"
+) -> tuple[Variable, ...]:
+    """The variables of a builder whose command makes the files of a part."""
+    made = commands.function(write, f"${name}COMSTR", "_NEURALART_COUNTS")
+    return commands.words(name, tag, made, emitter, shown)
 
 
 def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:

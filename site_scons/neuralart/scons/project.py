@@ -83,19 +83,14 @@ class Variants(Mapping[str, "VariantNodes"]):
 
 
 class Project:
-    """A variants.yaml in a SConstruct.
-
-    Attributes:
-        file: What was read.
-        variants: Nodes of the variants that were asked for, by name.
-    """
+    """A variants.yaml in a SConstruct."""
 
     def __init__(self, env: Any, file: ProjectFile, folder: Path) -> None:
         self._env = env
         self._folder = folder
-        self.file = file
+        self.file = file  # What was read
         self._owners = owners(self.names)
-        self.variants = Variants(self._declared)
+        self.variants = Variants(self._declared)  # Nodes of those that were asked for, by name
 
     @property
     def names(self) -> list[str]:
@@ -319,14 +314,8 @@ def _show_steps(env: Any) -> None:
 
 @at_read_time
 def project_method(env: Any, path: str = "variants.yaml") -> Project:
-    """Read a variants.yaml.
-
-    Args:
-        env: The construction environment.
-        path: Relative to the current SConscript.
-
-    Raises:
-        SCons.Errors.UserError: The file is missing or wrong.
+    """Read a variants.yaml; ``path``: relative to the current SConscript. SCons.Errors.UserError: it is missing or
+    wrong.
     """
     from SCons.Script import AddOption
 

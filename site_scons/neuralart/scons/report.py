@@ -39,7 +39,7 @@ def _model(paths: list[str]) -> Any:
 
 @in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.memory.image import origin
+    from neuralart.memory.image import code_checks
     from neuralart.report import summary
 
     paths = [str(node) for node in source]
@@ -52,7 +52,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         model=_model(env["NEURALART_MODEL"]),
     )
     if info.elf is not None and not info.toolchain:
-        info = replace(info, toolchain=origin.of_program(info.elf))
+        info = replace(info, toolchain=code_checks.of_program(info.elf))
     write_text(Path(str(target[0])), summary.text(info))
     write_text(Path(str(target[1])), summary.index(info))
 
@@ -96,7 +96,7 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
-    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py", "memory/image/origin.py"))
+    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py", "memory/image/code_checks.py"))
     base.Depends(nodes, board_value(base, board))
     return list(nodes)
 
@@ -110,8 +110,7 @@ class _Bill(NamedTuple):
         # A build that writes none loads nothing of it.
         from neuralart.scons.sbom import VariantBill
 
-        name = self.programs[0].variant.name
-        return registry_of(self.env).once("bill", name, lambda: VariantBill(*self))
+        return registry_of(self.env).once("bill", self.programs[0].variant.name, lambda: VariantBill(*self))
 
 
 def _bill_needs(node: Any, env: Any, path: Any) -> list[Any]:

@@ -1,6 +1,5 @@
-"""``sbom-<variant>``: what a variant is made of, file by file. Loaded only when that target is asked for.
-
-The graph of the build says what goes into a firmware; the place of a file says what it is.
+"""``sbom-<variant>``: what a variant is made of, file by file. Loaded only when that target is asked for. The graph of
+the build says what goes into a firmware; the place of a file says what it is.
 """
 
 from __future__ import annotations

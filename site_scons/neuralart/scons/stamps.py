@@ -118,13 +118,9 @@ def keep_together(alias: Any, prerequisites: dict[Any, list[Any]]) -> None:
 
 
 class Recorder:
-    """Knows which variants are intact, and writes the stamps of those that were built.
-
-    Args:
-        env: The environment of the project.
-        default: What is built when nothing is named.
-        aliases: All that may be named and is no file.
-        prerequisites: What must be there before a node, though it is not made of it.
+    """Knows which variants are intact, and writes the stamps of those that were built. ``env``: the environment of the
+    project; ``default``: what is built when nothing is named; ``aliases``: all that may be named and is no file;
+    ``prerequisites``: what must be there before a node, though it is not made of it.
     """
 
     def __init__(

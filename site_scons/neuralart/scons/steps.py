@@ -19,11 +19,8 @@ _DONE = (SCons.Node.up_to_date, SCons.Node.executed, SCons.Node.failed)
 
 
 class Steps:
-    """Numbers of the steps of a build, in the order in which they are shown.
-
-    Args:
-        targets: Nodes that were asked for.
-        shown: Whether the steps of an environment are numbered.
+    """Numbers of the steps of a build, in the order in which they are shown. ``targets``: nodes that were asked for;
+    ``shown``: whether the steps of an environment are numbered.
     """
 
     def __init__(self, targets: Iterable[Any], shown: Callable[[Any], bool]) -> None:

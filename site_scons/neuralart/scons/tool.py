@@ -1,6 +1,5 @@
-"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables.
-
-``python -m neuralart.scons.tool`` prints docs/reference/scons-variables.md.
+"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables. ``python -m
+neuralart.scons.tool`` prints docs/reference/scons-variables.md.
 """
 
 from __future__ import annotations
@@ -55,11 +54,8 @@ NO_STAMPS = "--no-stamps"
 
 
 def add_to(env: Any, **kw: Any) -> None:
-    """Add builders, methods and defaults; a value that the user has set already stays.
-
-    Args:
-        env: The construction environment.
-        **kw: ``NEURALART_...`` variables to set.
+    """Add builders, methods and defaults; values that the user has set already stay. ``**kw``: ``NEURALART_...`` to
+    set.
     """
     if NO_STAMPS not in sys.argv:
         from neuralart.scons import stamps

@@ -66,14 +66,8 @@ class VariantNodes:
 
 @at_read_time
 def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
-    """Declare everything of a variant.
-
-    Args:
-        env: The construction environment; paths in the variant are relative to its current SConscript.
-        variant: As ``ProjectFile.variant`` gives it, or made by hand.
-
-    Raises:
-        SCons.Errors.UserError: Something it names is missing or wrong.
+    """Declare everything of a variant. paths in the variant are relative to its current SConscript; ``variant``: as
+    ``ProjectFile.variant`` gives it, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):
         raise NeuralArtError(
@@ -142,12 +136,10 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
 
 def _refuse_other_runtime(network: NetworkNodes) -> None:
     if network.runtime != NEURALART:
-        raise NeuralArtError(
-            f"network {network.name} is compiled for runtime {network.runtime}, which the reference application does "
-            "not have",
-            where=network.config.said("compiler"),
-            hint="'application:' of the variant names your own; or compiler: reference",
-        )
+        said = f"network {network.name} is compiled for runtime {network.runtime}"
+        what = f"{said}, which the reference application does not have"
+        hint = "'application:' of the variant names your own; or compiler: reference"
+        raise NeuralArtError(what, where=network.config.said("compiler"), hint=hint)
 
 
 def _refuse_unmapped(variant: VariantConfig, board: Board, layout: Layout) -> None:
@@ -155,12 +147,10 @@ def _refuse_unmapped(variant: VariantConfig, board: Board, layout: Layout) -> No
     for item in layout.initializers if variant.boot else ():
         region = board.region_at(item.load_address) if item.load_address else None
         if region is not None and not is_on(board, region):
-            raise NeuralArtError(
-                f"boot: {variant.boot}: nothing maps {region.name}, which holds the constants of pool {item.pool} of "
-                f"network {item.network}",
-                where=variant.said("boot"),
-                hint="strategies link or external-loader; an application of your own can map it",
-            )
+            held = f"the constants of pool {item.pool} of network {item.network}"
+            what = f"boot: {variant.boot}: nothing maps {region.name}, which holds {held}"
+            hint = "strategies link or external-loader; an application of your own can map it"
+            raise NeuralArtError(what, where=variant.said("boot"), hint=hint)
 
 
 def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[VariantProgram]]:

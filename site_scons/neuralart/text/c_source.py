@@ -1,7 +1,6 @@
-"""C sources: searched by what the compiler sees, edited by what is written.
-
-Comments are those of a compiler: not inside texts, continued by a backslash at the end of the line, up to the end of
-the file if they are not closed. What is blanked keeps its length, so offsets hold for all forms of a text.
+"""C sources: searched by what the compiler sees, edited by what is written. Comments are those of a compiler: not
+inside texts, continued by a backslash at the end of the line, up to the end of the file if they are not closed. What is
+blanked keeps its length, so offsets hold for all forms of a text.
 """
 
 from __future__ import annotations

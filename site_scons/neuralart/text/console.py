@@ -1,6 +1,5 @@
-"""Text for people on a terminal: colors, and writing that does not run into a progress bar.
-
-Nothing of this is used where the output is no terminal: programs read the same text as ever.
+"""Text for people on a terminal: colors, and writing that does not run into a progress bar. Nothing of this is used
+where the output is no terminal: programs read the same text as ever.
 """
 
 from __future__ import annotations

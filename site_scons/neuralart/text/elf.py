@@ -1,7 +1,5 @@
-"""ELF files: sections, segments, symbols and relocations, each read once per file.
-
-The library that takes the file apart is meant for good files: a damaged one makes it fail in every way that Python has.
-Here that is one line.
+"""ELF files: sections, segments, symbols and relocations, each read once per file. The library that takes the file
+apart is meant for good files: a damaged one makes it fail in every way that Python has. Here that is one line.
 """
 
 from __future__ import annotations

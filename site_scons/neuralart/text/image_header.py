@@ -132,8 +132,7 @@ def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
     if len(data) < at + layout.size:
         what = f"the file ends inside the image header: {len(data) - at} of {layout.size} bytes"
         raise NeuralArtError(what, where=where, hint="the file is cut off")
-    base = at + layout.checksum
-    checksum, _, length, entry, _, load, _, version = struct.unpack_from("<8I", data, base)
+    checksum, _, length, entry, _, load, _, version = struct.unpack_from("<8I", data, at + layout.checksum)
     kind, signed = _word(data, at + layout.binary_type), any(data[at + 4 : at + 4 + layout.signature])
     body = data[at : at + layout.size + length]
     return BootImage(layout, at, checksum, length, entry, load, version, kind, signed, body)
@@ -153,10 +152,9 @@ def find(data: bytes) -> Iterator[int]:
 
 
 def problems(image: BootImage) -> list[str]:
-    """What keeps an image from starting, in words; empty: nothing was found.
-
-    Checked are what the boot ROM and the first-stage boot loader take for granted: length, checksum, type, load
-    address, the place of the vector table, and that the entry point is the reset handler.
+    """What keeps an image from starting, in words; empty: nothing was found. Checked are what the boot ROM and the
+    first-stage boot loader take for granted: length, checksum, type, load address, the place of the vector table, and
+    that the entry point is the reset handler.
     """
     found: list[str] = []
     if not image.complete:

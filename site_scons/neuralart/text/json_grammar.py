@@ -1,6 +1,5 @@
-"""The careful parser behind :mod:`~neuralart.text.json_values`: one method per rule of the grammar.
-
-It is slower than the standard library's by far, but it knows where each value stands and says in words what is wrong.
+"""The careful parser behind :mod:`~neuralart.text.json_values`: one method per rule of the grammar. It is slower than
+the standard library's by far, but it knows where each value stands and says in words what is wrong.
 """
 
 from __future__ import annotations

@@ -143,8 +143,7 @@ class JsonValue(Value):
         if others and self.value.get(key) is None:
             key = next((other for other in others if other in self.value), key)
         value = self.value.get(key)
-        absent = value is None and (self._document.tool or key not in self.value)
-        return None if absent else self._inner(key, value)
+        return None if value is None and (self._document.tool or key not in self.value) else self._inner(key, value)
 
     def strange(self, known: Iterable[str]) -> tuple[str, ...]:
         """Keys of an object that its reader has no use for, in alphabetical order."""
@@ -234,8 +233,7 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
     allowed. ``ascii_only``: other characters are errors. Raises NeuralArtError: it is not such a document; ``where`` is
     ``file:line:column``.
     """
-    text = _decode(data, file, ascii_only=ascii_only)
-    document = _Document(Reader(text, file, relaxed=relaxed))
+    document = _Document(Reader(_decode(data, file, ascii_only=ascii_only), file, relaxed=relaxed))
     return JsonValue(document.value, document)
 
 
@@ -261,10 +259,9 @@ def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | N
 
 
 def shaped(value: Any, shape: Any, where: str, name: str = "") -> Any:
-    """The members of a JSON value that a shape names; others are of a later version, and left out.
-
-    A shape is a type, several, a list of one shape, or members and their shapes (``...``: any names). ``where`` and
-    ``name``: the file and the value in it. NeuralArtError: a member is missing, or of another type.
+    """The members of a JSON value that a shape names; others are of a later version, and left out. A shape is a type,
+    several, a list of one shape, or members and their shapes (``...``: any names). ``where`` and ``name``: the file and
+    the value in it. NeuralArtError: a member is missing, or of another type.
     """
     place = f"{where}: {name}" if name else where
     if isinstance(shape, dict) and isinstance(value, dict):

@@ -1,7 +1,6 @@
-"""What takes long says so: a bar on a terminal after two seconds, elsewhere a line each ten seconds of silence.
-
-One thread that sleeps; it ends with the work. A command that SCons has started draws nothing: SCons does, for all of
-its commands. ``NEURALART_PROGRESS`` tells the command so: ``off``, or ``report``: write numbers to the pipe to SCons.
+"""What takes long says so: a bar on a terminal after two seconds, elsewhere a line each ten seconds of silence. One
+thread that sleeps; it ends with the work. A command that SCons has started draws nothing: SCons does, for all of its
+commands. ``NEURALART_PROGRESS`` tells the command so: ``off``, or ``report``: write numbers to the pipe to SCons.
 """
 
 from __future__ import annotations

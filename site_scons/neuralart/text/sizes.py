@@ -1,6 +1,5 @@
-"""Sizes as people and tools write them: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude.
-
-A K is always 1024 bytes.
+"""Sizes as people and tools write them: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude. A K is
+always 1024 bytes.
 """
 
 from __future__ import annotations

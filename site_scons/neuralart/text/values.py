@@ -1,7 +1,6 @@
-"""A value of a YAML or JSON file that knows where it was written and how to refuse what it must not be.
-
-The two syntaxes differ in what a scalar is (:mod:`~neuralart.text.yaml_values`, :mod:`~neuralart.text.json_values`);
-ranges, lists of words, unknown keys and the words of the messages are the same.
+"""A value of a YAML or JSON file that knows where it was written and how to refuse what it must not be. The two
+syntaxes differ in what a scalar is (:mod:`~neuralart.text.yaml_values`, :mod:`~neuralart.text.json_values`); ranges,
+lists of words, unknown keys and the words of the messages are the same.
 """
 
 from __future__ import annotations

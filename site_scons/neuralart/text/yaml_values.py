@@ -1,7 +1,6 @@
-"""Values of a YAML file.
-
-They are read from the text of the scalars, not from what YAML 1.1 makes of them: ``version: 12.10`` is refused as a
-number instead of silently becoming 12.1, ``on`` is not silently True, and ``010`` is not silently 8.
+"""Values of a YAML file. They are read from the text of the scalars, not from what YAML 1.1 makes of them: ``version:
+12.10`` is refused as a number instead of silently becoming 12.1, ``on`` is not silently True, and ``010`` is not
+silently 8.
 """
 
 from __future__ import annotations

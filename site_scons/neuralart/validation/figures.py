@@ -104,9 +104,8 @@ class ValidationFigures:
 
 
 def below(found: ValidationFigures, config: NetworkConfig) -> list[str]:
-    """What does not reach ``min_cos`` and ``min_accuracy``, a line each.
-
-    Accuracy is that of the labels; without labels it is how often the reference has the same class.
+    """What does not reach ``min_cos`` and ``min_accuracy``, a line each. Accuracy is that of the labels; without labels
+    it is how often the reference has the same class.
     """
     shares = {f"output '{name}'": metrics.acc for name, metrics in found.outputs.items()}
     if found.classifier is not None:

@@ -131,7 +131,6 @@ def outputs_of(
     client: ValidationClient, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
 ) -> list[bytes]:
     """Outputs of each sample, concatenated in the order of the network's; so are the inputs of each in ``samples``.
-
     ``done``: called with the number of samples that are computed. NeuralArtError: the board runs another build,
     refuses, or does not answer.
     """
@@ -159,5 +158,4 @@ def on_board(
     from neuralart.validation_link.ports import BoardPort
 
     with closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
-        made = outputs_of(client, network, samples, done)
-        return f"device 0x{client.system['device']:x} at {url}", made
+        return f"device 0x{client.system['device']:x} at {url}", outputs_of(client, network, samples, done)

@@ -73,8 +73,7 @@ class ValidationClient:
             raise damaged(f"the board speaks version {version >> 8}.{version & 255} of the protocol, this program 3.1")
         self.framing = f"3.{self._link.header}"
         self._request(_SYSTEM)
-        answer = self._answer(_IDLE, "system", 0.5)
-        self.system = decode(f"System3{self._link.header}", answer["system"])
+        self.system = decode(f"System3{self._link.header}", self._answer(_IDLE, "system", 0.5)["system"])
         # From the next packet on, in both directions.
         if (size := self.system.get("packet", 0)) > LARGEST:
             raise damaged(f"the board announces packets of {size} bytes, at most are {LARGEST}")
@@ -145,10 +144,9 @@ class ValidationClient:
     def run(
         self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, counters: int = 0
     ) -> list[LayerRecord]:
-        """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
-
-        With PERF, an input is the one element that fills it. ``counters``: what a firmware for profiling counts.
-        NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
+        """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it. With PERF, an
+        input is the one element that fills it. ``counters``: what a firmware for profiling counts. NeuralArtError:
+        another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")

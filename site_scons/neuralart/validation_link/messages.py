@@ -242,9 +242,8 @@ class PacketLink:
         raise damaged("no board answers in either framing", hint)
 
     def _probe(self, number: int) -> Fields | None:
-        """SYNC in the framing of 3.2, whose last padding byte is the header of a packet of 3.1.
-
-        A board of 3.1 sees an empty packet first, asks for more, and gets the rest of the packet whose header it has.
+        """SYNC in the framing of 3.2, whose last padding byte is the header of a packet of 3.1. A board of 3.1 sees an
+        empty packet first, asks for more, and gets the rest of the packet whose header it has.
         """
         request = encode("Request", {"id": number, "command": 0, "param": 0, "name": "", "option": 0})
         sync = varint(len(request)) + request

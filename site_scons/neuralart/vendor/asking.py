@@ -35,9 +35,8 @@ def check_range(wanted: str, where: str) -> SpecifierSet:
                 raise InvalidSpecifier(part)
             found &= SpecifierSet("" if part == "*" else f"=={bare[0]}.*" if bare else part)
         except InvalidSpecifier:
-            raise NeuralArtError(
-                f"'{part}' is no range of versions", where=where, hint='">=2.21", "4.0.*", "!=1.1", "*"'
-            ) from None
+            hint = '">=2.21", "4.0.*", "!=1.1", "*"'
+            raise NeuralArtError(f"'{part}' is no range of versions", where=where, hint=hint) from None
     return found
 
 
@@ -154,7 +153,6 @@ def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds
         process.kill()
         process.wait()
     if late:
-        raise NeuralArtError(
-            f"does not answer '{' '.join(words)}' within {seconds:g} seconds", where=str(program), hint="is it hanging?"
-        )
+        what = f"does not answer '{' '.join(words)}' within {seconds:g} seconds"
+        raise NeuralArtError(what, where=str(program), hint="is it hanging?")
     return said[0].decode("utf-8", "replace") if said else ""

@@ -151,21 +151,16 @@ def check_pools(pools: PoolFile, document: JsonValue) -> None:
         # Two names that differ only in case would be one file on many file systems.
         earlier = seen.setdefault(pool.fname.lower(), pool)
         if earlier is not pool:
-            raise NeuralArtError(
-                f"fname '{pool.fname}' is used twice, first at {earlier.where}",
-                where=pool.where,
-                hint="each pool has its own initializer file: give each its own fname",
-            )
+            what = f"fname '{pool.fname}' is used twice, first at {earlier.where}"
+            hint = "each pool has its own initializer file: give each its own fname"
+            raise NeuralArtError(what, where=pool.where, hint=hint)
     fixed = [pool for pool in pools.pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
     # In address order, a pool that overlaps any other one overlaps the next one.
     for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
         if after.address < before.end:
             overlap = min(before.end, after.end) - after.address
-            raise NeuralArtError(
-                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
-                where=after.where,
-                hint="move one, or disable it with size 0",
-            )
+            what = f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}"
+            raise NeuralArtError(what, where=after.where, hint="move one, or disable it with size 0")
     if not pools.enabled:
         count = len(pools.pools)
         document.need("memory").need("mempools").fail(
@@ -198,10 +193,9 @@ def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
 
 
 def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
-    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`.
-
-    Besides the pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not
-    ASCII, keys without a meaning, and pools that do not go together.
+    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`. Besides the
+    pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not ASCII, keys
+    without a meaning, and pools that do not go together.
     """
     document, notes = parse_tolerant(data, file)
     pools = pools_of(document, file)

@@ -1,7 +1,6 @@
-"""Reader of ``network.csv`` (``--csv-file``): the Neural-ART compiler's estimate of each epoch.
-
-A line of titles, one line per epoch, then sums. Software epochs count no operations and no cycles, so the frames per
-second of the sums leave the software out. The titles speak of per cent; the shares are from 0 to 1.
+"""Reader of ``network.csv`` (``--csv-file``): the Neural-ART compiler's estimate of each epoch. A line of titles, one
+line per epoch, then sums. Software epochs count no operations and no cycles, so the frames per second of the sums leave
+the software out. The titles speak of per cent; the shares are from 0 to 1.
 """
 
 from __future__ import annotations

@@ -45,10 +45,9 @@ class ProfileArgument:
 
 
 def parse_argument(text: str) -> ProfileArgument:
-    """Understand the argument of ``--st-neural-art``; NeuralArtError if it is none of these.
-
-    ``default@my.json`` (the name ends at the first ``@``, so a path may hold further ones), ``my.json`` (profile
-    ``default``), ``profile-default`` (a profile of the board's own file) or nothing (``default`` of that file).
+    """Understand the argument of ``--st-neural-art``; NeuralArtError if it is none of these. ``default@my.json`` (the
+    name ends at the first ``@``, so a path may hold further ones), ``my.json`` (profile ``default``),
+    ``profile-default`` (a profile of the board's own file) or nothing (``default`` of that file).
     """
 
     def fail(what: str, hint: str = f"allowed: {FORMS}") -> NoReturn:
@@ -121,16 +120,9 @@ def _pool_path(value: JsonValue, written: str, path: Path, file: str, profile: s
 
 
 def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool = True) -> Profile:
-    """Read one profile of a profile file.
-
-    Args:
-        path: The file, ``display`` in messages.
-        profile_name: Which profile.
-        display: By default the path.
-        need_pools: False if another pool file is used anyway: then the profile need not name one that exists.
-
-    Raises:
-        NeuralArtError: It cannot be read, has no such profile, or names pools that are not there.
+    """Read one profile of a profile file. ``path``: the file, ``display`` in messages; ``profile_name``: which profile;
+    ``display``: by default the path; ``need_pools``: false if another pool file is used anyway: then the profile need
+    not name one that exists. NeuralArtError: it cannot be read, has no such profile, or names pools that are not there.
     """
     file = display or str(path)
     listed = _profiles(parse(read_bytes(path), file, relaxed=True))

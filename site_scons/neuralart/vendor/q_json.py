@@ -1,6 +1,5 @@
-"""Reader of ``<model>_OE_<version>_Q.json``: what the front end tells the Neural-ART compiler about a model.
-
-It says how each tensor is quantized, and which layer of the model each node of the exported graph comes from.
+"""Reader of ``<model>_OE_<version>_Q.json``: what the front end tells the Neural-ART compiler about a model. It says
+how each tensor is quantized, and which layer of the model each node of the exported graph comes from.
 """
 
 from __future__ import annotations

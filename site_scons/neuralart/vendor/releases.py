@@ -1,6 +1,5 @@
-"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them.
-
-All code that must know what a release does (the command line, the readers of its files, the builder and the loader of
+"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them. All
+code that must know what a release does (the command line, the readers of its files, the builder and the loader of
 relocatable models, the lock of versions) reads this table. A new release is one row, see docs/developing.md.
 """
 
@@ -161,9 +160,8 @@ def is_known(series: tuple[int, ...]) -> bool:
 
 
 def of_core(numbers: tuple[int, ...]) -> Release | None:
-    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one.
-
-    None if the version is older than the first with an NPU compiler.
+    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one. None
+    if the version is older than the first with an NPU compiler.
     """
     fitting = [release for release in RELEASES if release.series <= numbers[:2]]
     same = [release for release in fitting if release.core == dotted(numbers[:3])]
@@ -200,9 +198,8 @@ def release_of(version: CoreVersion) -> Release:
     """The release whose habits a version has; NeuralArtError if it is older than the first with an NPU compiler."""
     release = of_core(version.numbers)
     if release is None:
-        raise NeuralArtError(
-            f"ST Edge AI Core {version.full} has no Neural-ART compiler", hint="2.0 is the first version that has"
-        )
+        hint = "2.0 is the first version that has"
+        raise NeuralArtError(f"ST Edge AI Core {version.full} has no Neural-ART compiler", hint=hint)
     return release
 
 
@@ -213,11 +210,8 @@ def parse_answer(answer: str, where: str) -> CoreVersion:
         found = parse_core(line) if line.startswith(_SPOKEN) else None
         if found is not None:
             return found
-    raise NeuralArtError(
-        f"does not say which version it is: '{lines[0][:80] if lines else 'nothing'}'",
-        where=where,
-        hint="is it the stedgeai of an installation?",
-    )
+    what = f"does not say which version it is: '{lines[0][:80] if lines else 'nothing'}'"
+    raise NeuralArtError(what, where=where, hint="is it the stedgeai of an installation?")
 
 
 def check_pin(pin: str, where: str) -> None:
@@ -225,13 +219,11 @@ def check_pin(pin: str, where: str) -> None:
     found = _PIN.fullmatch(pin)
     parts = [part for part in (found.groups() if found else ()) if part is not None]
     if not found or "*" in parts[:-1]:
-        raise NeuralArtError(
-            f"'{pin}' is no version to ask for", where=where, hint='a version or its beginning: "4", "4.0.*", "4.0.1"'
-        )
+        hint = 'a version or its beginning: "4", "4.0.*", "4.0.1"'
+        raise NeuralArtError(f"'{pin}' is no version to ask for", where=where, hint=hint)
     if int(parts[0]) < OLDEST[0]:
-        raise NeuralArtError(
-            f"version '{pin}' has no Neural-ART compiler", where=where, hint="2.0 is the first that has"
-        )
+        hint = "2.0 is the first that has"
+        raise NeuralArtError(f"version '{pin}' has no Neural-ART compiler", where=where, hint=hint)
 
 
 def fits(version: CoreVersion, pin: str) -> bool:

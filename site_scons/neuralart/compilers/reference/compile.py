@@ -161,10 +161,8 @@ def build(
 
 
 def compile_network(request: CompileRequest, progress: Progress = lambda _text: None) -> CompileResult:
-    """Compile a model into the content of every file; nothing is written.
-
-    ``progress`` gets a few words before each step. Raises NeuralArtError when the input is wrong, not supported or too
-    large.
+    """Compile a model into the content of every file; nothing is written. ``progress`` gets a few words before each
+    step. Raises NeuralArtError when the input is wrong, not supported or too large.
     """
     model, program, pools = lowered(request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress)
     result = build(request, model, program, pools, request.notes)

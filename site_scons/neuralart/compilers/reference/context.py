@@ -189,10 +189,9 @@ class Lowering:
             self.refuse(op, str(error), "look at the scales of its inputs and output")
 
     def scale_factor(self, op: Operator, factor: float, *, values: int) -> quantize.FixedPoint:
-        """A factor of either sign as multiplier and shift; NeuralArtError when it is too large.
-
-        ``values`` is the magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits,
-        where the reference is undefined.
+        """A factor of either sign as multiplier and shift; NeuralArtError when it is too large. ``values`` is the
+        magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits, where the
+        reference is undefined.
         """
         fixed = self.fixed_point(op, abs(factor))
         if values << max(0, fixed.shift) > quantize.INT32_MAX:
@@ -213,10 +212,8 @@ class Lowering:
         return TensorArg(tensor.index, C_TYPES[tensor.dtype], written=True)
 
     def data(self, op: Operator, data: bytes, ctype: str, role: str, tensor: Tensor | None = None) -> ConstArg:
-        """The address of constant little-endian bytes.
-
-        The role (``weights``, ``bias``, ``multiplier``, ...) is a part of the label. The tensor is that of the model
-        whose bytes they are, unchanged.
+        """The address of constant little-endian bytes. The role (``weights``, ``bias``, ``multiplier``, ...) is a part
+        of the label. The tensor is that of the model whose bytes they are, unchanged.
         """
         label = f"{op.kind.lower()}_{op.index}_{role}"
         return ConstArg(data, ctype, label, tensor=None if tensor is None else tensor.index)
@@ -238,9 +235,8 @@ class Lowering:
         )
 
     def alias(self, op: Operator, source: Tensor, target: Tensor) -> None:
-        """Let the target be the source's memory, seen with another shape.
-
-        Two buffers that the application may provide separately never share memory: then the bytes are copied.
+        """Let the target be the source's memory, seen with another shape. Two buffers that the application may provide
+        separately never share memory: then the bytes are copied.
         """
         root = source.index
         while root in self.aliases:

@@ -29,11 +29,9 @@ def _earlier(folder: Path, network: str) -> set[str]:
         # Not one of ours, or damaged: it gives no names to remove, and will be replaced.
         owner = network
     if owner != network:
-        raise NeuralArtError(
-            f"the folder holds network '{owner}', whose {FACTS} would be lost",
-            where=str(folder),
-            hint="give each network a folder of its own (--output), or empty this one",
-        )
+        what = f"the folder holds network '{owner}', whose {FACTS} would be lost"
+        hint = "give each network a folder of its own (--output), or empty this one"
+        raise NeuralArtError(what, where=str(folder), hint=hint)
     if folder.is_dir():
         names |= {
             path.name
@@ -47,10 +45,9 @@ def _earlier(folder: Path, network: str) -> set[str]:
 
 
 def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
-    """Write a complete set and remove what an earlier run left and this one does not write.
-
-    The manifest goes first and comes back last: where it is, it is right. Raises NeuralArtError when the folder cannot
-    be written or belongs to another network.
+    """Write a complete set and remove what an earlier run left and this one does not write. The manifest goes first and
+    comes back last: where it is, it is right. Raises NeuralArtError when the folder cannot be written or belongs to
+    another network.
     """
     stale = _earlier(folder, network) - set(files)
     try:
@@ -59,8 +56,7 @@ def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
         for name in sorted(stale):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror}", where=str(folder), hint="is it a folder, and writable?"
-        ) from error
+        hint = "is it a folder, and writable?"
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder), hint=hint) from error
     for name in sorted(files, key=lambda name: (name == MANIFEST, name)):
         write_bytes(folder / name, files[name])

@@ -1,7 +1,6 @@
-"""Operators whose inputs are all constants, computed before the network is lowered.
-
-Converters write shapes of tensors as a part of the graph wherever a model was made for batches of any size: SHAPE,
-STRIDED_SLICE and PACK in front of a RESHAPE, for example. All sizes are known here, so that only constants remain.
+"""Operators whose inputs are all constants, computed before the network is lowered. Converters write shapes of tensors
+as a part of the graph wherever a model was made for batches of any size: SHAPE, STRIDED_SLICE and PACK in front of a
+RESHAPE, for example. All sizes are known here, so that only constants remain.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ def _packed(sources: Sources, shape: Sequence[int], values: Sequence[int]) -> by
     """The output's bytes; what does not fit its type wraps around, as in LiteRT."""
     target = sources.output()
     if target.dtype not in INTEGERS:
-        raise Unsupported(
-            f"a constant of type {target.dtype} is not computed: {describe(target)}",
-            f"supported: {' and '.join(INTEGERS)}",
-        )
+        hint = f"supported: {' and '.join(INTEGERS)}"
+        raise Unsupported(f"a constant of type {target.dtype} is not computed: {describe(target)}", hint)
     sources.expect(target, shape)
     letter = INTEGERS[target.dtype]
     half = 1 << (8 * struct.calcsize(letter) - 1)

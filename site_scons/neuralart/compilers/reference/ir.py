@@ -103,9 +103,8 @@ class Program:
 
 @dataclass(frozen=True)
 class BorderOptions:
-    """What the command line says of the network's inputs and outputs.
-
-    Each tuple is empty (keep the model's own), has one entry (for all), or one per input/output in the model's order.
+    """What the command line says of the network's inputs and outputs. Each tuple is empty (keep the model's own), has
+    one entry (for all), or one per input/output in the model's order.
     """
 
     input_dtypes: tuple[str, ...] = ()  # ``float32``, ``int8`` or ``uint8``

@@ -30,9 +30,8 @@ _16_BITS = ("int16", "uint16")
 
 
 def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[str], count: int) -> tuple[str, ...]:
-    """One value per tensor, ``count`` in all: empty texts when none was given.
-
-    Raises NeuralArtError when a value of the command line option is not ``allowed``, or their number is wrong.
+    """One value per tensor, ``count`` in all: empty texts when none was given. Raises NeuralArtError when a value of
+    the command line option is not ``allowed``, or their number is wrong.
     """
     for value in values:
         if value not in allowed:
@@ -135,10 +134,9 @@ def _copy(ctx: Lowering, constant: Tensor, path: str) -> tuple[Tensor, Call]:
 
 
 def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
-    """Turn a model into kernel calls, one per operator that does something, and border conversions.
-
-    Raises NeuralArtError when operators, a tensor or an option are not supported, or the graph makes no sense; all
-    operators that are not supported are named at once.
+    """Turn a model into kernel calls, one per operator that does something, and border conversions. Raises
+    NeuralArtError when operators, a tensor or an option are not supported, or the graph makes no sense; all operators
+    that are not supported are named at once.
     """
     check_compiled(model)
     check_positions(model, options)

@@ -1,7 +1,6 @@
-"""How elements go from one tensor to another: what all operators that only rearrange values have in common.
-
-An operator is a list of pieces, each a grid of elements that is walked in both tensors. The lowering makes kernel calls
-of them, constant folding makes them right away. What an operator's inputs are, both ask :class:`Sources`.
+"""How elements go from one tensor to another: what all operators that only rearrange values have in common. An operator
+is a list of pieces, each a grid of elements that is walked in both tensors. The lowering makes kernel calls of them,
+constant folding makes them right away. What an operator's inputs are, both ask :class:`Sources`.
 """
 
 from __future__ import annotations
@@ -110,10 +109,8 @@ class Sources:
         """The values of an input that must be constant integers; the role names them in the plural."""
         tensor = self.input(position)
         if tensor.dtype not in INTEGERS:
-            raise Unsupported(
-                f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}",
-                f"supported: {' and '.join(INTEGERS)}",
-            )
+            hint = f"supported: {' and '.join(INTEGERS)}"
+            raise Unsupported(f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}", hint)
         if tensor.data is None:
             raise Unsupported(f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         if len(tensor.data) != tensor.bytes:
@@ -130,9 +127,8 @@ class Sources:
     def axis(self, value: int, rank: int, of: Tensor) -> int:
         """A dimension, counted from the front; Unsupported when there is no such dimension."""
         if not -rank <= value < rank:
-            raise Unsupported(
-                f"dimension {value} of {describe(of)} does not exist", f"it is one of {-rank} to {rank - 1}"
-            )
+            hint = f"it is one of {-rank} to {rank - 1}"
+            raise Unsupported(f"dimension {value} of {describe(of)} does not exist", hint)
         return value % rank
 
     def one_axis(self, position: int, of: Tensor, rank: int | None = None) -> int:

@@ -1,7 +1,6 @@
-"""Every option of ``stedgeai generate`` and of a profile: honored, refused, or without effect here.
-
-One table feeds the command line, the reader of profile options and docs/reference/generate-options.md. Nothing is ever
-ignored silently: an option without effect is noted in the report, anything else is refused with the reason.
+"""Every option of ``stedgeai generate`` and of a profile: honored, refused, or without effect here. One table feeds the
+command line, the reader of profile options and docs/reference/generate-options.md. Nothing is ever ignored silently: an
+option without effect is noted in the report, anything else is refused with the reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""PAD in front of a convolution or a maximum becomes the padding of that operator.
-
-Keras writes a padding of its own in front of each convolution of stride 2. Carried out, it is a copy of one of the
-largest tensors of a network; the kernels can place their windows beyond the edges of their input themselves.
+"""PAD in front of a convolution or a maximum becomes the padding of that operator. Keras writes a padding of its own in
+front of each convolution of stride 2. Carried out, it is a copy of one of the largest tensors of a network; the kernels
+can place their windows beyond the edges of their input themselves.
 """
 
 from __future__ import annotations

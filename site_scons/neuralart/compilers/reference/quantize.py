@@ -1,7 +1,6 @@
-"""Quantization arithmetic of the numerics profile ``litert-2.20``: how scales become integers.
-
-Everything here repeats what LiteRT's reference kernels compute when they are prepared. A scale is always exactly a
-float32; Python floats are float64, so an operation that LiteRT does in float32 is rounded with :func:`float32`.
+"""Quantization arithmetic of the numerics profile ``litert-2.20``: how scales become integers. Everything here repeats
+what LiteRT's reference kernels compute when they are prepared. A scale is always exactly a float32; Python floats are
+float64, so an operation that LiteRT does in float32 is rounded with :func:`float32`.
 """
 
 from __future__ import annotations
@@ -48,9 +47,8 @@ def single(value: float) -> float:
 
 
 def round_half_away(value: float) -> int:
-    """Round to the nearest integer, halves away from zero, as C's ``round`` does.
-
-    ``floor(x + 0.5)`` would be wrong just below a half: the sum itself rounds.
+    """Round to the nearest integer, halves away from zero, as C's ``round`` does. ``floor(x + 0.5)`` would be wrong
+    just below a half: the sum itself rounds.
     """
     whole = math.trunc(value)
     if abs(value - whole) >= 0.5:
@@ -59,9 +57,8 @@ def round_half_away(value: float) -> int:
 
 
 def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
-    """Turn a real factor into a 32-bit multiplier and a shift; factors under 2**-32 become zero.
-
-    Raises ValueError when the factor is negative, not finite, or needs a larger shift to the left than the largest.
+    """Turn a real factor into a 32-bit multiplier and a shift; factors under 2**-32 become zero. Raises ValueError when
+    the factor is negative, not finite, or needs a larger shift to the left than the largest.
     """
     if not math.isfinite(factor) or factor < 0:
         raise ValueError(f"the scale factor {factor!r} is not a finite number >= 0")
@@ -106,8 +103,7 @@ def output_size(size: int, kernel: int, stride: int, dilation: int, padding: Pad
 
 
 def padding_before(size: int, output: int, kernel: int, stride: int, dilation: int) -> int:
-    """Padding above (or left of) the input; an odd rest goes below (or right).
-
-    For ``VALID`` windows the result is zero by itself, since all of them fit.
+    """Padding above (or left of) the input; an odd rest goes below (or right). For ``VALID`` windows the result is zero
+    by itself, since all of them fit.
     """
     return max(0, (output - 1) * stride + (kernel - 1) * dilation + 1 - size) // 2

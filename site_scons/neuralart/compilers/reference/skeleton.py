@@ -90,9 +90,8 @@ def with_manifest(name: str, texts: Mapping[str, str], data: Mapping[str, bytes]
 def lowered(
     request: CommonRequest, flow: str, read_pools: Callable[[], Pools], progress: Progress
 ) -> tuple[Model, Program, Pools]:
-    """The steps before anything is placed, in the order in which their errors are wanted.
-
-    Raises NeuralArtError when the input is wrong, not supported, or the target is of another flow.
+    """The steps before anything is placed, in the order in which their errors are wanted. Raises NeuralArtError when
+    the input is wrong, not supported, or the target is of another flow.
     """
     from neuralart.compilers.reference.lower import lower
     from neuralart.model.reader import read

@@ -67,17 +67,11 @@ def _check(model: Model, op: Operator, tensor: Tensor) -> None:
     assert quantization is not None
     for other in _touched(model, op):
         if other.dtype == "int8":
-            raise NeuralArtError(
-                f"{describe(tensor)} and {describe(other)} in one operator",
-                where=where,
-                hint="int8 and uint8 are not mixed: put a QUANTIZE between them",
-            )
+            hint = "int8 and uint8 are not mixed: put a QUANTIZE between them"
+            raise NeuralArtError(f"{describe(tensor)} and {describe(other)} in one operator", where=where, hint=hint)
     if quantization.per_channel:
-        raise NeuralArtError(
-            f"{describe(tensor)} has {len(quantization.scales)} scales",
-            where=where,
-            hint="uint8 tensors have one scale; convert the model to int8 for a scale per channel",
-        )
+        hint = "uint8 tensors have one scale; convert the model to int8 for a scale per channel"
+        raise NeuralArtError(f"{describe(tensor)} has {len(quantization.scales)} scales", where=where, hint=hint)
     for zero_point in quantization.zero_points:
         if not 0 <= zero_point <= 255:
             raise NeuralArtError(f"zero point {zero_point} of {describe(tensor)} is outside 0 to 255", where=where)

@@ -27,9 +27,8 @@ def macc_of(report: str) -> int:
 
 
 def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
-    """16 hex digits that change when code and initializers no longer belong together.
-
-    Of the normalized C the first comment does not count.
+    """16 hex digits that change when code and initializers no longer belong together. Of the normalized C the first
+    comment does not count.
     """
     body = text.partition("*/")[2] if text.lstrip().startswith("/*") else text
     layout = "".join(f"{p.fname} 0x{p.address:08x} {p.size} {p.used} {p.weights}\n" for p in pools if not p.virtual)
@@ -54,10 +53,9 @@ def _info_pools(info: CInfo | None) -> dict[str, InfoPool]:
 def pools_of(
     network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int], linked: Collection[str] = ()
 ) -> tuple[PoolUse, ...]:
-    """The pools as the network uses them; NeuralArtError if constants lie in a pool that has no initializer.
-
-    The compiler's description has exact numbers; ``raws`` are the bytes of each initializer, by the fname of its pool.
-    A relative pool in ``linked`` is an array of the program.
+    """The pools as the network uses them; NeuralArtError if constants lie in a pool that has no initializer. The
+    compiler's description has exact numbers; ``raws`` are the bytes of each initializer, by the fname of its pool. A
+    relative pool in ``linked`` is an array of the program.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -75,11 +73,8 @@ def pools_of(
         constants = [row for row in placed[pool.fname] if row.is_param]
         weights = raws.get(pool.fname, 0)
         if constants and not weights and not pool.virtual:
-            raise NeuralArtError(
-                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initializer was written",
-                where=network.where,
-                hint="the run was not complete: look at its log",
-            )
+            what = f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initializer was written"
+            raise NeuralArtError(what, where=network.where, hint="the run was not complete: look at its log")
         result.append(
             PoolUse(
                 name=pool.name,
@@ -142,11 +137,8 @@ def npu_facts(
     linked: Collection[str] = (),
 ) -> Network:
     """The facts of a Neural-ART network, from its C (normalized; ``more`` are blobs) and the compiler's description.
-
     ``raws`` are the bytes of each initializer file, by the fname of its pool; ``linked`` are the pools whose file is C.
-
-    Raises:
-        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.
+    NeuralArtError: the C is cut off, has another name or no guard, or constants have no initializer.
     """
     cut = next((problem for problem in network.problems if problem.code == "cut-off"), None)
     if cut is not None:
@@ -154,10 +146,8 @@ def npu_facts(
     if network.name != name:
         raise NeuralArtError(f"is of network '{network.name}', not '{name}'", where=network.where)
     if network.runtime is None:
-        raise NeuralArtError(
-            "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown",
-            where=network.where,
-        )
+        what = "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown"
+        raise NeuralArtError(what, where=network.where)
     pools = pools_of(network, info, raws, linked)
     return Network(
         name=name,
@@ -175,7 +165,6 @@ def npu_facts(
 
 def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
     """The facts of a network for a CPU: everything stands in the description; NeuralArtError if it has no graph.
-
     ``codes`` is the generated C without weights, normalized, for the stamp.
     """
     if info.graph is None or info.core is None:

@@ -101,12 +101,8 @@ def _entry(value: Value, text_key: str) -> FailureEntry:
         raise fields["pattern"].error("matches nothing at all, so it would always fit")
     more = () if text_key == "cause" else ("count", "names")
     hint = _template(fields["hint"], pattern) if "hint" in fields else ""
-    return FailureEntry(
-        fields["id"].matching(_ID, "a word of small letters, digits and -"),
-        pattern,
-        _template(fields[text_key], pattern, more),
-        hint,
-    )
+    name = fields["id"].matching(_ID, "a word of small letters, digits and -")
+    return FailureEntry(name, pattern, _template(fields[text_key], pattern, more), hint)
 
 
 def load(path: Path, display: str = "") -> FailureTable:
@@ -180,8 +176,5 @@ def late(run: ToolRun, seconds: float, *, where: str, tool: str, log: str) -> Ne
     """The line of a run that was ended because its time was up."""
     last = f"its last line: {_shorten(run.lines[-1])}" if run.lines else "it printed nothing"
     reached = f" at {run.reached}" if run.reached else ""
-    return NeuralArtError(
-        f"{tool}: ended after {seconds:g} s (timeout){reached}; {last}",
-        where=where,
-        hint=f"a larger timeout; log: {log}",
-    )
+    what = f"{tool}: ended after {seconds:g} s (timeout){reached}; {last}"
+    return NeuralArtError(what, where=where, hint=f"a larger timeout; log: {log}")

@@ -141,9 +141,8 @@ def stand_in(name: str) -> bytes:
 
 
 def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[str, str]) -> None:
-    """Refuse initializers that would never be loaded: the network would compute with zeros.
-
-    ``found`` has the bytes of every file that is there, ``declared`` the file of each declared fname.
+    """Refuse initializers that would never be loaded: the network would compute with zeros. ``found`` has the bytes of
+    every file that is there, ``declared`` the file of each declared fname.
     """
     extra = {file: size for file, size in found.items() if size and file not in declared.values()}
     if not extra:
@@ -153,44 +152,31 @@ def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[st
     sizes = ", ".join(f"{pool} ({size} bytes)" for pool, size in pools.items())
     if all(pool in declared for pool in pools):
         files = ", ".join(sorted(extra))
-        raise NeuralArtError(
-            f"network {name} has initializers in another format than its pool file says: {files}",
-            where=", ".join(declared[pool] for pool in pools),
-            hint="is the fformat of the pool the one that was meant?",
-        )
-    raise NeuralArtError(
-        f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded",
-        where=f"network {name}",
-        hint=f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}",
-    )
+        what = f"network {name} has initializers in another format than its pool file says: {files}"
+        hint = "is the fformat of the pool the one that was meant?"
+        raise NeuralArtError(what, where=", ".join(declared[pool] for pool in pools), hint=hint)
+    what = f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded"
+    hint = f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}"
+    raise NeuralArtError(what, where=f"network {name}", hint=hint)
 
 
 def collect(
-    folder: Path,
-    given: FileConditions,
-    version: CoreVersion,
-    declared: Mapping[str, str] | None,
-    csv: str = "",
+    folder: Path, given: FileConditions, version: CoreVersion, declared: Mapping[str, str] | None, csv: str = ""
 ) -> Collected:
     """Read and judge what a run left in a folder; NeuralArtError if a file is missing, or an initializer not declared.
 
-    Args:
-        folder: Where it ran.
-        given: What decides which files there are.
-        version: Of the tool.
-        declared: fname -> file of the declared initializers; None: whichever there are.
-        csv: File of the table of epochs in the workspace; empty: not asked for.
+    ``folder``: where it ran; ``given``: what decides which files there are; ``version``: of the tool; ``declared``:
+    fname -> file of the declared initializers; None: whichever there are; ``csv``: file of the table of epochs in the
+    workspace; empty: not asked for.
     """
     out = folder / OUTPUT
     there = {path.name: path for path in sorted(out.iterdir()) if path.is_file()} if out.is_dir() else {}
     wanted = expected(given, version)
     missing = [name for name in wanted.needed if name not in there]
     if missing:
-        raise NeuralArtError(
-            f"the tool ended without an error but wrote no {', '.join(missing)}",
-            where=f"network {given.name}",
-            hint="a damaged installation, or a version whose files are not known",
-        )
+        what = f"the tool ended without an error but wrote no {', '.join(missing)}"
+        hint = "a damaged installation, or a version whose files are not known"
+        raise NeuralArtError(what, where=f"network {given.name}", hint=hint)
     notes: list[str] = []
     files = {name: read_bytes(there[name]) for name in wanted.needed}
     for name in wanted.usual:

@@ -59,7 +59,6 @@ def home_of(environ: Mapping[str, str], system: str) -> Path | None:
 
 def usual_roots(environ: Mapping[str, str], system: str) -> list[Path]:
     """Folders that hold one installation per version, as the installers make them on a system (``sys.platform``).
-
     ``NEURALART_STEDGEAI_ROOTS``, a list like PATH, replaces them all.
     """
     if ROOTS in environ:
@@ -164,11 +163,9 @@ def ask(program: Path, root: Path | None, environ: Mapping[str, str]) -> CoreVer
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NeuralArtError(
-            f"does not answer '--version' within {seconds:g} seconds",
-            where=str(program),
-            hint=f"the first start of a new installation is slow: run it once by hand, or set {PATIENCE}",
-        ) from error
+        what = f"does not answer '--version' within {seconds:g} seconds"
+        hint = f"the first start of a new installation is slow: run it once by hand, or set {PATIENCE}"
+        raise NeuralArtError(what, where=str(program), hint=hint) from error
     except OSError as error:
         raise NeuralArtError(f"cannot be started: {error.strerror}", where=str(program)) from error
     return parse_answer(done.stdout.decode("utf-8", "replace"), str(program))
@@ -186,10 +183,8 @@ def _remembered(cache: Path | None) -> dict[str, str]:
 
 
 def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cache: Path | None) -> CoreVersion:
-    """The version of a program; starting it takes seconds, so it is remembered until the file changes.
-
-    ``cache`` is the file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of
-    :func:`ask`.
+    """The version of a program; starting it takes seconds, so it is remembered until the file changes. ``cache`` is the
+    file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of :func:`ask`.
     """
     stat = program.stat()
     key = f"{program}|{stat.st_size}|{stat.st_mtime_ns}"
@@ -253,21 +248,14 @@ def _look(place: Place, pin: str, environ: Mapping[str, str], cache: Path | None
 
 
 def find(
-    pin: str,
-    environ: Mapping[str, str],
-    *,
-    where: str = "",
-    cache: Path | None = None,
-    system: str = sys.platform,
+    pin: str, environ: Mapping[str, str], *, where: str = "", cache: Path | None = None, system: str = sys.platform
 ) -> Install:
     """Find the installation to use.
 
     ``STEDGEAI_CORE_DIR`` comes first, then PATH, then the folders installers use (newest version first), then the packs
     of STM32CubeMX. Without a pin the first one is taken; with one the first that fits
-    (:func:`~neuralart.vendor.releases.fits`). ``cache`` remembers versions; None: the user's own file.
-
-    Raises:
-        NeuralArtError: None fits; the message says where was looked and what was there.
+    (:func:`~neuralart.vendor.releases.fits`). ``cache`` remembers versions; None: the user's own file. NeuralArtError:
+    none fits; the message says where was looked and what was there.
     """
     if pin:
         check_pin(pin, where)
@@ -277,11 +265,9 @@ def find(
     for place in places(environ, system):
         program = place.program
         if place.said.startswith(CORE_DIR) and program is None:
-            raise NeuralArtError(
-                f"no ST Edge AI Core in it: there is no {' or '.join(path.as_posix() for path in place.programs)}",
-                where=place.said,
-                hint="it must be the folder that holds Utilities and Middlewares; unset it to search the usual places",
-            )
+            what = f"no ST Edge AI Core in it: there is no {' or '.join(path.as_posix() for path in place.programs)}"
+            hint = "it must be the folder that holds Utilities and Middlewares; unset it to search the usual places"
+            raise NeuralArtError(what, where=place.said, hint=hint)
         if program is not None:
             if program.resolve() in seen:
                 continue
@@ -291,11 +277,8 @@ def find(
             return found
         trail.append(why)
     wanted = f"ST Edge AI Core {pin}" if pin else "ST Edge AI Core"
-    raise NeuralArtError(
-        f"no {wanted} found; looked at {'; '.join(trail)}",
-        where=where,
-        hint=f"install it, or set {CORE_DIR} to the folder that holds Utilities and Middlewares ({_DOC})",
-    )
+    hint = f"install it, or set {CORE_DIR} to the folder that holds Utilities and Middlewares ({_DOC})"
+    raise NeuralArtError(f"no {wanted} found; looked at {'; '.join(trail)}", where=where, hint=hint)
 
 
 def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Install:
@@ -307,7 +290,6 @@ def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Instal
 
 def choose(pin: str, environ: Mapping[str, str], *, cache: Path | None = None, system: str = sys.platform) -> str:
     """What ``auto`` means on this machine: ``stedgeai`` where a fitting one is installed, else ``reference``.
-
     NeuralArtError if the pin is none, or what ``STEDGEAI_CORE_DIR`` names.
     """
     if pin:

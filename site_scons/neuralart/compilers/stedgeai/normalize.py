@@ -1,5 +1,4 @@
 """Equal inputs give equal bytes: dates, folders and the environment of a run are taken out of what the tool writes.
-
 Only inside of lines, so that line numbers of C and reports stay; the originals are kept beside (``.vendor``).
 """
 
@@ -113,9 +112,8 @@ def report(text: str) -> str:
 
 
 def normalize(files: Mapping[str, bytes], without_folders: Callable[[str], str]) -> dict[str, bytes]:
-    """The files of a run as they are delivered; what is no text by its name is left as it is.
-
-    ``without_folders`` is what :func:`folders` returned.
+    """The files of a run as they are delivered; what is no text by its name is left as it is. ``without_folders`` is
+    what :func:`folders` returned.
     """
     result = dict(files)
 

@@ -69,9 +69,8 @@ def _abandoned(output: Path) -> None:
 
 @contextlib.contextmanager
 def working_folder(output: Path) -> Iterator[Path]:
-    """A folder for one run, gone afterwards; NeuralArtError if it cannot be made.
-
-    It is made in the output folder, except where the path to that has letters on which the tool crashes.
+    """A folder for one run, gone afterwards; NeuralArtError if it cannot be made. It is made in the output folder,
+    except where the path to that has letters on which the tool crashes.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -106,10 +105,9 @@ def execute(
     listen: Callable[[str], None] = lambda _text: None,
     seconds: float | None = None,
 ) -> ToolRun:
-    """Run the tool in a folder; NeuralArtError if it cannot be started.
-
-    ``listen`` is called with the progress, ``98 % (102/104)``, when that changes. After ``seconds`` (None: no limit) it
-    is ended, together with the programs that it started.
+    """Run the tool in a folder; NeuralArtError if it cannot be started. ``listen`` is called with the progress, ``98 %
+    (102/104)``, when that changes. After ``seconds`` (None: no limit) it is ended, together with the programs that it
+    started.
     """
     import subprocess
     from threading import Event, Timer
@@ -183,17 +181,14 @@ def check_owner(folder: Path, network: str) -> None:
     """Refuse a folder that holds another network."""
     owner, _ = _listed(folder)
     if owner and owner != network:
-        raise NeuralArtError(
-            f"the folder holds network '{owner}', whose {FACTS} would be lost",
-            where=str(folder),
-            hint="give each network a folder of its own (--output), or empty this one",
-        )
+        what = f"the folder holds network '{owner}', whose {FACTS} would be lost"
+        hint = "give each network a folder of its own (--output), or empty this one"
+        raise NeuralArtError(what, where=str(folder), hint=hint)
 
 
 def clear(folder: Path, network: str) -> None:
-    """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else.
-
-    NeuralArtError if the folder belongs to another network, or cannot be changed.
+    """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else. NeuralArtError
+    if the folder belongs to another network, or cannot be changed.
     """
     check_owner(folder, network)
     _, names = _listed(folder)
@@ -213,7 +208,6 @@ def clear(folder: Path, network: str) -> None:
 
 def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) -> None:
     """Write a complete set to a folder that was cleared, the manifest last; if that fails, nothing of it stays.
-
     ``vendor`` goes to ``.vendor``: originals, log. NeuralArtError if the folder cannot be written.
     """
     keep(folder, vendor)

@@ -58,9 +58,8 @@ def derive(
     description_key: str = "machine_desc",
     display: str = "",
 ) -> str:
-    """The text of a profile file with one profile, derived from a base; what is not named here is kept from it.
-
-    The base is called ``display`` in messages; None: from nothing. Pool file and machine description (empty: none) are
+    """The text of a profile file with one profile, derived from a base; what is not named here is kept from it. The
+    base is called ``display`` in messages; None: from nothing. Pool file and machine description (empty: none) are
     relative to where the text will be; ``description_key`` is what the tool's version calls the latter.
     """
     globals_: Any = {}
@@ -113,9 +112,8 @@ def _options(
     options = edit(options, choice.add, choice.remove, where)
     if request.controller:
         if choice.profiling:
-            raise NeuralArtError(
-                "contradicts the pair for profiling, which has none", where=CONTROLLER, hint="leave one out"
-            )
+            hint = "leave one out"
+            raise NeuralArtError("contradicts the pair for profiling, which has none", where=CONTROLLER, hint=hint)
         options = edit(options, (CONTROLLER,), (), where)
     return for_profiling(options) if choice.profiling else options
 
@@ -134,26 +132,21 @@ def _raw(data: bytes, pools: Sequence[MemoryPool]) -> bytes:
 
 
 def stage(request: ToolRequest, release: Release) -> StagedProfile:
-    """Read profile and pools and make them what the tool of a version needs; nothing is written.
-
-    NeuralArtError if a file is missing or wrong, or an edit does not fit.
+    """Read profile and pools and make them what the tool of a version needs; nothing is written. NeuralArtError if a
+    file is missing or wrong, or an edit does not fit.
     """
     choice = request.profile
     if choice is None:
         if request.mpool is not None:
-            raise NeuralArtError(
-                "it is the memory-pool file of the NPU", where="--mpool", hint="for other targets: --memory-pool FILE"
-            )
+            hint = "for other targets: --memory-pool FILE"
+            raise NeuralArtError("it is the memory-pool file of the NPU", where="--mpool", hint=hint)
         return StagedProfile()
     name = choice.argument.name
     if choice.path is None:
         if request.mpool is not None or choice.edited:
             what = "--mpool" if request.mpool is not None else "a change of the profile"
-            raise NeuralArtError(
-                f"{what} needs a profile file, and profile-{name} is the tool's own",
-                where="--st-neural-art",
-                hint="name one: PROFILE@FILE.json",
-            )
+            what = f"{what} needs a profile file, and profile-{name} is the tool's own"
+            raise NeuralArtError(what, where="--st-neural-art", hint="name one: PROFILE@FILE.json")
         return StagedProfile(argument=f"profile-{name}")
     shown = choice.argument.file or str(choice.path)
     found = profile.read(choice.path, name, shown, need_pools=request.mpool is None)

@@ -149,9 +149,8 @@ class GdbServer:
         self._listener.close()
 
     def until_done(self, run: Callable[[], T], said: Callable[[T], str]) -> T | None:
-        """Run, again after each power cycle. Returns what the run returned; None: the debugger ended it.
-
-        ``said``: what the debugger's user is shown of a result. Whatever ``run`` raises is raised, and shown, too.
+        """Run, again after each power cycle. Returns what the run returned; None: the debugger ended it. ``said``: what
+        the debugger's user is shown of a result. Whatever ``run`` raises is raised, and shown, too.
         """
         try:
             while True:

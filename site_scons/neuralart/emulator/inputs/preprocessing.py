@@ -1,7 +1,6 @@
-"""How numbers become elements of a tensor.
-
-Numbers of a file are real values, unless they have the element type of the tensor already. A real value becomes an
-element as the network's quantization says: round(value / scale) + zero point, within the type.
+"""How numbers become elements of a tensor. Numbers of a file are real values, unless they have the element type of the
+tensor already. A real value becomes an element as the network's quantization says: round(value / scale) + zero point,
+within the type.
 """
 
 from __future__ import annotations

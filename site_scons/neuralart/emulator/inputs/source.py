@@ -204,10 +204,9 @@ _READERS: dict[str, Callable[[Path, Sequence[Port], Preprocessing], list[bytes]]
 
 
 def read(path: Path, ports: Sequence[Port], how: Preprocessing = AS_THEY_ARE) -> list[bytes]:
-    """Inputs of a file or folder, for each vector those of all ports, concatenated.
-
-    The ending of the name says what a file is; any other is raw. Files of a folder come in the order of their paths.
-    NeuralArtError: it cannot be read, or does not fit the inputs; ``where`` is the file.
+    """Inputs of a file or folder, for each vector those of all ports, concatenated. The ending of the name says what a
+    file is; any other is raw. Files of a folder come in the order of their paths. NeuralArtError: it cannot be read, or
+    does not fit the inputs; ``where`` is the file.
     """
     if path.is_dir():
         found = [data for file in _files(path) for data in _media(file, ports, how)]

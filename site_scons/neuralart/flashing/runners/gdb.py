@@ -127,8 +127,7 @@ class Gdb(Programmer):
         """``load``: gdb erases the flash blocks of its server's memory map, and writes RAM directly."""
         name = session.written(ihex(address, data).encode("ascii"), ".hex")
         # After a load gdb wants to start there: what the core was doing goes on instead.
-        lines = ("set $before = $pc", f"load {name}", "set $pc = $before")
-        return self._gdb(session, *lines, count=2 * len(data))
+        return self._gdb(session, "set $before = $pc", f"load {name}", "set $pc = $before", count=2 * len(data))
 
     def restart(self, session: ProbeSession) -> Answer:
         """Reset and run."""
@@ -143,10 +142,9 @@ class Gdb(Programmer):
         return self._gdb(session, f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}", end="detach")
 
     def start(self, session: ProbeSession, elf: Path, later: Later | None = None) -> int:
-        """Put an image where it is linked, let it run, and what it waits for where that belongs; compare all.
-
-        Returns its entry. NeuralArtError: it is no image, goes to memory that the board has not, does not arrive, or
-        does not come to where it waits.
+        """Put an image where it is linked, let it run, and what it waits for where that belongs; compare all. Returns
+        its entry. NeuralArtError: it is no image, goes to memory that the board has not, does not arrive, or does not
+        come to where it waits.
         """
         parts, stack, entry = image_parts(elf, session.job.board)
         held: list[tuple[int, bytes, Path]] = []

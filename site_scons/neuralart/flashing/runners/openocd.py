@@ -47,8 +47,7 @@ class OpenOcd(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``flash write_image``, which erases what it writes."""
-        name = session.written(data)
-        line = f"flash write_image erase {name} 0x{address:08x} bin"
+        line = f"flash write_image erase {session.written(data)} 0x{address:08x} bin"
         return self._openocd(session, "reset init", line, count=2 * len(data))
 
     def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:

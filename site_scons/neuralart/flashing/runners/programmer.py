@@ -1,7 +1,6 @@
-"""What all runners of real devices share: which probe, is it the right device, what differs, write, read back.
-
-A runner of this kind starts programs of others. None of them is believed: a write counts when the bytes that are read
-back have the hash of the plan. What a program says and how it ends only decides what the user is told.
+"""What all runners of real devices share: which probe, is it the right device, what differs, write, read back. A runner
+of this kind starts programs of others. None of them is believed: a write counts when the bytes that are read back have
+the hash of the plan. What a program says and how it ends only decides what the user is told.
 """
 
 from __future__ import annotations

@@ -72,8 +72,7 @@ class PyOcd(Programmer):
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and go on."""
-        line = f"halt; wreg sp 0x{stack:x}; wreg pc 0x{entry & ~1:x}; go"
-        return self._pyocd(session, "commander", "-c", line)
+        return self._pyocd(session, "commander", "-c", f"halt; wreg sp 0x{stack:x}; wreg pc 0x{entry & ~1:x}; go")
 
     def restart(self, session: ProbeSession) -> Answer:
         """Reset and run."""

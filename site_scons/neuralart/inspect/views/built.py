@@ -44,13 +44,8 @@ def _rows(heads: str, rows: Iterable[Any], names: str) -> list[str]:
     """A table of records. A name with ``@`` before it is that of an address."""
     keys = names.split()
     return table(
-        heads.split(),
-        ([address(row[key[1:]]) if key[0] == "@" else row[key] for key in keys] for row in rows),
+        heads.split(), ([address(row[key[1:]]) if key[0] == "@" else row[key] for key in keys] for row in rows)
     )
-
-
-def _network(path: Path) -> dict[str, Any]:
-    return asdict(facts.load(path))
 
 
 def _network_text(record: dict[str, Any]) -> str:
@@ -125,11 +120,8 @@ def _index_text(record: dict[str, Any]) -> str:
     ]
     rows = ({"name": name, **use} for name, use in record["firmware"].items())
     lines += _rows("firmware used capacity", rows, "name used capacity") if record["firmware"] else []
-    return page(record, [*lines, f"  {plural(len(record['artefacts']), 'file')}:", *_indented(record["artefacts"])])
-
-
-def _indented(texts: Iterable[str]) -> list[str]:
-    return [f"    {text}" for text in texts]
+    lines += [f"  {plural(len(record['artefacts']), 'file')}:", *(f"    {name}" for name in record["artefacts"])]
+    return page(record, lines)
 
 
 def _network_rel(path: Path) -> dict[str, Any]:
@@ -182,11 +174,9 @@ def _application(path: Path) -> dict[str, Any]:
     data = read_bytes(path)
     vectors = image_header.vectors_behind_room(data)
     if vectors is None:
-        raise NeuralArtError(
-            "no vector table behind room for a header of erased bytes",
-            where=f"{path}@0x{image_header.VECTOR_TABLE:x}",
-            hint="'neuralart check-image' judges other images",
-        )
+        what = "no vector table behind room for a header of erased bytes"
+        hint = "'neuralart check-image' judges other images"
+        raise NeuralArtError(what, where=f"{path}@0x{image_header.VECTOR_TABLE:x}", hint=hint)
     return {
         **{"bytes": len(data), "header_room": image_header.VECTOR_TABLE, "stack_pointer": vectors[0]},
         **{"reset_handler": vectors[1], "crc32": zlib.crc32(data)},
@@ -206,7 +196,7 @@ def _view(record: Callable[[Path], dict[str, Any]], text: Callable[[dict[str, An
     return View(record, lambda made: _NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text(made)))
 
 
-NETWORK = _view(_network, _network_text)
+NETWORK = _view(lambda path: asdict(facts.load(path)), _network_text)
 MANIFEST = _view(_manifest, _manifest_text)
 FLASH_PLAN = _view(_flash_plan, _flash_plan_text)
 PLAN = _view(plan_report.read, plan_report.text)

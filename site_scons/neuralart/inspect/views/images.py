@@ -151,8 +151,7 @@ def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict
         what = f"--offset 0x{offset:x} is behind the end of the file, which has {len(data)} bytes"
         raise NeuralArtError(what, where=str(path))
     image = container.parse(data[offset:], str(path), read_bytes(params) if params is not None else None)
-    text = report.as_text(image)
-    return {"schema": report.SCHEMA, "reloc_binary_image": report.image_data(image), "_text": text}
+    return {"schema": report.SCHEMA, "reloc_binary_image": report.image_data(image), "_text": report.as_text(image)}
 
 
 RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))

@@ -1,18 +1,22 @@
-"""Checks whether a core executes the instructions of an image, and whether they need a debugger.
-
+"""Checks whether a core executes the instructions of an image, and whether they need a debugger; and what built it.
 Numbers: "Addenda to, and Errata in, the ABI for the Arm Architecture", public attributes. What includes what: the
 instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their architecture manuals define them.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
+from neuralart.files import read_bytes
 from neuralart.memory.findings import Finding, error, warning
+from neuralart.memory.image import elf_facts
 from neuralart.memory.image.image_facts import Attributes, ImageFacts
+from neuralart.text.elf import Elf
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21
 ARCHITECTURES = {
@@ -135,10 +139,8 @@ def _anywhere(data: bytes, base: int) -> Iterator[tuple[int, int]]:
 
 
 def _traps(image: ImageFacts) -> Iterator[tuple[int, int]]:
-    """(address, instruction) of each semihosting trap.
-
-    Certain where mapping symbols tell code from data (``image.code``); else possible ones, BKPT only, in what holds
-    code: a constant may look the same.
+    """(address, instruction) of each semihosting trap. Certain where mapping symbols tell code from data
+    (``image.code``); else possible ones, BKPT only, in what holds code: a constant may look the same.
     """
     parts = [part for part in image.loaded if part.executable]
     if image.code is None:
@@ -165,3 +167,37 @@ def semihosting(image: ImageFacts) -> Iterator[Finding]:
         kinds = " and ".join(text for code, text in TRAPS.items() if any(hit[1] == code for hit in hits))
         what = f"{len(hits)} semihosting traps ({kinds}) stop the core without a debugger: at {places}"
         yield error("semihosting", what, "link without semihosting (rdimon.specs, librdimon, libsemihost)")
+
+
+_COMPILER = re.compile(rb"GCC: \([^)\0]*\) ([\d.]+)")
+_PRODUCER = re.compile(rb"GNU (?:C|C\+\+)\d+ [^\0]+")
+_OPTIMIZED = re.compile(rb" (-O(?:fast|[0-3sgz]?))(?![^ \0])")
+_MARKS = {
+    "picolibc": {"__aeabi_read_tp", "_set_tls", "__tls_base"},
+    "newlib-nano": {"_printf_i", "_printf_common", "__ssputs_r", "__malloc_free_list"},
+    "newlib": {"__sfvwrite_r", "__ssprint_r", "__malloc_av_"},
+    "newlib of which kind is not told": {"_impure_ptr", "__errno", "__sinit"},
+}
+_ARCHIVE = re.compile(r"^(?:LOAD )?(\S*lib[cg](?:_nano)?\.a)(?:\(|$)", re.M)
+
+
+def of_program(path: Path) -> str:
+    """Compiler, C library, architecture and optimization of a linked program. NeuralArtError: It is none for Arm."""
+    data = read_bytes(path)
+    facts, elf = elf_facts.read(path, data), Elf(data, str(path))
+    parts = [(elf.section(name), name) for name in (".comment", ".debug_str")]
+    comment, strings = (elf.bytes_of(part, name) if part is not None else b"" for part, name in parts)
+    gccs = dict.fromkeys(f"gcc {version.decode()}" for version in _COMPILER.findall(comment))
+    symbols = {*facts.symbols, *(name for _, _, name in facts.functions)}
+    link_map = path.parent / "application/link.map"  # of a build of the user's own
+    archives = _ARCHIVE.findall(read_bytes(link_map).decode("utf-8", "replace")) if link_map.is_file() else []
+    if archives:
+        libc = "newlib-nano" if "_nano" in archives[0] else "picolibc" if "picolibc" in archives[0] else "newlib"
+    else:
+        libc = next((library for library, marks in _MARKS.items() if symbols & marks), "C library not told")
+    said = [" and ".join(gccs) or "compiler not told", libc]
+    if facts.attributes is not None:
+        floats = "hard" if facts.attributes.vfp_args == 1 else "soft"
+        said.append(f"{ARCHITECTURES.get(facts.attributes.arch, 'another architecture')}, {floats} float ABI")
+    flags = {each[-1].decode() for text in _PRODUCER.findall(strings) if (each := _OPTIMIZED.findall(text))}
+    return ", ".join([*said, *(["/".join(sorted(flags))] if flags else [])])

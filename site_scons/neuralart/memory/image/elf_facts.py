@@ -1,6 +1,5 @@
-"""Facts about an image from its ELF file, build attributes of the Arm compiler (``.ARM.attributes``) among them.
-
-Format of those: "Addenda to, and Errata in, the ABI for the Arm Architecture", build attributes: a byte ``A``, then one
+"""Facts about an image from its ELF file, build attributes of the Arm compiler (``.ARM.attributes``) among them. Format
+of those: "Addenda to, and Errata in, the ABI for the Arm Architecture", build attributes: a byte ``A``, then one
 subsection per vendor (length, name, then sub-subsections of tag, length and attributes). Numbers are ULEB128.
 """
 
@@ -165,10 +164,8 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 
 
 def read(path: Path, data: bytes) -> ImageFacts:
-    """Facts of an Arm executable.
-
-    ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not for Arm, not linked, or without
-    anything to load.
+    """Facts of an Arm executable. ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not
+    for Arm, not linked, or without anything to load.
     """
     where = str(path)
     elf = Elf(data, where)

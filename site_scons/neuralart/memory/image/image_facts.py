@@ -99,7 +99,6 @@ class ImageFacts:
 
 def folded(board: Board, image: ImageFacts) -> ImageFacts:
     """The same image with the addresses of its parts, code and functions in the alias of the board's security state.
-
     Symbols keep their values: not every one is an address.
     """
     return replace(
@@ -120,10 +119,9 @@ def expected_table(board: Board) -> int | None:
 
 
 def read_binary(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of a raw binary: no symbols, one part, and what may stand in front of it.
-
-    ``address``: where the first byte of the vector table goes; None: where the board's boot chain expects it.
-    NeuralArtError: it is empty, or another kind of file.
+    """Facts of a raw binary: no symbols, one part, and what may stand in front of it. ``address``: where the first byte
+    of the vector table goes; None: where the board's boot chain expects it. NeuralArtError: it is empty, or another
+    kind of file.
     """
     where = str(path)
     header = board.boot.header if board.boot is not None else VECTOR_TABLE

@@ -45,8 +45,7 @@ def _table_size(board: Board, image: ImageFacts, table: int) -> int:
     for part in image.loaded:
         if part.name in _TABLE_SECTIONS and part.load == table:
             return part.size
-    known = [image.sizes[name] for name in _TABLE_SYMBOLS if name in image.sizes]
-    return max([*known, 8])
+    return max([8, *(image.sizes[name] for name in _TABLE_SYMBOLS if name in image.sizes)])
 
 
 def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:
@@ -203,9 +202,8 @@ def _used(
 
 
 def copied(boot: Boot, image: ImageFacts) -> tuple[list[Part], list[Part]]:
-    """Loaded parts that make up the binary behind the header, and the others.
-
-    A gap of a whole copy is no padding: what lies behind it, or before the header, is something else.
+    """Loaded parts that make up the binary behind the header, and the others. A gap of a whole copy is no padding: what
+    lies behind it, or before the header, is something else.
     """
     inside: list[Part] = []
     others: list[Part] = []

@@ -71,10 +71,9 @@ def _shown(claims: Mapping[Placement, Span], placement: Placement) -> Span:
 
 
 def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, size: int | None = None) -> str:
-    """Say where a placement would fit, and what to write to put it there.
-
-    ``moved``: who is to move; staging places move together: they follow one another from one address on; ``size``:
-    bytes that they need, unless what they claim. Returns one line; it also says if there is no such place.
+    """Say where a placement would fit, and what to write to put it there. ``moved``: who is to move; staging places
+    move together: they follow one another from one address on; ``size``: bytes that they need, unless what they claim.
+    Returns one line; it also says if there is no such place.
     """
     together = [p for p in claims if p.kind == "staging"] if moved.kind == "staging" else [moved]
     others = [span for placement, span in claims.items() if placement not in together]
@@ -113,10 +112,9 @@ def _needed(board: Board, placement: Placement, claims: Mapping[Placement, Span]
 
 
 def _room(board: Board, taken: Iterable[Span], near: int, size: int, network: bool) -> int | None:
-    """An address where so many bytes are free, in the memory of ``near`` or else in another of its kind.
-
-    Places from ``near`` on come before places below it. For a network another memory must be one that the NPU works in,
-    where a board has such. A multiple of the sector in flash, of 32 in RAM; None if there is no such place.
+    """An address where so many bytes are free, in the memory of ``near`` or else in another of its kind. Places from
+    ``near`` on come before places below it. For a network another memory must be one that the NPU works in, where a
+    board has such. A multiple of the sector in flash, of 32 in RAM; None if there is no such place.
     """
     for free in _free(board, taken, near, network):
         fits = [max(low, near) for low, high in free if max(low, near) + size <= high and high > near]

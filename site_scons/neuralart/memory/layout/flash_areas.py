@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from neuralart.boards.types import Board, MemoryRegion
+from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Placement
@@ -41,13 +41,10 @@ def areas(board: Board) -> list[Area]:
         ready = region is not None and is_on(board, region)
         found.append(Area(str(board.flash["part"]), start, start + size, sector, ready))
     for region in board.memory:
-        if region.kind == "flash" and region.sector and not any(_meet(region, area) for area in found):
+        known = any(region.base < area.end and area.start < region.end for area in found)
+        if region.kind == "flash" and region.sector and not known:
             found.append(Area(region.name, region.base, region.end, region.sector, is_on(board, region)))
     return sorted(found, key=lambda area: not area.ready)
-
-
-def _meet(region: MemoryRegion, area: Area) -> bool:
-    return region.base < area.end and area.start < region.end
 
 
 def area_at(found: Sequence[Area], address: int) -> Area | None:
@@ -67,7 +64,6 @@ CPU_WEIGHTS = "weights"
 
 def written_weights(board: Board, config: NetworkConfig) -> int | None:
     """Address in the external flash of the file with the constants of a network on a core (``N_data.bin``).
-
     ``--binary`` and ``--address`` among its options say it. Returns None: there is no such file, or it goes elsewhere.
     NeuralArtError: the address is no number.
     """
@@ -111,18 +107,12 @@ def by_sectors(found: Sequence[Area], span: Span) -> Span:
 def place(
     found: Sequence[Area], demands: Mapping[str, int], fixed: Sequence[Span], pools: Sequence[Span], anchor: int | None
 ) -> dict[str, Span] | None:
-    """First fit, one place after the other.
+    """The place of each owner: first fit, one place after the other; None if one fits nowhere.
 
-    Args:
-        found: Flash, preferred first.
-        demands: Bytes by owner; a place has whole sectors.
-        fixed: What nothing may touch, in whole sectors.
-        pools: Declared pools of networks. A place inside one is the last resort, and then as far from what the pool
-            begins with as possible; never in its first sector.
-        anchor: Gaps from this address on come before those below it (the end of the application); None: from below.
-
-    Returns:
-        The place of each, by owner; None if one fits nowhere.
+    ``found``: flash, preferred first; ``demands``: bytes by owner; a place has whole sectors; ``fixed``: what nothing
+    may touch, in whole sectors. ``pools``: declared pools of networks. A place inside one is the last resort, and then
+    as far from what the pool begins with as possible; never in its first sector. Gaps from ``anchor`` (the end of the
+    application) on come before those below it; None: from below.
     """
     placed: dict[str, Span] = {}
     for owner, size in demands.items():
@@ -182,10 +172,8 @@ def place_of(variant: VariantConfig, key: str) -> str:
 
 
 def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) -> dict[str, tuple[int, str]]:
-    """Address and ``file:line`` of each slot, the variant's own before the board's.
-
-    NeuralArtError: the variant moves a slot that there is not, moves weights, or an address is not in flash or not at
-    the start of a sector.
+    """Address and ``file:line`` of each slot, the variant's own before the board's. NeuralArtError: the variant moves a
+    slot that there is not, moves weights, or an address is not in flash or not at the start of a sector.
     """
     merged = {name: (address, board.place(f"slots.{name}")) for name, address in board.slots.items()}
     merged |= _loaded(board, variant)
@@ -237,14 +225,10 @@ def slot_placements(
     """Slots with the room they have.
 
     The application has what the boot chain copies, or less if a pool begins before that; any other slot all that is
-    free up to the next owner, because its size is unknown.
-
-    Args:
-        board: The board.
-        merged: From :func:`slot_addresses`; without those that this package finds.
-        found: Flash of the board.
-        borders: First addresses of everybody else: pools, reserved ranges, the descriptor and staging of the variant.
-        loaded: Group of the network that is loaded from a slot: its constants are in there, or in that of the params.
+    free up to the next owner, because its size is unknown. ``merged``: from
+    :func:`slot_addresses`; without those that this package finds; ``found``: flash of the board; ``borders``: first
+    addresses of everybody else: pools, reserved ranges, the descriptor and staging of the variant; ``loaded``: group of
+    the network that is loaded from a slot: its constants are in there, or in that of the params.
     """
     holder = next((name for name in reversed(LOADED) if name in merged), "")
     starts = sorted({*borders, *(address for address, _ in merged.values())})

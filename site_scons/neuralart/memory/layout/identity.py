@@ -81,10 +81,8 @@ def check_name(pool: str, where: str) -> None:
 
 
 def build(entries: Sequence[Entry]) -> bytes:
-    """The bytes of a descriptor.
-
-    ``entries``: in the order of the layout's initializers. NeuralArtError: an entry cannot be written, or contradicts
-    another.
+    """The bytes of a descriptor. ``entries``: in the order of the layout's initializers. NeuralArtError: an entry
+    cannot be written, or contradicts another.
     """
     _check(entries, [f"entry {number}" for number in range(len(entries))])
     body = bytes(16) + b"".join(
@@ -102,10 +100,9 @@ def build(entries: Sequence[Entry]) -> bytes:
 
 
 def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
-    """Read a descriptor.
-
-    ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow; ``display``: name of the
-    file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is ``display@0xOFFSET``.
+    """Read a descriptor. ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow;
+    ``display``: name of the file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is
+    ``display@0xOFFSET``.
     """
 
     def refuse(offset: int, what: str, hint: str = "") -> NeuralArtError:
@@ -179,16 +176,9 @@ def describe(
 ) -> bytes:
     """The descriptor's bytes.
 
-    Args:
-        networks: In the order of the image.
-        initializers: Those that the descriptor speaks of, in the order of the layout; empty ones are left out.
-        raws: (network, pool) to (bytes, CRC-32) of its raw file.
-
-    Returns:
-        Empty when all raw files are empty: there is nothing to describe.
-
-    Raises:
-        NeuralArtError: An entry cannot be written.
+    ``networks``: in the order of the image; ``initializers``: those that the descriptor speaks of, in the order of the
+    layout; empty ones are left out; ``raws``: (network, pool) to (bytes, CRC-32) of its raw file. Returns empty when
+    all raw files are empty: there is nothing to describe. NeuralArtError: an entry cannot be written.
     """
     number = {network.name: position for position, network in enumerate(networks)}
     entries = []

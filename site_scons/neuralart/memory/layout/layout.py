@@ -1,6 +1,5 @@
-"""Gives slots, pools, firmware and everything else in flash their places, before anything is built.
-
-The pool files of the user decide where networks are; everything else moves round them.
+"""Gives slots, pools, firmware and everything else in flash their places, before anything is built. The pool files of
+the user decide where networks are; everything else moves round them.
 """
 
 from __future__ import annotations
@@ -12,14 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
-from neuralart.memory.layout.flash_areas import (
-    FOUND,
-    areas,
-    place_of,
-    room_at,
-    slot_addresses,
-    slot_placements,
-)
+from neuralart.memory.layout.flash_areas import FOUND, areas, place_of, room_at, slot_addresses, slot_placements
 from neuralart.memory.layout.placements import Layout, Placement, pool_owner
 from neuralart.memory.layout.relative_pools import load_places, placed_pools
 from neuralart.memory.layout.staging import drafts, in_flash, initializer
@@ -56,7 +48,10 @@ def make_layout(
     loaded = f"network {networks[0].name}" if places is not None else ""
     fixed = slot_placements(board, merged, found, borders, loaded)
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
-    fixed += _firmware(board) if with_firmware else []
+    fixed += [
+        Placement(s.owner, "firmware", s.start, s.end - s.start, board.place(s.owner.split()[1]), s.group)
+        for s in (firmware_spans(board) if with_firmware else ())
+    ]
     fixed += reserved
     # The slot gives the address of constants that are in it.
     held = [p for p in pools if places is not None and p.start == places.constants]
@@ -103,9 +98,8 @@ def _check_aliases(board: Board, fixed: Sequence[Placement], pools: Sequence[Pla
 
 
 def _pools(board: Board, network: LayoutNetwork) -> list[Placement]:
-    """Pools with an address in a memory of the board, no larger than the memory.
-
-    What else a pool file lists (a PSRAM that another board has) matters only if the network uses it.
+    """Pools with an address in a memory of the board, no larger than the memory. What else a pool file lists (a PSRAM
+    that another board has) matters only if the network uses it.
     """
     made = []
     for pool in network.pools.enabled:
@@ -118,13 +112,6 @@ def _pools(board: Board, network: LayoutNetwork) -> list[Placement]:
             Placement(pool_owner(network.name, pool.fname), "pool", start, size, where, f"network {network.name}")
         )
     return made
-
-
-def _firmware(board: Board) -> list[Placement]:
-    return [
-        Placement(s.owner, "firmware", s.start, s.end - s.start, board.place(s.owner.split()[1]), s.group)
-        for s in firmware_spans(board)
-    ]
 
 
 def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:

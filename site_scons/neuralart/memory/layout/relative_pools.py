@@ -38,10 +38,8 @@ def derive(config: NetworkConfig) -> NetworkConfig:
 
 
 def check_pools(pools: PoolFile) -> None:
-    """Refuse pools that a relocatable model cannot have.
-
-    ``pools``: those of the derived network. NeuralArtError: an external pool is absolute, or see
-    :func:`neuralart.network.pools.check_relative`.
+    """Refuse pools that a relocatable model cannot have. ``pools``: those of the derived network. NeuralArtError: an
+    external pool is absolute, or see :func:`neuralart.network.pools.check_relative`.
     """
     for pool in pools.enabled:
         if pool.address >= EXTERNAL and not pool.relative:
@@ -56,10 +54,9 @@ RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
 
 
 def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
-    """The addresses where the loader of a variant looks for its model.
-
-    ``board``: the board that it runs on; ``variant``: its ``slots:`` win. Returns None: the networks of the variant are
-    linked into its firmware. NeuralArtError: the board says nothing about relocatable models.
+    """The addresses where the loader of a variant looks for its model. ``board``: the board that it runs on;
+    ``variant``: its ``slots:`` win. Returns None: the networks of the variant are linked into its firmware.
+    NeuralArtError: the board says nothing about relocatable models.
     """
     if variant.relocatable is None:
         return None
@@ -86,10 +83,9 @@ def _comes_up(board: Board, region: MemoryRegion) -> bool:
 
 
 def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
-    """The pools with the addresses that a loader gives to the relative ones.
-
-    A relative read/write pool on a board without memory for it keeps the address of its file, where there is no memory:
-    that matters only if the network uses it.
+    """The pools with the addresses that a loader gives to the relative ones. A relative read/write pool on a board
+    without memory for it keeps the address of its file, where there is no memory: that matters only if the network uses
+    it.
     """
 
     def moved(pool: MemoryPool) -> MemoryPool:
@@ -103,9 +99,8 @@ def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
 
 
 def placed(network: Network, places: LoadPlaces) -> Network:
-    """Facts with the addresses that a loader gives to the relative pools.
-
-    NeuralArtError: it needs memory that the board does not have.
+    """Facts with the addresses that a loader gives to the relative pools. NeuralArtError: it needs memory that the
+    board does not have.
     """
 
     def moved(pool: PoolUse) -> PoolUse:
@@ -115,11 +110,9 @@ def placed(network: Network, places: LoadPlaces) -> Network:
         if home is None and pool.used:
             what = f"network {network.name} has {pool.used} bytes in the relative pool {pool.fname}"
             hint = "a board with 'relocatable: {ext_ram: REGION}' whose boot chain brings that memory up"
-            raise NeuralArtError(
-                f"{what}, but this board has no memory for it",
-                where=f"network {network.name}",
-                hint=f"{hint}, such as stm32n6570-dk-psram; or disable the pool with size 0",
-            )
+            hint += ", such as stm32n6570-dk-psram; or disable the pool with size 0"
+            what += ", but this board has no memory for it"
+            raise NeuralArtError(what, where=f"network {network.name}", hint=hint)
         return pool if home is None else replace(pool, address=home, mode=ABSOLUTE)
 
     pools = tuple(map(moved, network.pools))
@@ -140,9 +133,8 @@ _HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatab
 
 
 def refuse_relative_pools(network: str, pools: PoolFile) -> None:
-    """Refuse a network for a program before anything is compiled.
-
-    ``network``: C name of the network; ``pools``: what it is compiled for. NeuralArtError: a pool is relative.
+    """Refuse a network for a program before anything is compiled. ``network``: C name of the network; ``pools``: what
+    it is compiled for. NeuralArtError: a pool is relative.
     """
     for pool in pools.enabled:
         if pool.relative and not pool.epoch_controller and not pool.in_c:

@@ -42,10 +42,8 @@ class InitializerDraft:
 def drafts(
     board: Board, variant: VariantConfig, network: LayoutNetwork, found: Sequence[Area]
 ) -> list[InitializerDraft]:
-    """The declared initializers of a network.
-
-    ``variant``: where the strategies were written; ``found``: flash of the board. NeuralArtError: a name is not that of
-    a pool, a strategy cannot work, or a flash pool begins within a sector.
+    """The declared initializers of a network. ``variant``: where the strategies were written; ``found``: flash of the
+    board. NeuralArtError: a name is not that of a pool, a strategy cannot work, or a flash pool begins within a sector.
     """
     config = next((n for n in variant.networks if n.name == network.name), None)
     places = {key: str(place) for key, place in config.places.items()} if config is not None else {}
@@ -120,19 +118,11 @@ def in_flash(
 ) -> tuple[Placement | None, dict[str, Placement]]:
     """The descriptor, and a staging place for each initializer that is copied at the start.
 
-    Args:
-        variant: For messages.
-        found: Flash of the board.
-        drafts: All declared initializers.
-        merged: Address and ``file:line`` of slots, ``descriptor`` and ``staging`` among them if the variant says.
-        others: Everybody who has a place already.
-        anchor: The end of the application's slot: places from there on come first.
-
-    Returns:
-        None without a flash or without anything to describe in a full one; staging places by owner.
-
-    Raises:
-        NeuralArtError: There is no room.
+    ``variant``: for messages; ``found``: flash of the board; ``drafts``: all declared initializers; ``merged``: address
+    and ``file:line`` of slots, ``descriptor`` and ``staging`` among them if the variant says; ``others``: everybody who
+    has a place already; ``anchor``: the end of the application's slot: places from there on come first. The descriptor
+    is None without a flash, or without anything to describe in a full one; staging places are by owner. NeuralArtError:
+    there is no room.
     """
     copied = [draft for draft in drafts if draft.strategy == BOOT_COPY]
     if not found:

@@ -48,8 +48,7 @@ class Strategy(Protocol):
     def make(self, constants: Constants) -> Mapping[str, bytes]:
         """The contents of these files.
 
-        Raises:
-            NeuralArtError: The constants do not fit.
+        NeuralArtError: the constants do not fit.
         """
 
 
@@ -71,10 +70,8 @@ for _name in STRATEGIES:
 
 
 def way_of(name: str, where: str) -> str:
-    """The way that a strategy takes: itself, or what a plugin builds on.
-
-    ``name``: what the user wrote; empty: by rule; ``where``: ``file:line``. NeuralArtError: there is no such strategy,
-    or its plugin is wrong.
+    """The way that a strategy takes: itself, or what a plugin builds on. ``name``: what the user wrote; empty: by rule;
+    ``where``: ``file:line``. NeuralArtError: there is no such strategy, or its plugin is wrong.
     """
     if not name or name in STRATEGIES:
         return name
@@ -102,9 +99,8 @@ def by_rule(region: MemoryRegion) -> str:
 
 
 def _joined_parts(name: str, pools: PoolFile) -> tuple[str, ...]:
-    """fnames of the pools whose names, joined with ``_``, make up a name; empty if it is no such name.
-
-    That is how a compiler names the virtual pool that it makes of adjoining pools.
+    """fnames of the pools whose names, joined with ``_``, make up a name; empty if it is no such name. That is how a
+    compiler names the virtual pool that it makes of adjoining pools.
     """
     for names in ({pool.fname: pool.fname for pool in pools.pools}, {pool.name: pool.fname for pool in pools.pools}):
         found = _split(name, names)
@@ -144,10 +140,8 @@ def _check_name(network: LayoutNetwork, name: str, key: str, where: str) -> None
 
 
 def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> str:
-    """The strategy of a declared pool.
-
-    ``network``: whose pool it is; ``where``: ``file:line`` of the strategy, or of the network. NeuralArtError: the pool
-    is in no memory, or the strategy cannot work there.
+    """The strategy of a declared pool. ``network``: whose pool it is; ``where``: ``file:line`` of the strategy, or of
+    the network. NeuralArtError: the pool is in no memory, or the strategy cannot work there.
     """
     what = f"pool {pool.fname} of network {network.name}"
     asked = network.strategies.get(pool.fname, "")
@@ -204,9 +198,8 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
 
 
 def without_linked(network: LayoutNetwork) -> LayoutNetwork:
-    """Leave out the pools whose constants are C of the program: its linker gives them their place.
-
-    NeuralArtError: such a pool has a strategy that takes a raw file.
+    """Leave out the pools whose constants are C of the program: its linker gives them their place. NeuralArtError: such
+    a pool has a strategy that takes a raw file.
     """
     linked = [pool for pool in network.pools.enabled if pool.in_c and pool.fname in network.declared]
     for pool in linked:

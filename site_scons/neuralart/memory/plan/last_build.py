@@ -244,7 +244,6 @@ def top_folder(index: Path) -> Path:
 
 def network_folders(index: Path) -> dict[str, Path]:
     """Folders of the networks of a build, by name, from an ``index.json`` that :func:`read` has approved of.
-
     NeuralArtError: it is no index, or a file that it lists is not there.
     """
     names = [name for name in read_index(index)["artefacts"] if name.endswith("/network.json")]

@@ -1,5 +1,4 @@
 """The address plan as a picture (SVG): for each memory a strip to scale, and below it a magnified part if it needs one.
-
 Nothing is drawn wider than it is. What is narrower than a pixel has a mark above the strip, and the part of the memory
 that is used is drawn a second time, with the factor beside it.
 """
@@ -35,7 +34,8 @@ def svg(plan: AddressPlan, variant: str) -> str:
     body: list[str] = []
     y = float(_HEAD)
     for memory in memories(plan):
-        uses = [use for use in plan.in_order if _touches(memory, use.placement.start, use.placement.end)]
+        end = memory.start + memory.size
+        uses = [use for use in plan.in_order if use.placement.start < end and use.placement.end > memory.start]
         lines, y = _block(memory, uses, y)
         body += lines
     title = f"{variant} on {plan.board.name}" + ("" if plan.actual else " (declared sizes)")
@@ -51,10 +51,6 @@ def svg(plan: AddressPlan, variant: str) -> str:
             "",
         ]
     )
-
-
-def _touches(memory: MemoryUse, start: int, end: int) -> bool:
-    return start < memory.start + memory.size and end > memory.start
 
 
 def used_span(memory: MemoryUse, uses: list[Use]) -> tuple[int, int] | None:

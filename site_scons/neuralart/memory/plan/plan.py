@@ -55,9 +55,8 @@ def raw_key(network: str, pool: str) -> str:
 
 
 def check(plan: AddressPlan) -> None:
-    """Check that everything fits into its place and that no two places overlap.
-
-    NeuralArtError: it does not: names the owners, the ranges, who chose them, and what would fit.
+    """Check that everything fits into its place and that no two places overlap. NeuralArtError: it does not: names the
+    owners, the ranges, who chose them, and what would fit.
     """
     for network, pool in plan.undeclared:
         raise _undeclared(plan, network, pool)
@@ -106,10 +105,8 @@ def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtErro
 
 
 def _claimed(plan: AddressPlan, use: Use) -> Span:
-    """The ranges that no other owner may use.
-
-    What has a fixed size claims all of it. A pool and a staging place claim what is used; before a build a pool claims
-    its first byte, because a declared size is only what it might grow to.
+    """The ranges that no other owner may use. What has a fixed size claims all of it. A pool and a staging place claim
+    what is used; before a build a pool claims its first byte, because a declared size is only what it might grow to.
     """
     if plan.actual and use.placement.kind in ("pool", "staging"):
         return claim(use.placement, use.used or 0)
@@ -144,8 +141,7 @@ def _too_large(plan: AddressPlan, use: Use) -> NeuralArtError:
         if follower is not None and placement.size < boot.copy_size:
             hint += f", or move {follower.owner} to 0x{placement.start + boot.copy_size:08x}"
         return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
-    claims = {other.placement: _claimed(plan, other) for other in plan.uses}
-    hint = advice(plan.board, claims, placement, used)
+    hint = advice(plan.board, {other.placement: _claimed(plan, other) for other in plan.uses}, placement, used)
     return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
 
 
@@ -263,10 +259,8 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
 
 
 def firmware_sizes(board: Board, used: Mapping[str, int]) -> dict[str, int]:
-    """Sizes for :func:`neuralart.memory.plan.plan.make_plan`.
-
-    ``used``: bytes that the image occupies in each memory, by its name. Returns bytes of code and data; one that uses
-    nothing known is left out.
+    """Sizes for :func:`neuralart.memory.plan.plan.make_plan`. ``used``: bytes that the image occupies in each memory,
+    by its name. Returns bytes of code and data; one that uses nothing known is left out.
     """
     spans = {span.owner: span for span in firmware_spans(board)}
     sizes = {}

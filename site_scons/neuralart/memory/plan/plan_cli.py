@@ -18,18 +18,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
     )
-    parser.add_argument(
-        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
-    )
+    text = "build folder (default: build beside the project file)"
+    parser.add_argument("--build", type=Path, metavar="DIR", help=text)
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture as well")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plan, then say what is wrong with it.
-
-    NeuralArtError: a file is wrong, or the plan does not work out.
-    """
+    """Print the plan, then say what is wrong with it. NeuralArtError: a file is wrong, or the plan does not fit."""
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
     from neuralart.files import write_text
@@ -47,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     board = boards.load(variant.booted[0], extra, variant.booted[1])
     networks = read_networks(board, variant, file.parent)
     built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
-    with_firmware = last_build.has_firmware(variant, built.networks)
-    layout = make_layout(board, variant, networks, with_firmware=with_firmware)
+    layout = make_layout(board, variant, networks, with_firmware=last_build.has_firmware(variant, built.networks))
     failure: NeuralArtError | None = None
     try:
         plan = plans.make_plan(layout, board, placed_in(layout, built.networks), built.sizes)

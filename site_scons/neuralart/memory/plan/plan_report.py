@@ -29,14 +29,12 @@ class MemoryUse:
 
 
 def memories(plan: AddressPlan) -> list[MemoryUse]:
-    """How full each memory is, in the board's order; unused ones too.
-
-    Used is what is known to be used; of what is not known the whole size, and before a build the declared size.
+    """How full each memory is, in the board's order; unused ones too. Used is what is known to be used; of what is not
+    known the whole size, and before a build the declared size.
     """
     spans = []
     for use in plan.in_order:
-        size = use.placement.size if use.used is None or not plan.actual else use.used
-        spans.append(claim(use.placement, size))
+        spans.append(claim(use.placement, use.placement.size if use.used is None or not plan.actual else use.used))
     found = []
     for region in plan.board.memory:
         inside = [s for s in spans if s.start < region.end and s.end > region.base and s.end > s.start]
@@ -126,12 +124,8 @@ def unpowered(board: Board) -> frozenset[str]:
 
 
 def text(data: Mapping[str, Any], notes: Sequence[str] = (), off: Collection[str] = ()) -> str:
-    """The plan for people.
-
-    Args:
-        data: As :func:`as_data` makes it, or as ``plan.json`` has it.
-        notes: Lines to put at the end.
-        off: Memories of the board that stay off (:func:`unpowered`).
+    """The plan for people. ``data``: as :func:`as_data` makes it, or as ``plan.json`` has it; ``notes``: lines to put
+    at the end; ``off``: memories of the board that stay off (:func:`unpowered`).
     """
     declared = "as declared: sizes are the most that fits, ? is known after a build"
     lines = [f"{data['variant']} on {data['board']}, {'as built' if data['view'] == 'actual' else declared}"]

@@ -15,9 +15,8 @@ def _section(board: Board, name: str, section: BoardSection | None, access: str)
 
 
 def memory_ld(board: Board) -> str:
-    """Text of ``memory.ld``, included by firmware/boards/sections.ld.
-
-    NeuralArtError: the board does not say where code and data go.
+    """Text of ``memory.ld``, included by firmware/boards/sections.ld. NeuralArtError: the board does not say where code
+    and data go.
     """
     return (
         f"/* {board.name}: where the firmware's code and data are. Generated. */\nMEMORY\n{{\n"
@@ -28,10 +27,7 @@ def memory_ld(board: Board) -> str:
 
 
 def board_config_h(board: Board) -> str:
-    """Text of ``board_config.h``: what firmware/boards/drivers needs to know.
-
-    NeuralArtError: the board has no console.
-    """
+    """Text of ``board_config.h``: what firmware/boards/drivers must know. NeuralArtError: the board has no console."""
     console = board.console
     if console is None:
         raise NeuralArtError("the board has no console", where=f"board {board.name}", hint="its YAML needs 'console:'")

@@ -1,5 +1,4 @@
 """What an application must know: inputs and outputs of its networks, the caches around a run, the table of networks.
-
 Facts: the CPU sees memory through its data cache, the NPU and every other bus master do not; the NPU sees cacheable
 pools through a cache of its own. Nothing keeps these caches equal. Software epochs are computed by the CPU.
 """
@@ -15,6 +14,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold_alias
 from neuralart.network.facts import Network, Port
+from neuralart.text.c_values import string
 
 LINE = 32  # bytes of a line of the data cache (Cortex-M55, Cortex-M7)
 
@@ -102,7 +102,6 @@ _CTYPES = {
     "float64": "double",
 }
 _SPATIAL = {1: "", 2: "", 3: "W", 4: "HW", 5: "DHW"}
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
 
 
 @dataclass(frozen=True)
@@ -162,15 +161,6 @@ def _addresses(board: Board, port: Port) -> tuple[int, int]:
     return address, address - region.base + region.alias
 
 
-def _string(text: str) -> str:
-    """A C string literal of any text."""
-    parts = []
-    for byte in text.encode("utf-8", "backslashreplace"):
-        char = chr(byte)
-        parts.append(char if byte < 0x80 and char in _PLAIN else f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'
-
-
 def _single(value: float) -> str:
     """A float32 as a C constant, to the bit (nine digits)."""
     text = f"{value:.9g}"
@@ -180,18 +170,18 @@ def _single(value: float) -> str:
 def _macros(tensor: PortTensor) -> list[tuple[str, str]]:
     port = tensor.port
     values = [
-        ("NAME", _string(port.name)),
+        ("NAME", string(port.name)),
         ("ADDRESS", f"0x{tensor.address:08x}u"),
         ("ALIAS", f"0x{tensor.alias:08x}u"),
         ("USER_ALLOCATED", str(int(port.user_allocated))),
         ("BYTES", f"{port.bytes}u"),
         ("TYPE", tensor.ctype),
-        ("TYPE_NAME", _string(port.dtype)),
+        ("TYPE_NAME", string(port.dtype)),
         ("ELEMENTS", f"{math.prod(port.shape)}u"),
         ("RANK", str(len(port.shape))),
         ("SHAPE", "{" + ", ".join(map(str, port.shape)) + "}"),
         *((f"DIM_{axis}", str(size)) for axis, size in enumerate(port.shape)),
-        ("LAYOUT", _string(tensor.layout)),
+        ("LAYOUT", string(tensor.layout)),
         ("QUANTIZED", str(int(tensor.quantized))),
         ("SCALE", _single(port.scale)),
         ("ZERO_POINT", f"({port.zero_point})" if port.zero_point < 0 else str(port.zero_point)),
@@ -211,9 +201,8 @@ def _check_names(networks: Sequence[Network], names: Sequence[str]) -> None:
 
 
 def source(board: Board, networks: Sequence[Network]) -> str:
-    """Text of ``network_io.h``, one header for all networks of an image.
-
-    NeuralArtError: a tensor lies in no memory or has no C type, or two networks would have the same macros.
+    """Text of ``network_io.h``, one header for all networks of an image. NeuralArtError: a tensor lies in no memory or
+    has no C type, or two networks would have the same macros.
     """
     lines = [
         f"/* {board.name}: inputs and outputs of {', '.join(network.name for network in networks)}. Generated. */",

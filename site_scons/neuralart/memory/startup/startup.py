@@ -1,7 +1,6 @@
-"""``npu_memory_init.[ch]``: tables of the memories that an image needs; firmware/runtime/memory turns them on.
-
-Banks that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them
-either: those stand in the identity descriptor in flash, so that new weights need no new firmware.
+"""``npu_memory_init.[ch]``: tables of the memories that an image needs; firmware/runtime/memory turns them on. Banks
+that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them either: those
+stand in the identity descriptor in flash, so that new weights need no new firmware.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ _DESCRIPTOR_CAPACITY = 4096
 
 def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
     """Initializers that have bytes: those of pools with constants. Declared ones without any are skipped.
-
     NeuralArtError: the layout does not say how the constants of a pool reach it.
     """
     known = {(item.network, item.pool) for item in layout.initializers}
@@ -88,9 +86,8 @@ def _table(name: str, rows: Rows) -> list[str]:
 
 
 def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span], with_firmware: bool) -> None:
-    """A memory that neither the reset, nor the boot chain, nor this code brings up.
-
-    One behind a controller may be brought up by an application of the user's own; start-up code looks whether it was.
+    """A memory that neither the reset, nor the boot chain, nor this code brings up. One behind a controller may be
+    brought up by an application of the user's own; start-up code looks whether it was.
     """
     windows = {window.region: window for window in board.windows}
     for region in touched:
@@ -100,11 +97,9 @@ def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[
             users = ", ".join(str(span) for span in spans if span.start < region.end and region.base < span.end)
             what = f"{users} lies in {region.name}, which does not answer after reset"
             hint = f"disable that pool (size 0), or set on_at_reset: true for {region.name}"
-            raise NeuralArtError(
-                f"{what} and which the start-up code cannot turn on",
-                where=f"board {board.name}",
-                hint=f"{hint} in a board file of your own if your boot chain initializes it",
-            )
+            hint += " in a board file of your own if your boot chain initializes it"
+            what += " and which the start-up code cannot turn on"
+            raise NeuralArtError(what, where=f"board {board.name}", hint=hint)
 
 
 def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:

@@ -1,7 +1,6 @@
-"""Makes the model: tensors, operators, and in which order the dimensions of each value are stored.
-
-ONNX puts channels in front of rows and columns, the kernels want them last. Each value remembers how it is stored and
-is moved only where an operator needs another order. A Transpose of the model mostly changes what is remembered.
+"""Makes the model: tensors, operators, and in which order the dimensions of each value are stored. ONNX puts channels
+in front of rows and columns, the kernels want them last. Each value remembers how it is stored and is moved only where
+an operator needs another order. A Transpose of the model mostly changes what is remembered.
 """
 
 from __future__ import annotations

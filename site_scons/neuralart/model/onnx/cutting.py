@@ -11,9 +11,8 @@ from neuralart.model import cut
 
 
 def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
-    """The bytes of a model that ends at values of these names, which become its outputs in this order.
-
-    A QuantizeLinear of such a value stays, because it alone tells the scale. Raises NeuralArtError: as
+    """The bytes of a model that ends at values of these names, which become its outputs in this order. A QuantizeLinear
+    of such a value stays, because it alone tells the scale. Raises NeuralArtError: as
     :func:`~neuralart.model.cut.chosen`.
     """
     try:

@@ -34,7 +34,6 @@ class Unfit(Exception):
 
 class Scale(NamedTuple):
     """How stored integers mean real values: scales (exactly float32), zero points, the dimension of several scales.
-
     Unsigned bytes are given as signed ones, 128 less.
     """
 
@@ -194,8 +193,8 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
     ]
     tensor, types = value.type.tensor_type, (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     if not tensor.HasField("shape") or not 0 < prod(dims) <= _MOST or tensor.elem_type not in types:
-        hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
         what = f"input '{value.name}' has open or too large sizes {dims}, or is not float32, int8 or uint8"
+        hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
         raise NeuralArtError(what, where=display, hint=hint)
     for axis, size in enumerate(dims):
         tensor.shape.dim[axis].dim_value = size

@@ -1,7 +1,6 @@
-"""Which scale each value has: QuantizeLinear and DequantizeLinear become facts about values.
-
-What lies between them is computed in integers, with the scale of its inputs and of its output. Operators that only
-move, select or cut off values need none of their own: it comes from what is behind or in front of them.
+"""Which scale each value has: QuantizeLinear and DequantizeLinear become facts about values. What lies between them is
+computed in integers, with the scale of its inputs and of its output. Operators that only move, select or cut off values
+need none of their own: it comes from what is behind or in front of them.
 """
 
 from __future__ import annotations

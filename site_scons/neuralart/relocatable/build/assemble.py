@@ -1,6 +1,5 @@
-"""From objects to the container: the script they are linked with, what the ELF must be, the bytes of the image.
-
-The linker script gives fake addresses, whose highest digit says which part of the image is meant.
+"""From objects to the container: the script they are linked with, what the ELF must be, the bytes of the image. The
+linker script gives fake addresses, whose highest digit says which part of the image is meant.
 """
 
 from __future__ import annotations
@@ -229,15 +228,9 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
 
 
 def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
-    """Check a linked model and take it apart.
-
-    Args:
-        image: The ELF.
-        where: Its name in messages.
-        markers: Symbols of the placeholders in PARAM_0: what stands in front of them is real.
-
-    Raises:
-        NeuralArtError: It is not position independent, or not laid out as an image.
+    """Check a linked model and take it apart. ``image``: the ELF; ``where``: its name in messages; ``markers``: symbols
+    of the placeholders in PARAM_0: what stands in front of them is real. NeuralArtError: it is not position
+    independent, or not laid out as an image.
     """
     elf = Elf(image, where)
     flash, data, _ = (_section(elf, name, where) for name in (".flash", ".data", ".bss"))
@@ -300,17 +293,9 @@ def _patched_data(linked: Linked, params: Params) -> bytes:
 
 
 def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, where: str) -> Container:
-    """Put an image together.
-
-    Args:
-        linked: From :func:`~neuralart.relocatable.build.assemble.read_linked`.
-        params: Initial contents of the pools.
-        split: The params become a file of their own.
-        alignment: Of the params in the file, in bytes.
-        where: Name of the image in messages.
-
-    Raises:
-        NeuralArtError: The ELF does not begin with a header.
+    """Put an image together. ``linked``: from :func:`~neuralart.relocatable.build.assemble.read_linked`; ``params``:
+    initial contents of the pools; ``split``: the params become a file of their own; ``alignment``: of the params in the
+    file, in bytes; ``where``: name of the image in messages. NeuralArtError: the ELF does not begin with a header.
     """
     notes = []
     if linked.flash[:4] != struct.pack("<I", MAGIC):

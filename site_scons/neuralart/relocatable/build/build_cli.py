@@ -131,9 +131,8 @@ def _network_data(prepared: Prepared) -> dict[str, Any]:
 
 
 def _checked(built: Built) -> Image:
-    """Read back what was built, as every other reader does.
-
-    NeuralArtError: it breaks a rule of the format: a fault of this program, or of the linker.
+    """Read back what was built, as every other reader does. NeuralArtError: it breaks a rule of the format: a fault of
+    this program, or of the linker.
     """
     from neuralart.relocatable.format.container import parse
     from neuralart.relocatable.verify.verifier import verify

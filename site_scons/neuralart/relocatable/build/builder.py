@@ -72,9 +72,8 @@ def _any_name(version: Version) -> bool:
 
 
 def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
-    """The runtime that a network.c is made for.
-
-    NeuralArtError: it needs a vendor's installation and none is named, or that has another version.
+    """The runtime that a network.c is made for. NeuralArtError: it needs a vendor's installation and none is named, or
+    that has another version.
     """
     if version[0] == 0:
         if version != NEURALART_VERSION:
@@ -185,9 +184,8 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
 
 
 def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: None) -> Built:
-    """Make an image. Nothing is written outside the store of objects and the working folder.
-
-    ``request``: what to make; ``say``: told about each step. NeuralArtError: it cannot be made.
+    """Make an image. Nothing is written outside the store of objects and the working folder. ``request``: what to make;
+    ``say``: told about each step. NeuralArtError: it cannot be made.
     """
     prepared = prepare(request)
     request = prepared.request

@@ -1,6 +1,5 @@
-"""What the build of a relocatable model needs from a network.c: a strict view of what its reader finds.
-
-Without guard, without pools or with a row that cannot be understood there is nothing to build from.
+"""What the build of a relocatable model needs from a network.c: a strict view of what its reader finds. Without guard,
+without pools or with a row that cannot be understood there is nothing to build from.
 """
 
 from __future__ import annotations
@@ -68,10 +67,7 @@ def _refuse(network: GeneratedNetwork, path: str) -> None:
 
 
 def read(path: Path, display: str = "") -> NetworkSource:
-    """Read a network.c.
-
-    ``path``: the file; ``display``: its name in messages. NeuralArtError: it is no generated network, or damaged.
-    """
+    """Read a network.c. ``display``: its name in messages. NeuralArtError: it is no generated network, or damaged."""
     network = generated.read(path, display)
     where = network.where
     _refuse(network, where)

@@ -1,7 +1,6 @@
-"""Compiling and linking, each thing once: a store has what was made from the same bytes with the same words.
-
-Objects are named after their contents. Beside them, a file for each C file and each link says which contents belong to
-which inputs; whatever is taken from the store is compared with that first.
+"""Compiling and linking, each thing once: a store has what was made from the same bytes with the same words. Objects
+are named after their contents. Beside them, a file for each C file and each link says which contents belong to which
+inputs; whatever is taken from the store is compared with that first.
 """
 
 from __future__ import annotations
@@ -159,7 +158,6 @@ class ObjectCompiler:
 
     def _make(self, words: Sequence[str], what: str) -> dict[str, bytes]:
         """Run the compiler, which writes into a folder of its own; the file that the last word asks for is the listing.
-
         Returns what it wrote, by name.
         """
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:

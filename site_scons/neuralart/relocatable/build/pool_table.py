@@ -183,10 +183,8 @@ def _check_alias(pool: SourcePool, *, secure: bool) -> None:
 
 
 def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool) -> tuple[TableEntry, ...]:
-    """The entries of the table.
-
-    ``source``: the network, for messages; ``found``: from :func:`uses`. NeuralArtError: a pool cannot be part of a
-    relocatable model, or there are too many.
+    """The entries of the table. ``source``: the network, for messages; ``found``: from :func:`uses`. NeuralArtError: a
+    pool cannot be part of a relocatable model, or there are too many.
     """
     entries = []
     for use in found:
@@ -227,12 +225,9 @@ class Params:
 
 
 def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
-    """The initializer of a pool, beside network.c.
-
-    ``<network>_atonbuf.<fname>.raw`` or another name that starts with the network's; else the only ``.raw`` for this
-    pool in the folder.
-
-    NeuralArtError: it is missing, written in another format, or cannot be told from others.
+    """The initializer of a pool, beside network.c. ``<network>_atonbuf.<fname>.raw`` or another name that starts with
+    the network's; else the only ``.raw`` for this pool in the folder. NeuralArtError: it is missing, written in another
+    format, or cannot be told from others.
     """
     folder, stem = source.path.parent, source.path.stem
     files = sorted(path for path in folder.iterdir() if path.is_file())
@@ -258,11 +253,9 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
 
 
 def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: int, moved_first: bool) -> Params:
-    """Read all initializers and give each its place.
-
-    ``alignment``: of each pool's contents, in bytes; ``moved_first``: the contents of the relative read-only pool come
-    first: what stands in front of all contents (the epoch-controller blobs) then has the same base as they.
-    NeuralArtError: an initializer is missing, or too large.
+    """Read all initializers and give each its place. ``alignment``: of each pool's contents, in bytes; ``moved_first``:
+    the contents of the relative read-only pool come first: what stands in front of all contents (the epoch-controller
+    blobs) then has the same base as they. NeuralArtError: an initializer is missing, or too large.
     """
     order = [entry for entry in entries if entry.descriptor.data in (PARAM, MIXED)]
     if moved_first:

@@ -37,10 +37,9 @@ class BuildRequest:
 
 
 def find_network(given: Path, name: str = "") -> Path:
-    """The network.c that ``--input`` means.
-
-    ``given``: network.c itself, or a folder that holds ``<name>.c``; ``name``: ``--name``; without it a folder holds
-    ``network.c``, or one C file that looks like a network. NeuralArtError: there is none, or more than one.
+    """The network.c that ``--input`` means. ``given``: network.c itself, or a folder that holds ``<name>.c``; ``name``:
+    ``--name``; without it a folder holds ``network.c``, or one C file that looks like a network. NeuralArtError: there
+    is none, or more than one.
     """
     if given.is_file():
         return given

@@ -1,7 +1,6 @@
-"""What a relocatable model is built with: our runtime, or the one of an installation of ST Edge AI Core.
-
-Nothing of the latter is copied: the user's files are compiled in place. The names of files, macros, flags and sections
-are the interface of that installation (versions 2.1 to 4.0.1).
+"""What a relocatable model is built with: our runtime, or the one of an installation of ST Edge AI Core. Nothing of the
+latter is copied: the user's files are compiled in place. The names of files, macros, flags and sections are the
+interface of that installation (versions 2.1 to 4.0.1).
 """
 
 from __future__ import annotations
@@ -190,7 +189,6 @@ def inputs(pack: Path) -> list[Path]:
 
 def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
     """Describe the installation whose root is ``pack``; ``wanted``: the version that the network.c ``where`` asks for.
-
     NeuralArtError: it is incomplete, of an unknown version, or not the one that network.c was made with.
     """
     root = pack.resolve()

@@ -1,6 +1,5 @@
-"""Reader of ``network_rel.bin``: bytes to an :class:`~neuralart.relocatable.format.types.Image`.
-
-What must be right to find the parts of an image is refused here; everything else is the verifier's.
+"""Reader of ``network_rel.bin``: bytes to an :class:`~neuralart.relocatable.format.types.Image`. What must be right to
+find the parts of an image is refused here; everything else is the verifier's.
 """
 
 from __future__ import annotations
@@ -108,10 +107,7 @@ class _WordReader:
 
 
 def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
-    """Words of the header by name, and how many there are.
-
-    NeuralArtError: it is no image, or no header of either size.
-    """
+    """Words of the header by name, and how many there are. NeuralArtError: no image, or no header of either size."""
     refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
     if words[23] & SEGMENT == RAM:
@@ -220,10 +216,8 @@ def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
 
 
 def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
-    """Read an image.
-
-    ``params``: the separate file of params of a split model; None: not given. NeuralArtError: it is another kind of
-    file, or a part of the image cannot be found.
+    """Read an image. ``params``: the separate file of params of a split model; None: not given. NeuralArtError: it is
+    another kind of file, or a part of the image cannot be found.
     """
     header, count = read_header(data, where)
     names = WORDS_24 if count == 24 else WORDS_26
@@ -249,7 +243,6 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
 
 def stamp_of(image: Image) -> str:
     """What the loading application says of a model: CRC-32 of the file without its params, then of these, as hex.
-
     ``firmware/app_loader/image_stamp.c`` computes the same where the model is. NeuralArtError: its params are missing
     or too short.
     """

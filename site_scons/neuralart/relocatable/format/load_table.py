@@ -1,8 +1,6 @@
-"""The load table: which models the loading application installs, and how.
-
-Words, little endian: magic, number of models, flags, then for each model its address and that of its params (0: they
-are in the model's file). Magic, flags and limits are those of the vendor's ``st_load_and_run`` 2.0;
-``firmware/app_loader/load_table.c`` reads it.
+"""The load table: which models the loading application installs, and how. Words, little endian: magic, number of
+models, flags, then for each model its address and that of its params (0: they are in the model's file). Magic, flags
+and limits are those of the vendor's ``st_load_and_run`` 2.0; ``firmware/app_loader/load_table.c`` reads it.
 """
 
 from __future__ import annotations
@@ -37,19 +35,17 @@ class LoadTable:
 
 
 def place(slot: int, sector: int) -> int:
-    """Where the table of a model for the vendor's runtime goes.
-
-    ``slot``: address of the load table's slot; ``sector``: bytes of an erase sector. Returns the vendor's place if that
-    is in the first sector of the slot, else the slot: the user has moved it for a firmware that reads it there.
+    """Where the table of a model for the vendor's runtime goes. ``slot``: address of the load table's slot; ``sector``:
+    bytes of an erase sector. Returns the vendor's place if that is in the first sector of the slot, else the slot: the
+    user has moved it for a firmware that reads it there.
     """
     return VENDOR_PLACE if slot <= VENDOR_PLACE < slot + sector else slot
 
 
 def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
-    """The table's bytes.
-
-    ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in :class:`LoadTable`. NeuralArtError:
-    a word of the mode is wrong, too few or too many models, or an address that cannot be one.
+    """The table's bytes. ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in
+    :class:`LoadTable`. NeuralArtError: a word of the mode is wrong, too few or too many models, or an address that
+    cannot be one.
     """
     for word in mode:
         if word not in WORDS:
@@ -68,9 +64,8 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
 
 
 def read(data: bytes, where: str) -> LoadTable:
-    """A table's contents.
-
-    ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or damaged.
+    """A table's contents. ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or
+    damaged.
     """
     if len(data) < _HEAD.size:
         raise NeuralArtError(f"{len(data)} bytes are no load table", where=where)

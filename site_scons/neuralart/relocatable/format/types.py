@@ -1,6 +1,5 @@
-"""The nouns of a relocatable model, as the vendor's format has them (all words little-endian, 32 bits).
-
-The top four bits of its virtual addresses name a segment, the others are an offset into it.
+"""The nouns of a relocatable model, as the vendor's format has them (all words little-endian, 32 bits). The top four
+bits of its virtual addresses name a segment, the others are an offset into it.
 """
 
 from __future__ import annotations
@@ -310,9 +309,8 @@ def limits(image: Image) -> dict[int, int]:
 
 
 def word_fault(sizes: dict[int, int], value: int) -> str:
-    """Why a word that the loader will rebase cannot be rebased, with the sizes of :func:`limits`; empty if it can.
-
-    One past the end of a segment is a valid address, as in C.
+    """Why a word that the loader will rebase cannot be rebased, with the sizes of :func:`limits`; empty if it can. One
+    past the end of a segment is a valid address, as in C.
     """
     segment, offset = value & SEGMENT, value & OFFSET
     if segment not in SEGMENT_NAMES:

@@ -1,6 +1,5 @@
-"""What the install predictor is asked and what it answers; the loader's questions on core, firmware and runtime.
-
-All answers to the latter are error -1.
+"""What the install predictor is asked and what it answers; the loader's questions on core, firmware and runtime. All
+answers to the latter are error -1.
 """
 
 from __future__ import annotations

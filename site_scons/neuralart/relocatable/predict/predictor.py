@@ -1,7 +1,6 @@
-"""What a loader will do with an image at given addresses, or which error it will return and why.
-
-The order of the checks is the loaders' own. The vendor's ones check little: what they let pass and what
-breaks the model later is said too. The reference runtime's loader checks overlaps and the exact version as well.
+"""What a loader will do with an image at given addresses, or which error it will return and why. The order of the
+checks is the loaders' own. The vendor's ones check little: what they let pass and what breaks the model later is said
+too. The reference runtime's loader checks overlaps and the exact version as well.
 """
 
 from __future__ import annotations
@@ -97,11 +96,9 @@ def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) 
     if room.size < need or room.start + need > 1 << 32:
         raise Refused(-2, f"external RAM has {room.size:,} bytes, {who} needs {need:,}", "give it more RAM")
     if pool.attributes & CACHEABLE and room.start <= EXTERNAL:
-        raise Refused(
-            -7,
-            f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}",
-            "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again",
-        )
+        hint = "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again"
+        what = f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}"
+        raise Refused(-7, what, hint)
     if pool.data == MIXED:
         done = f"copied from 0x{base + pool.foff:08x}"
     else:
@@ -294,7 +291,6 @@ def _unnoticed(image: Image, call: InstallCall, firmware: LoadingFirmware) -> It
 
 def predict(image: Image, call: InstallCall, firmware: LoadingFirmware | None = None) -> Prediction:
     """Say what the install will do; without firmware, that of firmware made for this image.
-
     :func:`neuralart.relocatable.verify.verifier.verify` says what is wrong with the image itself.
     """
     firmware = firmware or LoadingFirmware.of(image)

@@ -165,10 +165,9 @@ CHECKS = ("flags", "sections", "entries", "context", "pools", "params", "got", "
 
 
 def verify(image: Image, memories: verify_pools.WritableMemories | None = None) -> tuple[Finding, ...]:
-    """All findings, in the order of :data:`CHECKS`; errors of a check before its warnings.
-
-    ``image``: what :func:`neuralart.relocatable.format.container.parse` read; ``memories``: where pools with fixed
-    destinations may be; None: that is not looked at.
+    """All findings, in the order of :data:`CHECKS`; errors of a check before its warnings. ``image``: what
+    :func:`neuralart.relocatable.format.container.parse` read; ``memories``: where pools with fixed destinations may be;
+    None: that is not looked at.
     """
     found = [
         *check_flags(image),

@@ -150,9 +150,8 @@ def check_table(image: Image) -> Iterator[Finding]:
 
 
 def _within(image: Image, name: str, value: int, kind: int, what: str) -> Iterator[Finding]:
-    """A number that pools of one kind, and the mixed ones, must have room for.
-
-    It may be less than their sizes: those may be rounded, and have gaps.
+    """A number that pools of one kind, and the mixed ones, must have room for. It may be less than their sizes: those
+    may be rounded, and have gaps.
     """
     own = sum(pool.size for pool in image.pools if pool.data == kind)
     room = own + sum(pool.size for pool in image.pools if pool.data == MIXED)
@@ -241,7 +240,6 @@ def _joined(board: Board) -> list[tuple[int, int]]:
 
 def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
     """Memories of a board; without a name, of all built-in boards with a core that loads relocatable models.
-
     NeuralArtError: there is no such board.
     """
     from neuralart import boards

@@ -1,8 +1,6 @@
-"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else.
-
-Nothing of the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an
-element that is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads
-nothing at all.
+"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else. Nothing of
+the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an element that
+is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads nothing at all.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from neuralart.files import read_bytes
 from neuralart.report.page import figures, flash, lifetimes, memory_map, network_graph, provenance, treemap
 from neuralart.report.page.gather import PageFacts
 from neuralart.report.page.parts import PageSection
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, TEMPLATE_RULES
 
 LARGEST = 2_000_000
 """Bytes of a page."""
@@ -61,14 +59,8 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     version, library = figures.script()
     # A browser hashes lines as it reads them: with \n.
     scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )
+    rules = {"undefined": jinja2.StrictUndefined, "autoescape": True, **TEMPLATE_RULES}
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), **rules)
     said: dict[str, Any] = {
         "name": f"{facts.index['variant']} on {facts.board.name}",
         "title": facts.title,
@@ -83,9 +75,8 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
 
 
 def html(facts: PageFacts, more: More | None = None) -> str:
-    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes.
-
-    NeuralArtError: the plotting library is not installed, or a variant is too large for a page.
+    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes. NeuralArtError:
+    the plotting library is not installed, or a variant is too large for a page.
     """
     figures.script()  # Before anything else: without it nothing can be made.
     size = 0

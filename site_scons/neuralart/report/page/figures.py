@@ -1,7 +1,6 @@
-"""Figures of Bokeh in the page's style. The only file that knows how they are made and written.
-
-Bokeh gives its objects numbers as they are made, so the numbers are given anew when a figure is written: the same facts
-give the same bytes. Backgrounds are left out, and the page colors texts and axes: it is light or dark when it is seen.
+"""Figures of Bokeh in the page's style. The only file that knows how they are made and written. Bokeh gives its objects
+numbers as they are made, so the numbers are given anew when a figure is written: the same facts give the same bytes.
+Backgrounds are left out, and the page colors texts and axes: it is light or dark when it is seen.
 """
 
 from __future__ import annotations
@@ -29,14 +28,8 @@ def script() -> tuple[str, str]:
 
 
 def new(height: int, x: tuple[float, float], y: tuple[float, float], *, zoom: str = "both", **more: Any) -> Any:
-    """An empty figure.
-
-    Args:
-        height: Pixels.
-        x: Range of the x axis; zooming does not leave it.
-        y: The same of the y axis, bottom first.
-        zoom: Along ``x``, ``both`` or, empty, not at all.
-        more: For Bokeh's ``figure``.
+    """An empty figure. ``height``: pixels; ``x``: range of the x axis; zooming does not leave it; ``y``: the same of
+    the y axis, bottom first; ``zoom``: along ``x``, ``both`` or, empty, not at all; ``more``: for Bokeh's ``figure``.
     """
     from bokeh.models import Range1d, WheelZoomTool
     from bokeh.plotting import figure
@@ -71,7 +64,6 @@ def new(height: int, x: tuple[float, float], y: tuple[float, float], *, zoom: st
 
 def boxes(figure: Any, rows: list[dict[str, Any]], tips: list[tuple[str, str]], **style: Any) -> Any:
     """Draw what the page counts: a box for each row, which has ``left``, ``right``, ``bottom``, ``top`` and ``color``.
-
     ``tips``: label and column of what is shown under the pointer. Returns the source, for texts at the boxes.
     """
     source = columns(rows)

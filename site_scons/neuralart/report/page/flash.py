@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from neuralart.flashing.plan import FlashPlan
-from neuralart.report.page import strips
+from neuralart.report.page import memory_map
 from neuralart.report.page.gather import PageFacts
+from neuralart.report.page.memory_map import StripUse
 from neuralart.report.page.parts import Note, PageSection, PageTable, Part, count_of, span, unknown
-from neuralart.report.page.strips import StripUse
 
 KEY, TITLE = "flash", "Flash plan"
 
@@ -19,8 +19,8 @@ def _of_plan(number: int, name: str, plan: FlashPlan, facts: PageFacts) -> list[
         inside = [use for use in uses if region.base <= use.start < region.end]
         if inside:
             key = f"{KEY}-{number}-{region.name}"
-            parts.append(strips.strip(key, f"{region.name} after {name}", region.base, region.size, inside))
-            parts.append(strips.table(key, inside, region.base, region.size, "File"))
+            parts.append(memory_map.strip(key, f"{region.name} after {name}", region.base, region.size, inside))
+            parts.append(memory_map.table(key, inside, region.base, region.size, "File"))
     rows = tuple(
         (str(order), each.name, each.kind, span(each.address, each.bytes), f"{each.bytes:,}", each.sha256)
         for order, each in enumerate(plan.writes, 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,74 @@ from neuralart.memory.plan import last_build, plan_report
 from neuralart.network import facts
 from neuralart.network.facts import Listed, Network
 from neuralart.report.offload import Offload, from_c_info
-from neuralart.report.page.code_sizes import SizedPart, sizes
-from neuralart.text.elf import Elf
+from neuralart.text.elf import FUNCTION, OBJECT, Elf, Section
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
+
+CODE, CONSTANTS, DATA, ZEROED = "code", "constants", "variables with a first value", "zeroed memory"
+UNNAMED = "(no symbol)"
+"""Bytes that no symbol covers: fillings, literals of assembly, what the linker script reserves."""
+
+
+@dataclass(frozen=True)
+class SizedPart:
+    """A function or an object of the firmware, or what is left of a section."""
+
+    memory: str  # Where it is while the program runs
+    kind: str  # CODE, CONSTANTS, DATA or ZEROED
+    section: str
+    name: str  # Symbol; UNNAMED: none
+    address: int
+    bytes: int
+
+
+def _kind(section: Section, *, function: bool) -> str:
+    if function:
+        return CODE
+    if not section.filled:
+        return ZEROED
+    if section.writable:
+        return DATA
+    return CONSTANTS
+
+
+def sizes(elf: Elf, board: Board) -> tuple[SizedPart, ...]:
+    """Every byte that the image occupies while it runs, once: sections, taken apart by symbols. The largest part first.
+    Of several names of one place the first by the alphabet counts.
+    """
+    found = [part for section in elf.sections if section.allocated for part in _of_section(elf, section, board)]
+    return tuple(sorted(found, key=lambda part: (-part.bytes, part.memory, part.address, part.name)))
+
+
+def _of_section(elf: Elf, section: Section, board: Board) -> Iterator[SizedPart]:
+    if not section.size:
+        return
+    region = board.region_at(section.address)
+    memory = region.name if region is not None else f"0x{section.address:08x}"
+    symbols = [
+        # The lowest bit of a function's address says that it is Thumb code.
+        (symbol.value & ~1 if symbol.kind == FUNCTION else symbol.value, -symbol.size, symbol.name, symbol.kind)
+        for symbol in elf.symbols
+        if symbol.section == section.index and symbol.kind in (FUNCTION, OBJECT) and symbol.size
+    ]
+    at, end, left = section.address, section.address + section.size, section.size
+    for start, size, name, kind in sorted(symbols):
+        low, high = max(start, at), min(start - size, end)
+        if low < high:
+            yield SizedPart(memory, _kind(section, function=kind == FUNCTION), section.name, name, low, high - low)
+            at, left = high, left - (high - low)
+    if left:
+        yield SizedPart(
+            memory, _kind(section, function=section.executable), section.name, UNNAMED, section.address, left
+        )
+
+
+def groups(parts: tuple[SizedPart, ...]) -> dict[tuple[str, str], int]:
+    """Bytes by memory and kind, the largest group first."""
+    sums = Counter[tuple[str, str]]()
+    for part in parts:
+        sums[part.memory, part.kind] += part.bytes
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
 @dataclass(frozen=True)
@@ -68,15 +133,9 @@ def _network(path: Path) -> ReportNetwork:
 
 
 def gather(folder: Path, board_files: Sequence[Path] = (), title: str = "") -> PageFacts:
-    """Read everything.
-
-    Args:
-        folder: Of the variant in the build folder; ``index.json`` is in it.
-        board_files: Boards of the user's own.
-        title: Of the variant.
-
-    Raises:
-        NeuralArtError: Nothing is built there, or a file is missing or damaged.
+    """Read everything. ``folder``: of the variant in the build folder; ``index.json`` is in it; ``board_files``: boards
+    of the user's own; ``title``: of the variant. NeuralArtError: nothing is built there, or a file is missing or
+    damaged.
     """
     from neuralart import boards
 

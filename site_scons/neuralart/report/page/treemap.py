@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from neuralart.report.page import figures
-from neuralart.report.page.code_sizes import CODE, CONSTANTS, DATA, ZEROED, SizedPart, groups
-from neuralart.report.page.gather import PageFacts
+from neuralart.report.page.gather import CODE, CONSTANTS, DATA, ZEROED, PageFacts, SizedPart, groups
 from neuralart.report.page.parts import Cell, Meter, Note, PageSection, PageTable, Picture, count_of, share_of, unknown
 
 KEY, TITLE = "firmware", "Firmware by function"

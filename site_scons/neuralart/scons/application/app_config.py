@@ -1,5 +1,4 @@
 """``NeuralArtAppConfig`` and ``env.AppConfig``: a network and a few settings become an application's header.
-
 env.NeuralArtAppConfig("build/app_config.h", net, NEURALART_APPCONFIG={"use_case": "image_classification", ...})
 """
 
@@ -132,24 +131,21 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
         network = board = ""
         model = source[0].name
     board = board or str(env.subst(env["NEURALART_BOARD"]))
-    model_name = str(env.subst(env["NEURALART_MODEL_NAME"])) or model
-    return make_plan(env, config, network, board, model_name)
+    return make_plan(env, config, network, board, str(env.subst(env["NEURALART_MODEL_NAME"])) or model)
 
 
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
-    """Add the tables that belong to the header: of anchors or of a spectrogram, by use case.
-    SCons.Errors.UserError: A setting is wrong, a file is missing, or the target has another name than the application
-    includes.
+    """Add the tables that belong to the header: of anchors or of a spectrogram, by use case. SCons.Errors.UserError: A
+    setting is wrong, a file is missing, or the target has another name than the application includes.
     """
     first = target[0]
     facts = [node for node in source if node.name == FACTS]
     if not facts and plans.behind(source[:1], CompilePlan) is not None:
         facts = [node for node in source[0].get_executor().get_all_targets() if node.name == FACTS]
     if not facts:
-        raise NeuralArtError(
-            f"{NAME}: no {FACTS} among the sources", where=str(first), hint="give what NeuralArtNetwork returned"
-        )
+        hint = "give what NeuralArtNetwork returned"
+        raise NeuralArtError(f"{NAME}: no {FACTS} among the sources", where=str(first), hint=hint)
     plan = plans.given(env, AppConfigPlan) or _plan(target, source, env)
     if first.name != plan.names[0]:
         raise NeuralArtError(f"{NAME}: this application includes {plan.names[0]}", where=str(first), hint="call it so")
@@ -251,10 +247,9 @@ class AppConfigNodes:
 def make_app_config(
     env: Any, network: Compiled, config: AppConfig, folder: str, model_name: str = ""
 ) -> AppConfigNodes:
-    """Declare a header, once for each file.
-    ``folder``: where the files go, relative to the top folder. ``model_name``: name of the model, for the display; the
-    file's unless given. NeuralArtError: A file or the application is missing, nothing says which kind of header is
-    wanted, or another header is there already.
+    """Declare a header, once for each file. ``folder``: where the files go, relative to the top folder. ``model_name``:
+    name of the model, for the display; the file's unless given. NeuralArtError: A file or the application is missing,
+    nothing says which kind of header is wanted, or another header is there already.
     """
     registry = registry_of(env)
     plan = make_plan(env, config, network.name, network.board.name, model_name or Path(network.config.model).name)
@@ -269,11 +264,9 @@ def make_app_config(
 
     made = registry.once("app_config", target, make)
     if (made.identity, made.header.sources) != (plan.identity, [network.facts]):
-        raise NeuralArtError(
-            f"{target} is there already, with other settings or for another network",
-            where=config.said() or f"AppConfig('{network.name}')",
-            hint="give one of them a folder of its own",
-        )
+        what = f"{target} is there already, with other settings or for another network"
+        hint = "give one of them a folder of its own"
+        raise NeuralArtError(what, where=config.said() or f"AppConfig('{network.name}')", hint=hint)
     return made
 
 
@@ -293,19 +286,10 @@ def of_variant(env: Any, networks: Sequence[Compiled], folder: str) -> list[AppC
 def app_config_method(env: Any, network: Any, config: AppConfig | None = None, **keywords: Any) -> AppConfigNodes:
     """``env.AppConfig(net, use_case=..., ...)``: ``app_config.h`` or ``ai_model_config.h`` for an application.
 
-    Args:
-        env: The construction environment.
-        network: What ``env.Network`` returned.
-        config: Settings that are ready, instead of keywords.
-        **keywords: The keys of ``app_config:``; paths may be nodes. ``folder``: where the files go, relative to the top
-            folder. ``model_name``: for the display.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: A keyword is unknown or wrong, a file is missing, or nothing says which kind of header
-            is wanted.
+    ``network``: what ``env.Network`` returned; ``config``: settings that are ready, instead of keywords.
+    ``**keywords``: the keys of ``app_config:``; paths may be nodes; ``folder``: where the files go, relative to the top
+    folder; ``model_name``: for the display. SCons.Errors.UserError: a keyword is unknown or wrong, a file is missing,
+    or nothing says which kind of header is wanted.
     """
     check_compiled(network, "AppConfig")
     where = f"AppConfig('{network.name}')"

@@ -96,9 +96,8 @@ def _recipe(recipe: Recipe, suffix: str) -> Recipe:
 
 
 def object_names(sources: Sequence[Path]) -> list[str]:
-    """A name for the object of each source, without its suffix.
-
-    Sources of one name in several folders get several names, also where upper and lower case are the same.
+    """A name for the object of each source, without its suffix. Sources of one name in several folders get several
+    names, also where upper and lower case are the same.
     """
     taken: set[str] = set()
     made = []
@@ -157,11 +156,9 @@ def _runtime(
         return find_runtime(root / config.sources.runtime, core_name(board), config.said("runtime"), loads=loads)
     for network in networks:
         if network.runtime == LL_ATON:
-            raise NeuralArtError(
-                f"network {network.name} needs runtime {LL_ATON}, and the application names none",
-                where=config.said(),
-                hint="application: {sources: {runtime: FOLDER}}: your Middlewares/ST/AI, or the installed tool",
-            )
+            what = f"network {network.name} needs runtime {LL_ATON}, and the application names none"
+            hint = "application: {sources: {runtime: FOLDER}}: your Middlewares/ST/AI, or the installed tool"
+            raise NeuralArtError(what, where=config.said(), hint=hint)
     return None
 
 
@@ -208,11 +205,8 @@ def _compiled(
         shared = [runtime_library(env, plain)]
         shared += [kernel_library(env, variant, board, machine, plain)] if loaded is None else []
     elif chosen.linker_script is None:
-        raise NeuralArtError(
-            "a program with the vendor's runtime needs a linker script of its own",
-            where=config.said(),
-            hint="application: {sources: {linker_script: FILE}}",
-        )
+        what = "a program with the vendor's runtime needs a linker script of its own"
+        raise NeuralArtError(what, where=config.said(), hint="application: {sources: {linker_script: FILE}}")
     else:
         objects += [*archives, *([base.fs.File(str(vendor.archive))] if vendor.archive is not None else [])]
         archives, shared = [], []
@@ -249,11 +243,9 @@ def refuse_settings(variant: VariantConfig) -> None:
         return
     sources = variant.application.sources
     if variant.kernels != KERNELS[0] and (sources is None or sources.runtime):
-        raise NeuralArtError(
-            f"kernels: {variant.kernels}, but the application brings its own",
-            where=variant.said("kernels"),
-            hint="only programs with the runtime of this project have a choice",
-        )
+        what = f"kernels: {variant.kernels}, but the application brings its own"
+        hint = "only programs with the runtime of this project have a choice"
+        raise NeuralArtError(what, where=variant.said("kernels"), hint=hint)
 
 
 def _c_stem(network: NetworkNodes) -> str:
@@ -280,16 +272,14 @@ def external_program(
     found: Toolchain,
 ) -> Any:
     """The program of an external build, or one that is linked already. ``generated``: files for it, and their nodes."""
-    registry = registry_of(env)
-    base = registry.base
+    base = registry_of(env).base
     root = root_of(env, variant)
     folder = f"{build_dir(env)}/{variant.name}"
     if config.kind == ELF:
         tree, files, made = [base.fs.File(str(root / config.elf))], None, {}
     else:
         assert config.external is not None
-        avoid = Path(base.Dir(f"#{build_dir(env)}").abspath)
-        files = inputs(config, root, (avoid,))
+        files = inputs(config, root, (Path(base.Dir(f"#{build_dir(env)}").abspath),))
         made = _made_below(base, root / config.external.folder)
         tree = [made[name] for name in sorted(made) if name in files.files]
     command: list[Any] = ["application", "build", "--quiet"]
@@ -354,9 +344,8 @@ def make_application(
     initializers: InitializerNodes,
     model: ModelNodes | None = None,
 ) -> FirmwareNodes:
-    """Declare the image of a variant whose application is the user's own.
-    ``model``: what it loads; None: the networks are linked into it.
-    NeuralArtError: A file or folder is not there, or parts do not go together.
+    """Declare the image of a variant whose application is the user's own. ``model``: what it loads; None: the networks
+    are linked into it. NeuralArtError: A file or folder is not there, or parts do not go together.
     """
     config = variant.application
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))

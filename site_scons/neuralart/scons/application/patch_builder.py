@@ -1,5 +1,4 @@
 """``NeuralArtPatchedSources``: an application and its network become copies of its sources, fitted to the network.
-
 env.NeuralArtPatchedSources("build/patched/patched.json", ["my application", net], NEURALART_PATCH={...})
 """
 
@@ -55,8 +54,7 @@ class PatchPlan:
         # The paths are texts here and files there; the contents of the list count by their file, or as part of the
         # room.
         request = replace(self.request, patches=self.request.patches.name)  # type: ignore[arg-type]
-        said = repr((request, self.config.include, self.without))
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((request, self.config.include, self.without)).encode()).hexdigest()[:16]
 
 
 def refuse_npu(board: Board, where: str) -> NoReturn:
@@ -64,11 +62,8 @@ def refuse_npu(board: Board, where: str) -> NoReturn:
     from neuralart.patching.patchlist import check_target
 
     check_target(board.target, where)
-    raise NeuralArtError(
-        f"board {board.name} has an NPU: no application is patched for it",
-        where=where,
-        hint="only applications of networks that run on the core are",
-    )
+    hint = "only applications of networks that run on the core are"
+    raise NeuralArtError(f"board {board.name} has an NPU: no application is patched for it", where=where, hint=hint)
 
 
 def network_in(env: Any, folder: Any, name: str) -> tuple[NetworkFiles, list[Any]]:
@@ -93,11 +88,8 @@ def network_of(
     if compiled.pools is not None:
         refuse_npu(compiled.board, where)
     if compiled.config.name != name:
-        raise NeuralArtError(
-            f"the application is written for a network called '{name}', this one is '{compiled.config.name}'",
-            where=where,
-            hint=f"env.Network('{name}', ...)",
-        )
+        what = f"the application is written for a network called '{name}', this one is '{compiled.config.name}'"
+        raise NeuralArtError(what, where=where, hint=f"env.Network('{name}', ...)")
     folder = Path(named(env, Path(made[0].dir.get_abspath())))
     files = NetworkFiles(folder / f"{name}_c_info.json", folder, folder)
     wanted = {path.name for path in files.all(name)}
@@ -147,11 +139,9 @@ def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConf
     name = request.patches.network
     own_script, *own_pools = plan.inputs(replace(request, application=application))[len(request.network.all(name)) :]
     if script is None and not own_script.is_file():
-        raise NeuralArtError(
-            f"the linker script is missing: {own_script}",
-            where=config.said("application") or request.patches.name,
-            hint="name the one that the application is linked with: linker_script",
-        )
+        what = f"the linker script is missing: {own_script}"
+        hint = "name the one that the application is linked with: linker_script"
+        raise NeuralArtError(what, where=config.said("application") or request.patches.name, hint=hint)
     found = replace(
         request,
         linker_script=_named(env, script) if script is not None else None,
@@ -169,9 +159,8 @@ def _named(env: Any, node: Any) -> Path:
 def make_plan(
     env: Any, config: PatchConfig, network: Sequence[Any], headers: Sequence[Any] = (), where: str = NAME
 ) -> PatchPlan:
-    """Work out the copies of an application.
-    ``config``: which application, and how; the aspect ratio must be there. NeuralArtError: A file is missing, no patch
-    list fits, or the network is no such one.
+    """Work out the copies of an application. ``config``: which application, and how; the aspect ratio must be there.
+    NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
     from neuralart.patching import mirror, plan
 

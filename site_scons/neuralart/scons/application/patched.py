@@ -53,9 +53,8 @@ def _nodes_of(env: Any, network: Any, where: str) -> list[Any]:
     try:
         return [env.fs.Dir(literal(env, network))]
     except (TypeError, AttributeError):
-        raise NeuralArtError(
-            f"the network is what Network returned, or a folder, not {network!r}", where=where
-        ) from None
+        what = f"the network is what Network returned, or a folder, not {network!r}"
+        raise NeuralArtError(what, where=where) from None
 
 
 def make_patched(
@@ -66,10 +65,9 @@ def make_patched(
     headers: Sequence[AppConfigNodes] = (),
     where: str = "PatchedSources",
 ) -> PatchedNodes:
-    """Declare the copies of an application.
-    ``config``: which application, and how; the aspect ratio must be there. ``network``: what ``env.Network`` returned,
-    or the folder of a network's files. ``folder``: where the copies go, relative to the top folder. NeuralArtError: A
-    file is missing, no patch list fits, or the network is no such one.
+    """Declare the copies of an application. ``config``: which application, and how; the aspect ratio must be there.
+    ``network``: what ``env.Network`` returned, or the folder of a network's files. ``folder``: where the copies go,
+    relative to the top folder. NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
     from neuralart.patching import mirror
 
@@ -105,11 +103,9 @@ def make_patched(
 
     made = registry.once("patched", folder, make)
     if (made.identity, made.index.sources) != (plan.identity, plan.sources):
-        raise NeuralArtError(
-            f"{folder} holds copies for another network, or with other settings",
-            where=config.said("application") or where,
-            hint="give one of them a folder of its own",
-        )
+        what = f"{folder} holds copies for another network, or with other settings"
+        hint = "give one of them a folder of its own"
+        raise NeuralArtError(what, where=config.said("application") or where, hint=hint)
     return made
 
 
@@ -125,18 +121,10 @@ def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
 def patched_method(env: Any, application: Any, network: Any, **keywords: Any) -> PatchedNodes:
     """``env.PatchedSources(application, net, aspect_ratio=..., ...)``: an application's sources, fitted to a network.
 
-    Args:
-        env: The construction environment.
-        application: The application's folder.
-        network: What ``env.Network`` returned, or the folder of a network's files.
-        **keywords: The keys of ``patch:``; paths may be nodes. ``app_config``: what ``env.AppConfig`` returned: its
-            header takes the place of the application's. ``folder``: where the copies go, relative to the top folder.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: A keyword is unknown or wrong, a file is missing, or it is no such application.
+    ``application``: its folder; ``network``: what ``env.Network`` returned, or the folder of a network's files.
+    ``**keywords``: the keys of ``patch:``; paths may be nodes; ``app_config``: what ``env.AppConfig`` returned: its
+    header takes the place of the application's; ``folder``: where the copies go, relative to the top folder.
+    SCons.Errors.UserError: a keyword is unknown or wrong, a file is missing, or it is no such application.
     """
     where = "PatchedSources"
     header, folder = keywords.pop("app_config", None), keywords.pop("folder", "")

@@ -1,7 +1,6 @@
-"""``compile_commands.json`` at the top: how each object of each built variant is compiled, for editors.
-
-It is no target: nothing depends on it, so it is no reason to build anything. :mod:`neuralart.scons.firmware.recipes`
-asks for it when SCons ends, if objects were built. What other tools wrote into it stays.
+"""``compile_commands.json`` at the top: how each object of each built variant is compiled, for editors. It is no
+target: nothing depends on it, so it is no reason to build anything. :mod:`neuralart.scons.firmware.recipes` asks for it
+when SCons ends, if objects were built. What other tools wrote into it stays.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from neuralart.scons.paths import build_dir, named, place, top
 
 
 def row(env: Any, target: Any, source: Any, words: Sequence[str], include: Sequence[Any]) -> dict[str, Any]:
-    """An object. ``words``: compiler, flags and definitions. ``include``: nodes of folders.
-
-    Paths are relative to ``directory``, the top folder, which must be absolute for clangd.
+    """An object. ``words``: compiler, flags and definitions. ``include``: nodes of folders. Paths are relative to
+    ``directory``, the top folder, which must be absolute for clangd.
     """
     node = env.arg2nodes(source, env.fs.File)[0]
     file, output = named(env, place(node)), named(env, Path(target.get_abspath()))
@@ -33,10 +31,9 @@ def row(env: Any, target: Any, source: Any, words: Sequence[str], include: Seque
 def merged(
     known: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], directory: Path, folder: str
 ) -> list[dict[str, Any]]:
-    """Rows of a file and new ones, in the order of their outputs.
-
-    Rows of objects below ``folder`` (relative to ``directory``) that are not there any more are left out; those of a
-    tree that was moved get its new place. Rows of other tools stay.
+    """Rows of a file and new ones, in the order of their outputs. Rows of objects below ``folder`` (relative to
+    ``directory``) that are not there any more are left out; those of a tree that was moved get its new place. Rows of
+    other tools stay.
     """
     new = {each["output"]: each for each in made}
     kept = []

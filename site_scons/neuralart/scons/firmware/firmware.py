@@ -107,8 +107,7 @@ def _runtime_object(env: Any, recipe: Recipe, source: Path) -> Any:
     registry = registry_of(env)
     root, fs = firmware_dir(), registry.base.fs
     stem = f"{_runtime_folder(env, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
-    include = [fs.Dir(str(root / "runtime" / "include"))]
-    one = partial(compile_object, recipe, stem, fs.File(str(source)), include)
+    one = partial(compile_object, recipe, stem, fs.File(str(source)), [fs.Dir(str(root / "runtime" / "include"))])
     return registry.once("runtime-object", stem, one)
 
 
@@ -180,9 +179,8 @@ def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]
 
 
 def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
-    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``.
-
-    An archive: what the user's own sources define is not taken from it.
+    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``. An archive:
+    what the user's own sources define is not taken from it.
     """
     include = [registry_of(env).base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
     objects, memory_ld = board_objects(env, board, recipe, include)
@@ -303,8 +301,7 @@ def make_firmware(
     objects += [*runtime_objects(env, recipe), *shared]
     elf, link_map = link_image(recipe, folder, objects, memory_ld)
     own = list(networks) if loading is None else []
-    address = initializers.layout.application
-    return finish_image(env, variant, board, machine, own, elf, link_map, found, address)
+    return finish_image(env, variant, board, machine, own, elf, link_map, found, initializers.layout.application)
 
 
 def finish_image(

@@ -26,7 +26,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network import facts
 from neuralart.scons import plans
-from neuralart.scons.commands import Process, Variable, function, lazily, words
+from neuralart.scons.commands import Process, Variable, function, lazily
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
@@ -183,13 +183,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_IMAGE",
-        "${_NEURALART_TAG}$SOURCE",
-        function(plans.write, "$NEURALART_IMAGECOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[checks the program]`",
-    ),
+    *plans.words("NEURALART_IMAGE", emit, "`[checks the program]`", tag="${_NEURALART_TAG}$SOURCE"),
     Variable(
         "NEURALART_OBJCOPYCOM",
         "command",
@@ -270,19 +264,11 @@ def make_check(
 def check_method(env: Any, image: Any, *networks: Any, **options: Any) -> Any:
     """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
 
-    Args:
-        env: The construction environment.
-        image: A node or a name: ELF file or binary.
-        *networks: What ``env.Network`` returned.
-        **options: ``machine``: ``silicon`` (default), ``unicorn`` or ``qemu``. ``target``: the report; by default
-            ``NAME.check.json`` beside the image. ``allow_reference_on_hardware``: a network of the reference runtime on
-            silicon is meant.
-
-    Returns:
-        The report; the build fails if the image has an error.
-
-    Raises:
-        SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
+    Returns the report; the build fails if the image has an error. ``image``: a node or a name: ELF file or binary;
+    ``*networks``: what ``env.Network`` returned. ``**options``: ``machine``: ``silicon`` (default), ``unicorn`` or
+    ``qemu``; ``target``: the report; by default ``NAME.check.json`` beside the image; ``allow_reference_on_hardware``:
+    a network of the reference runtime on silicon is meant. SCons.Errors.UserError: no network, networks for different
+    boards, or the board has no such machine.
     """
     from neuralart.memory.image.check_image import machine_of
 

@@ -57,16 +57,14 @@ def make_initializers(
     board_layout: bool,
     board: Board | None = None,
 ) -> InitializerNodes:
-    """Declare images, descriptor and start-up code for the networks of one program.
-    ``folder``: where the files go, relative to the top folder. NeuralArtError: The networks are for different boards,
-    or something has no place.
+    """Declare images, descriptor and start-up code for the networks of one program. ``folder``: where the files go,
+    relative to the top folder. NeuralArtError: The networks are for different boards, or something has no place.
     """
     base = registry_of(env).base
     board = board if board is not None and networks else board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
-    target = f"#{folder}/npu_memory_init.c"
-    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, target, [])
+    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, f"#{folder}/npu_memory_init.c", [])
     found: dict[str, list[FilePart]] = {}
     for part in dict.fromkeys(plans.known(node, FilePart) for node in made):
         if part is not None:
@@ -102,16 +100,11 @@ def make_initializers(
 def initializers_method(env: Any, *networks: Any, **options: Any) -> InitializerNodes:
     """``env.MemoryInitializers(net, ...)``: what a program with these networks needs loaded and turned on.
 
-    Args:
-        env: The construction environment.
-        *networks: What ``env.Network`` returned; all networks of the program.
-        **options: ``folder``: where the files go, by default below the build folder, named after the networks.
-            ``board_layout``: True if the program uses the board's own code and data sections, so that they are checked
-            against the pools; False (default) for a linker script of your own. ``slots``: flash slots to move, name to
-            address. ``reserved``: ranges to keep free, name to (address, bytes).
-
-    Raises:
-        SCons.Errors.UserError: No network, networks for different boards, or something has no place.
+    ``*networks``: what ``env.Network`` returned; all networks of the program. ``**options``: ``folder``: where the
+    files go, by default below the build folder, named after the networks; ``board_layout``: True if the program uses
+    the board's own code and data sections, so that they are checked against the pools; False (default) for a linker
+    script of your own; ``slots``: flash slots to move, name to address; ``reserved``: ranges to keep free, name to
+    (address, bytes). SCons.Errors.UserError: no network, networks for different boards, or something has no place.
     """
     refuse_cpu(networks, "MemoryInitializers")
     if not networks or not all(isinstance(network, NetworkNodes) for network in networks):

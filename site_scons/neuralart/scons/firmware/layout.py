@@ -67,11 +67,9 @@ def _declared(network: Member, board: Board, *, elsewhere: bool) -> tuple[str, .
     for name, node in network.initializers.items():
         pool = next((pool for pool in network.pools.enabled if pool.fname == name), None)
         if str(node).endswith(".c") and (pool is None or not pool.in_c):
-            raise NeuralArtError(
-                f"pool {name} of network {network.name} is written as C: a part of the program, which nothing loads",
-                where=pool.where if pool is not None else "",
-                hint='"fformat": "FORMAT_RAW": images and start-up code are made of raw files',
-            )
+            what = f"pool {name} of network {network.name} is written as C: a part of the program, which nothing loads"
+            hint = '"fformat": "FORMAT_RAW": images and start-up code are made of raw files'
+            raise NeuralArtError(what, where=pool.where if pool is not None else "", hint=hint)
     if not elsewhere:
         return tuple(network.initializers)
     here = {p.fname for p in network.pools.enabled if p.mode == RELATIVE or board.region_at(p.address) is not None}

@@ -20,7 +20,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, function, lazily, words
+from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
 from neuralart.scons.firmware.layout import Member, PlannedNetwork, board_of, layout_of, layout_value
@@ -60,12 +60,9 @@ class LoadedImage:
 
 def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> PlannedNetwork:
     if plan.pools is None:
-        raise NeuralArtError(
-            f"network {plan.config.name} runs on the core of board {plan.board.name}: its constants are C, its "
-            "buffers the application's",
-            where=NAME,
-            hint="compile its C into the program",
-        )
+        said = f"network {plan.config.name} runs on the core of board {plan.board.name}"
+        what = f"{said}: its constants are C, its buffers the application's"
+        raise NeuralArtError(what, where=NAME, hint="compile its C into the program")
     refuse_relative_pools(plan.config.name, plan.pools)
     raws = {pool: node.dir.File(name) for pool, name in plan.files.initializers.items()}
     mine = tuple(sorted((pool, way) for pool, way in strategies.items() if pool in raws))
@@ -102,9 +99,8 @@ def _kept_ranges(reserved: Any, where: str, word: str) -> tuple[Reserved, ...]:
         if not (isinstance(name, str) and _is_int(address) and _is_int(size)):
             raise NeuralArtError(f"{word}: a mapping of names to (address, bytes), not {reserved!r}", where=where)
         if not (0 <= address < address + size <= 1 << 32):
-            raise NeuralArtError(
-                f"{word}: {name} with {size} bytes at {address:#x} is no range of addresses", where=where
-            )
+            what = f"{word}: {name} with {size} bytes at {address:#x} is no range of addresses"
+            raise NeuralArtError(what, where=where)
     return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
@@ -141,11 +137,8 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
     pools = {pool for network in networks for pool in network.initializers}
     for pool in strategies:
         if pool not in pools:
-            raise NeuralArtError(
-                f"NEURALART_STRATEGIES: no network has constants in pool '{pool}'",
-                where=NAME,
-                hint=nearest(str(pool), sorted(pools)),
-            )
+            what = f"NEURALART_STRATEGIES: no network has constants in pool '{pool}'"
+            raise NeuralArtError(what, where=NAME, hint=nearest(str(pool), sorted(pools)))
     name = "-".join(network.name for network in networks)
     slots, reserved = (("NEURALART_SLOTS", env["NEURALART_SLOTS"]), ("NEURALART_RESERVED", env["NEURALART_RESERVED"]))
     variant = own_program(name, networks, NAME, slots, reserved)
@@ -260,10 +253,7 @@ class _Files:
             (*self.facts, *(self.raw(item) for item in described)),
             memory_files.write_descriptor,
             described,
-            values=(
-                self.code("identity-descriptor", "memory/layout/identity.py"),
-                self.layout,
-            ),
+            values=(self.code("identity-descriptor", "memory/layout/identity.py"), self.layout),
             after=after,
             write=("descriptor", "descriptor", address),
         )
@@ -302,13 +292,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_INITIALIZERS",
-        "${_NEURALART_TAG}$TARGET",
-        function(plans.write, "$NEURALART_INITIALIZERSCOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[writes them]`",
-    ),
+    *plans.words("NEURALART_INITIALIZERS", emit, "`[writes them]`"),
     Variable(
         "NEURALART_STRATEGIES",
         "dict",

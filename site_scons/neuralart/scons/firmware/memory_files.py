@@ -45,8 +45,7 @@ def write_sources(part: FilePart) -> None:
     networks = placed_in(layout, _facts(part))
     # Before anything is compiled: what the networks really use has its place.
     plan.check(plan.make_plan(layout, board, networks, {}))
-    text = startup.source(board, layout, networks, with_firmware=board_layout)
-    write_text(Path(part.names[0]), text)
+    write_text(Path(part.names[0]), startup.source(board, layout, networks, with_firmware=board_layout))
     write_text(Path(part.names[1]), startup.HEADER)
 
 
@@ -105,9 +104,8 @@ def write_link_object(part: FilePart) -> None:
 
 
 def strategy_files(env: Any, first: Any, network: Member, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
-    """The files that the strategy of a pool adds, as one part; none without a plugin.
-    ``after``: nodes that must be there before. NeuralArtError: The plugin cannot be loaded, or names a file that it
-    cannot have.
+    """The files that the strategy of a pool adds, as one part; none without a plugin. ``after``: nodes that must be
+    there before. NeuralArtError: The plugin cannot be loaded, or names a file that it cannot have.
     """
     name = dict(network.config.strategies).get(item.pool, "")
     if not name or name in STRATEGIES:

@@ -35,9 +35,8 @@ def machine_of(variant: VariantConfig, board: Board) -> Machine:
     known = list(board.machines)
     name = variant.machine or (known[0] if known else "")
     if name not in board.machines:
-        raise NeuralArtError(
-            f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=nearest(name, known)
-        )
+        hint = nearest(name, known)
+        raise NeuralArtError(f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=hint)
     return board.machines[name]
 
 
@@ -62,13 +61,9 @@ class Recipe:
 
 
 class WatchedTools:
-    """What runs the commands of an environment (``SPAWN``), given that of its own.
+    """What runs the commands of an environment (``SPAWN``), given that of its own."""
 
-    Attributes:
-        captures: It prints what a compiler said by itself, when the compiler is done.
-    """
-
-    captures = True
+    captures = True  # It prints what a compiler said by itself, when the compiler is done
 
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
@@ -166,9 +161,8 @@ def _prefix_maps(recipe: Recipe) -> list[Any]:
 
 
 def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
-    """``$_CPPINCFLAGS`` as whole words. SCons's own takes marks in the name of a folder, ``$(``, for its own.
-
-    They do not count in a signature, as with SCons's: which headers are read counts, by their contents.
+    """``$_CPPINCFLAGS`` as whole words. SCons's own takes marks in the name of a folder, ``$(``, for its own. They do
+    not count in a signature, as with SCons's: which headers are read counts, by their contents.
     """
     if for_signature:
         return ""

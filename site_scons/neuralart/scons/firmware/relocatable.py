@@ -1,6 +1,5 @@
-"""``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model.
-
-net = env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
+"""``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model. net =
+env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
 env.NeuralArtRelocatable("build/rel/kws_rel.bin", net)
 """
 
@@ -97,9 +96,8 @@ def _pack(env: Any, compiled: CompilePlan, config: RelocatableConfig, where: str
 def make_plan(
     env: Any, compiled: CompilePlan, config: RelocatableConfig, toolchain: ToolchainConfig, where: str
 ) -> RelocatablePlan:
-    """Work out a model.
-    NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there is no
-    cross compiler.
+    """Work out a model. NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable
+    model, or there is no cross compiler.
     """
     from neuralart.memory.layout import relative_pools
 
@@ -169,19 +167,16 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
     compiled = plans.behind(source, CompilePlan)
     if compiled is None:
-        raise NeuralArtError(
-            f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint="give what NeuralArtNetwork returned"
-        )
+        hint = "give what NeuralArtNetwork returned"
+        raise NeuralArtError(f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint=hint)
     plan = plans.given(env, RelocatablePlan) or _plan(target, compiled, env)
     first = target[0]
     if first.name != plan.names[0]:
-        raise NeuralArtError(
-            f"{NAME}: the model of network {plan.name} is called {plan.names[0]}", where=str(first), hint="call it so"
-        )
+        what = f"{NAME}: the model of network {plan.name} is called {plan.names[0]}"
+        raise NeuralArtError(what, where=str(first), hint="call it so")
     if first.dir is source[0].dir:
-        raise NeuralArtError(
-            f"{NAME}: the folder of the network cannot be that of its model", where=str(first), hint="name another one"
-        )
+        what = f"{NAME}: the folder of the network cannot be that of its model"
+        raise NeuralArtError(what, where=str(first), hint="name another one")
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
     plans.remember(first, plan)
     made = source[0].get_executor().get_all_targets()
@@ -287,22 +282,14 @@ def make_relocatable(
 def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNodes:
     """``env.NetworkRel(net, ...)``: the network once more, as a relocatable model.
 
-    Args:
-        env: The construction environment.
-        network: What ``env.Network`` returned. A network is linked into a firmware or relocatable, not both: it is
-            compiled a second time, with relative external pools.
-        **options: ``split``: the constants into a file of their own. ``secure``: for firmware in the secure state (the
-            default). ``debug_info``: epoch items carry numbers (the default; the firmware must agree). ``layout``:
-            ``aligned`` or ``vendor``. ``name``: base name of the files, in lower case the C name in the image.
-            ``ecblob_in_params``: epoch-controller blobs in front of the constants. ``gen_c_file``: the image as C, too.
-            ``pack_dir``: installation with the runtime of a network for ``ll_aton`` (default: the one that compiles
-            it). ``toolchain``: prefix of the cross compiler.
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: It is no network, an option is unknown, or the pools are not those of such a model.
+    ``network``: what ``env.Network`` returned. A network is linked into a firmware or relocatable, not both: it is
+    compiled a second time, with relative external pools. ``**options``: ``split``: the constants into a file of their
+    own; ``secure``: for firmware in the secure state (the default); ``debug_info``: epoch items carry numbers (the
+    default; the firmware must agree); ``layout``: ``aligned`` or ``vendor``; ``name``: base name of the files, in lower
+    case the C name in the image; ``ecblob_in_params``: epoch-controller blobs in front of the constants;
+    ``gen_c_file``: the image as C, too; ``pack_dir``: installation with the runtime of a network for ``ll_aton``
+    (default: the one that compiles it); ``toolchain``: prefix of the cross compiler. SCons.Errors.UserError: it is no
+    network, an option is unknown, or the pools are not those of such a model.
     """
     where = "NetworkRel"
     refuse_cpu([network], where)
@@ -321,5 +308,4 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
     prefix = options.pop("toolchain", ToolchainConfig.prefix)
     _check_layout(options.get("layout", ""), where=where)
     config = RelocatableConfig(**options)
-    toolchain = ToolchainConfig(prefix=prefix)
-    return make_relocatable(env, network.config, network.board.name, config, toolchain, where)
+    return make_relocatable(env, network.config, network.board.name, config, ToolchainConfig(prefix=prefix), where)

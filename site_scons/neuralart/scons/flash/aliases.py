@@ -33,18 +33,9 @@ _LOAD = ("vectors", "input", "board", "machine", "allow_reference_on_hardware")
 def flash_method(env: Any, name: str, plan: Any, **options: Any) -> Any:
     """``env.FlashAlias(name, plan, ...)``: ``scons NAME`` writes a device by a flash plan, or compares it.
 
-    Args:
-        env: The construction environment.
-        name: The alias.
-        plan: A flash plan: a node or a name.
-        **options: ``runner``, ``probe``, ``part`` (``application`` or ``model``), ``board``, ``machine``: as the
-            construction variables of ``NeuralArtFlash``. ``verify``: True to compare only.
-
-    Returns:
-        The alias.
-
-    Raises:
-        SCons.Errors.UserError: An option is unknown or has a wrong value, or the runner refuses.
+    Returns the alias. ``plan``: a node or a name. ``**options``: ``runner``, ``probe``, ``part`` (``application`` or
+    ``model``), ``board``, ``machine``: as the construction variables of ``NeuralArtFlash``; ``verify``: True to compare
+    only. SCons.Errors.UserError: an option is unknown or has a wrong value, or the runner refuses.
     """
     refuse_unknown(options, (*_FLASH, "verify"), "FlashAlias")
     chosen = {_FLASH[key]: value for key, value in options.items() if key != "verify"}
@@ -57,21 +48,12 @@ def flash_method(env: Any, name: str, plan: Any, **options: Any) -> Any:
 def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options: Any) -> Any:
     """``env.LoadAlias(name, elf, model, plan, ...)``: ``scons NAME`` loads a relocatable model on a virtual board.
 
-    Args:
-        env: The construction environment.
-        name: The alias.
-        elf: The firmware that loads it.
-        model: What ``env.NetworkRel`` returned.
-        plan: Flash plan with the model and the load table, or several by mode: one after the other.
-        **options: ``vectors``: folder of golden vectors, which the outputs are compared with. ``input``: inputs whose
-            outputs are shown. ``board``: where it runs, if not where it was compiled for. ``machine``: ``unicorn`` or
-            ``qemu``; by default the board's first. ``allow_reference_on_hardware``.
-
-    Returns:
-        The alias.
-
-    Raises:
-        SCons.Errors.UserError: An option is unknown or has a wrong value, or the machine cannot do it.
+    Returns the alias. ``elf``: the firmware that loads it; ``model``: what ``env.NetworkRel`` returned; ``plan``: flash
+    plan with the model and the load table, or several by mode: one after the other. ``**options``: ``vectors``: folder
+    of golden vectors, which the outputs are compared with; ``input``: inputs whose outputs are shown; ``board``: where
+    it runs, if not where it was compiled for; ``machine``: ``unicorn`` or ``qemu``; by default the board's first;
+    ``allow_reference_on_hardware``. SCons.Errors.UserError: an option is unknown or has a wrong value, or the machine
+    cannot do it.
     """
     from neuralart.memory.image.check_image import machine_of
 

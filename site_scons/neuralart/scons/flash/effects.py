@@ -53,8 +53,7 @@ def _label_words(base: Any, network: Compiled) -> list[Any]:
     file = network.labels or (config.class_names_file if config is not None else "")
     if file:
         return file_words(base, "--labels", base.fs.File(anchored(file)))
-    names = config.class_names if config is not None else ()
-    return ["--labels", LiteralWord(json.dumps(names))]
+    return ["--labels", LiteralWord(json.dumps(config.class_names if config is not None else ()))]
 
 
 def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
@@ -128,9 +127,7 @@ def _shown(verb: str, variant: str, program: VariantProgram, mode: str) -> str:
 
 
 def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram], nor: Any = None) -> Any:
-    """The alias of what runs a program: what it needs, then its steps.
-    ``nor``: the virtual flash that ``boot`` boots.
-    """
+    """The alias of what runs a program: what it needs, then its steps. ``nor``: the virtual flash for ``boot``."""
     variant = programs[0].variant.name
     actions, sources = [], []
     variables: dict[str, Any] = {}

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j.
-
-    With -k only those of one variant do: an effect that failed must not hold up another variant's.
+    """Effects named together run in the order of the command line, also under -j. With -k only those of one variant do:
+    an effect that failed must not hold up another variant's.
     """
     registry = registry_of(env)
     effects = [name for name in dict.fromkeys(named) if name in registry.effects]
@@ -142,8 +141,7 @@ def options_of(env: Any) -> tuple[str, ...]:
     """Words of ``neuralart flash`` that the command line asks for. NeuralArtError: ``FORCE`` is neither 0 nor 1."""
     server = argument(env, "SERVER")
     said = {"--force": _is_on(env, "FORCE"), "--dry-run": is_dry(env)}
-    words = [option for option, asked in said.items() if asked]
-    return (*words, *(["--server", server] if server else []))
+    return (*[option for option, asked in said.items() if asked], *(["--server", server] if server else []))
 
 
 def fitting(board: Board, machine: Machine) -> Runner:
@@ -179,10 +177,9 @@ def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple
 
 
 def record_of(folder: Any, runner: Runner, probe: str) -> Any:
-    """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder.
-
-    Else a target that needs the folder would wait for it, and building a target by its name would flash it.
-    NeuralArtError: A folder has its name, or the serial number is none.
+    """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder. Else a target
+    that needs the folder would wait for it, and building a target by its name would flash it. NeuralArtError: A folder
+    has its name, or the serial number is none.
     """
     name = runner.record_name(probe)
     if Path(folder.get_abspath(), name).is_dir():
@@ -249,8 +246,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     clean(env, target, record)
     declare_effect(env, str(first), plan.runner.device(record.get_internal_path(), plan.probe))
     made = plans.known(source[0], FilePart)
-    images = list(made.sources) if made is not None else []
-    return target, list(dict.fromkeys([*source, *images]))
+    return target, list(dict.fromkeys([*source, *(made.sources if made is not None else [])]))
 
 
 def _images(node: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, function, lazily, words
+from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import code_value, registry_of
@@ -142,9 +142,8 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
     said = _said(node, rows)
     if said is not None:
         if said.kind not in KINDS:
-            raise NeuralArtError(
-                f"NEURALART_WRITES: kind '{said.kind}'", where=str(node), hint=nearest(str(said.kind), KINDS)
-            )
+            hint = nearest(str(said.kind), KINDS)
+            raise NeuralArtError(f"NEURALART_WRITES: kind '{said.kind}'", where=str(node), hint=hint)
         return said
     part = plans.known(node, FilePart)
     if part is not None:
@@ -154,9 +153,8 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
     # C, headers and descriptions beside them.
     if node.has_builder() and str(node.builder.get_name(env)).startswith("NeuralArt"):
         return None
-    raise NeuralArtError(
-        f"{NAME}: nothing says where it goes", where=str(node), hint='NEURALART_WRITES={name: ("model", address)}'
-    )
+    hint = 'NEURALART_WRITES={name: ("model", address)}'
+    raise NeuralArtError(f"{NAME}: nothing says where it goes", where=str(node), hint=hint)
 
 
 def _plan(source: list[Any], env: Any) -> WritesPlan:
@@ -224,13 +222,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 VARIABLES = (
-    *words(
-        "NEURALART_FLASH_PLAN",
-        "${_NEURALART_TAG}$TARGET",
-        function(plans.write, "$NEURALART_FLASH_PLANCOMSTR", "_NEURALART_COUNTS"),
-        emit,
-        "`[writes it]`",
-    ),
+    *plans.words("NEURALART_FLASH_PLAN", emit, "`[writes it]`"),
     Variable(
         "NEURALART_WRITES",
         "dict",

@@ -98,12 +98,9 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     image = container.parse(read_bytes(path), str(path))
     needed = max((image.xip_size if mode == "xip" else image.copy_size, mode) for mode in modes.split())
     if needed[0] > available:
-        raise NeuralArtError(
-            f"exec_ram: the firmware keeps {available} bytes for the model, which needs {needed[0]} in "
-            f"mode {needed[1]}",
-            where=where,
-            hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode",
-        )
+        room = f"the firmware keeps {available} bytes for the model"
+        what = f"exec_ram: {room}, which needs {needed[0]} in mode {needed[1]}"
+        raise NeuralArtError(what, where=where, hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode")
 
 
 @in_action
@@ -202,6 +199,7 @@ def make_images(
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
+    first = [("load_table", node) for node in tables.values()][:1]
     addresses = base.Command(
         f"#{folder}/plan.json",
         [
@@ -220,15 +218,13 @@ def make_images(
             "NEURALART_EXEC_RAM",
         ),
         NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None and loads else [],
-        NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
+        NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *first)},
         NEURALART_BOARD=board.name,
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    rooms = base.Value(
-        fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py"),
-        name="address-plan",
-    )
+    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py")
+    rooms = base.Value(code, name="address-plan")
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, board_value(base, board))
     # Nothing is flashed that does not fit where it goes.
@@ -239,10 +235,6 @@ def make_images(
 def _exec_ram(variant: VariantConfig) -> list[Any]:
     assert variant.relocatable is not None
     return [variant.relocatable.exec_ram, " ".join(variant.relocatable.modes), variant.said("relocatable")]
-
-
-def _first_table(tables: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [("load_table", node) for node in tables.values()][:1]
 
 
 def _model_slots(model: ModelNodes | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""Why an effect cannot be done with a variant, as data: what the program lacks, and what its machine cannot do.
-
-What a flash runner refuses is its own (:mod:`neuralart.flashing.runners`).
+"""Why an effect cannot be done with a variant, as data: what the program lacks, and what its machine cannot do. What a
+flash runner refuses is its own (:mod:`neuralart.flashing.runners`).
 """
 
 from __future__ import annotations

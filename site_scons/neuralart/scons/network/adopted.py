@@ -33,11 +33,9 @@ _OF_COMPILES = (
 def _refuse_keys(config: NetworkConfig) -> None:
     for key in _OF_COMPILES:
         if getattr(config, key) != keys.default_of(NetworkConfig, key):
-            raise NeuralArtError(
-                f"'{key}' means nothing to an adopted network: it is compiled already",
-                where=config.said(key),
-                hint="leave it out, or compile the model: compiler: stedgeai",
-            )
+            what = f"'{key}' means nothing to an adopted network: it is compiled already"
+            hint = "leave it out, or compile the model: compiler: stedgeai"
+            raise NeuralArtError(what, where=config.said(key), hint=hint)
 
 
 def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | None]:
@@ -53,9 +51,8 @@ def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | N
 
 
 def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
-    """Work out what is copied of a network that is there already.
-    NeuralArtError: A file is missing or does not belong to it, it is for another kind of board, or a key is set that
-    only a compile has.
+    """Work out what is copied of a network that is there already. NeuralArtError: A file is missing or does not belong
+    to it, it is for another kind of board, or a key is set that only a compile has.
     """
     given = config.adopted
     assert given is not None

@@ -119,18 +119,15 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
 
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
-    """Add all files that the compile writes and reads.
-
-    Which they are depends on the compiler, its version, the profile and the pool file. None is left open: a raw file
-    that was not declared is an error of the compile.
+    """Add all files that the compile writes and reads. Which they are depends on the compiler, its version, the profile
+    and the pool file. None is left open: a raw file that was not declared is an error of the compile.
     SCons.Errors.UserError: A variable has a wrong value, or a file is missing or wrong.
     """
     plan = plans.given(env, CompilePlan) or _plan(target, source, env)
     first = target[0]
     if first.name != plan.names[0]:
-        raise NeuralArtError(
-            f"{NAME}: an adopted network keeps its name", where=str(first), hint=f"call it {plan.names[0]}"
-        )
+        hint = f"call it {plan.names[0]}"
+        raise NeuralArtError(f"{NAME}: an adopted network keeps its name", where=str(first), hint=hint)
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
     folder = Path(first.dir.get_abspath())

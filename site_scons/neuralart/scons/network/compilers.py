@@ -87,9 +87,8 @@ def resolved(env: Any, config: NetworkConfig) -> str:
 
 
 def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompiler:
-    """The compiler of a network.
-    ``pair``: ``profiling`` for the compile without the epoch controller. NeuralArtError: It is not there, or something
-    is said that it does not take.
+    """The compiler of a network. ``pair``: ``profiling`` for the compile without the epoch controller. NeuralArtError:
+    It is not there, or something is said that it does not take.
     """
     kind = resolved(env, config)
     said = [f"--profile-add={text}" for text in config.profile_add]
@@ -142,9 +141,8 @@ def _of_plugin(config: NetworkConfig, kind: str, said: list[str]) -> ChosenCompi
     """A plugin's compiler; what it is asked for is not known yet, so neither is its identity."""
     for what in ("failures", "timeout"):
         if getattr(config, what):
-            raise NeuralArtError(
-                f"{what} means nothing to compiler {kind}", where=config.said(what), hint="leave it out"
-            )
+            hint = "leave it out"
+            raise NeuralArtError(f"{what} means nothing to compiler {kind}", where=config.said(what), hint=hint)
     plugin = plugins.find("compilers", kind, config.said("compiler"))
     # It may use the reference compiler, and that one operators of plugins.
     code = " ".join([plugin.code, plugins.code_of("operators")]).strip()

@@ -151,9 +151,8 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
 
 
 def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") -> Compiled:
-    """Declare a compile, once for equal specifications.
-    ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. NeuralArtError: A file is
-    missing or wrong, or an option is unknown.
+    """Declare a compile, once for equal specifications. ``pair``: ``profiling``: the compile beside the main one,
+    without the epoch controller. NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     registry = registry_of(env)
     model = source_file(env, config.model, "model", config.said("model")) if config.adopted is None else None
@@ -191,11 +190,9 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     """
     board = registry_of(env).board(board_name, config.said())
     if is_cpu(board):
-        raise NeuralArtError(
-            f"board {board.name} has no NPU: its networks are linked into an application of its own",
-            where=config.said(),
-            hint="env.Network and env.PatchedSources, or a variant without 'relocatable'",
-        )
+        what = f"board {board.name} has no NPU: its networks are linked into an application of its own"
+        hint = "env.Network and env.PatchedSources, or a variant without 'relocatable'"
+        raise NeuralArtError(what, where=config.said(), hint=hint)
     made = make_compile(env, config, board)
     assert isinstance(made, NetworkNodes)  # as its board says
     return made
@@ -212,18 +209,10 @@ def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetwor
 def network_method(env: Any, name: str, *, model: Any = None, board: str, **options: Any) -> Compiled:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
 
-    Args:
-        env: The construction environment.
-        name: C name of the network.
-        model: The .tflite, a path or a node (it may be built by your SConstruct); an adopted network needs none.
-        board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
-        **options: The keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`).
-
-    Returns:
-        Nodes by attribute.
-
-    Raises:
-        SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
+    ``name``: C name of the network; ``model``: the .tflite, a path or a node (it may be built by your SConstruct); an
+    adopted network needs none; ``board``: name of a board, built in or in ``NEURALART_BOARD_FILES``; ``**options``: the
+    keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`). Returns nodes by attribute.
+    SCons.Errors.UserError: an option is unknown, or a file is missing or wrong.
     """
     config = config_of(env, name, model, options)
     made = make_compile(env, config, registry_of(env).board(board, config.said()))

@@ -45,9 +45,8 @@ class CompiledNodes:
 
     @property
     def sources(self) -> list[Any]:
-        """Everything to compile into a program with this one network.
-
-        A program with several networks takes each network's ``code`` and one ``runtime_sources``.
+        """Everything to compile into a program with this one network. A program with several networks takes each
+        network's ``code`` and one ``runtime_sources``.
         """
         return [*self.code, *self.runtime_sources]
 
@@ -97,12 +96,9 @@ def refuse_cpu(networks: Iterable[Any], where: str) -> None:
     """Refuse networks that run on the core: what they need is all C. NeuralArtError: One of them does."""
     for network in networks:
         if isinstance(network, CpuNetworkNodes):
-            raise NeuralArtError(
-                f"network {network.name} runs on the core of board {network.board.name}: its constants are C, its "
-                "buffers the application's",
-                where=where,
-                hint="compile its 'sources' into the program",
-            )
+            said = f"network {network.name} runs on the core of board {network.board.name}"
+            what = f"{said}: its constants are C, its buffers the application's"
+            raise NeuralArtError(what, where=where, hint="compile its 'sources' into the program")
 
 
 def check_compiled(network: Any, where: str) -> None:

@@ -36,19 +36,15 @@ _OWN_OPTIONS = {
 
 
 def option_words(config: NetworkConfig, known: tuple[str, ...] = ()) -> list[str]:
-    """The words by which a network's keys and its ``options`` reach the compiler.
-    ``known``: options that this compile takes, though others do not. NeuralArtError: An option says what the build
-    says itself.
+    """The words by which a network's keys and its ``options`` reach the compiler. ``known``: options that this compile
+    takes, though others do not. NeuralArtError: An option says what the build says itself.
     """
     for text in config.options:
         # argparse also takes -nNAME.
         option = text.partition("=")[0] if text.startswith("--") else text[:2]
         if option in _OWN_OPTIONS and option not in known:
-            raise NeuralArtError(
-                f"options: '{option}' is not allowed here",
-                where=config.said("options"),
-                hint=f"use {_OWN_OPTIONS[option]}",
-            )
+            hint = f"use {_OWN_OPTIONS[option]}"
+            raise NeuralArtError(f"options: '{option}' is not allowed here", where=config.said("options"), hint=hint)
     return [*keys.option_words(config, KEYS), *config.options]
 
 
@@ -101,9 +97,8 @@ def cpu_file_names(name: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[s
 
 
 def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile.
-    ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. NeuralArtError: A file is
-    missing or wrong, or an option is unknown.
+    """Work out a compile. ``pair``: ``profiling``: the compile beside the main one, without the epoch controller.
+    NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     check_name(config.name, config.said())
     path = place(model)
@@ -150,11 +145,9 @@ def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
         if getattr(config, key):
             # A strategy is written down by its pool.
             keys = [place for place in config.places if place == key or place.startswith(f"{key}.")]
-            raise NeuralArtError(
-                f"'{key}' means nothing for board {board.name}: its networks run on the core",
-                where=config.said(keys[0] if keys else ""),
-                hint="'mpool' takes the memory-pool file of their activations",
-            )
+            what = f"'{key}' means nothing for board {board.name}: its networks run on the core"
+            hint = "'mpool' takes the memory-pool file of their activations"
+            raise NeuralArtError(what, where=config.said(keys[0] if keys else ""), hint=hint)
 
 
 def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
@@ -164,11 +157,8 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     compiler = compiler_of(env, config)
     of_vendor = compiler.kind in (STEDGEAI, RECORDED)
     if compiler.kind != REFERENCE and not of_vendor:
-        raise NeuralArtError(
-            f"compiler '{config.compiler}' is not available for board {board.name}",
-            where=config.said("compiler"),
-            hint="known: reference, stedgeai, recorded, auto",
-        )
+        what = f"compiler '{config.compiler}' is not available for board {board.name}"
+        raise NeuralArtError(what, where=config.said("compiler"), hint="known: reference, stedgeai, recorded, auto")
     name, sources = config.name, []
     words = _first_words(env, config, board, path)
     asked = ["--model", str(path), "--target", board.target, "--name", name]

@@ -42,19 +42,15 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
 def refuse_built(node: Any, what: str, where: str) -> None:
     """Refuse a file that is made by the build itself. NeuralArtError: It is."""
     if node.has_builder():
-        raise NeuralArtError(
-            f"{what} '{node}' is itself built by this SConstruct",
-            where=where,
-            hint="which files a compile writes is read from it before anything is built: make it a source file",
-        )
+        hint = "which files a compile writes is read from it before anything is built: make it a source file"
+        raise NeuralArtError(f"{what} '{node}' is itself built by this SConstruct", where=where, hint=hint)
 
 
 @dataclass(frozen=True)
 class Pools:
-    """Where the pools come from: the words of the command, the files that it names, what they say.
-
-    ``absolute`` are the words with absolute paths, for those who ask before anything runs. ``scanned`` is the pool file
-    that the scanner of profiles finds; None: the pool file is among ``sources``.
+    """Where the pools come from: the words of the command, the files that it names, what they say. ``absolute`` are the
+    words with absolute paths, for those who ask before anything runs. ``scanned`` is the pool file that the scanner of
+    profiles finds; None: the pool file is among ``sources``.
     """
 
     words: list[Any]
@@ -84,9 +80,8 @@ def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
 
 
 def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None = None) -> Pools:
-    """The pools of a network: its own pool file, else its profile's, else the board's.
-    ``stock``: the profile file of the compiler's installation, if the profile is one of that.
-    NeuralArtError: A file is missing, built, or wrong.
+    """The pools of a network: its own pool file, else its profile's, else the board's. ``stock``: the profile file of
+    the compiler's installation, if the profile is one of that. NeuralArtError: A file is missing, built, or wrong.
     """
     from neuralart.vendor import mpool
 
@@ -100,11 +95,8 @@ def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None
         selector, file = split_profile(config.profile)
         file = file or (str(stock) if stock else board.profile)
         if not file:
-            raise NeuralArtError(
-                f"board {board.name} has no stock profile",
-                where=config.said(),
-                hint="give the network a 'profile:' or an 'mpool:'",
-            )
+            hint = "give the network a 'profile:' or an 'mpool:'"
+            raise NeuralArtError(f"board {board.name} has no stock profile", where=config.said(), hint=hint)
         node = source_file(env, file, "profile", config.said("profile"))
         refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())
@@ -135,9 +127,8 @@ def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None
 def declared_initializers(
     config: NetworkConfig, pools: PoolFile, known: tuple[str, ...] | None = None
 ) -> tuple[str, ...]:
-    """Pools whose initializer the build declares; ``known``: those that are there already, if they are.
-    NeuralArtError: ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without an
-    initializer.
+    """Pools whose initializer the build declares; ``known``: those that are there already, if they are. NeuralArtError:
+    ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without an initializer.
     """
     declared = config.initializers if known is None else known
     declared = default_initializers(pools) if declared is None else declared

@@ -136,8 +136,7 @@ class Expression:
 
     def parse(self) -> tuple[Tree, int]:
         """The expression, and the offset behind it. Raises ValueError: it is none."""
-        tree = self.choice(0)
-        return tree, self.at
+        return self.choice(0), self.at
 
     def peek(self) -> str:
         blank = _BLANK.match(self.text, self.at, self.stop)

@@ -1,5 +1,4 @@
 """What a GNU linker script says: memories, which sections go where, symbols; and its numbers, in the order of GNU ld.
-
 The assignments are gone through once before the memories are known, then MEMORY is worked out, then the assignments
 once more. So MEMORY may use a symbol that is assigned behind it, and gets the last of its values.
 """

@@ -1,7 +1,6 @@
-"""Inputs and outputs of a ``c_info.json`` as the facts of a network have them.
-
-Files of CPU targets leave the batch out of their shapes, those of the NPU have it. Here it is decided once: the shape
-of a :class:`~neuralart.network.facts.Port` has the batch.
+"""Inputs and outputs of a ``c_info.json`` as the facts of a network have them. Files of CPU targets leave the batch out
+of their shapes, those of the NPU have it. Here it is decided once: the shape of a
+:class:`~neuralart.network.facts.Port` has the batch.
 """
 
 from __future__ import annotations
@@ -43,28 +42,21 @@ def position_of(buffer: InfoBuffer) -> str:
 
 
 def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
-    """The shape of an input or output with the batch, in memory order.
-
-    Raises:
-        NeuralArtError: It has no axis, or one whose length is not fixed.
+    """The shape of an input or output with the batch, in memory order. NeuralArtError: it has no axis, or one whose
+    length is not fixed.
     """
     sizes = tuple(size for size in buffer.shape if size is not None)
     if not sizes or len(sizes) != len(buffer.shape):
         shown = ", ".join("?" if size is None else str(size) for size in buffer.shape)
-        raise NeuralArtError(
-            f"'shape' of '{buffer.name}' is [{shown}], it must be whole numbers from 1 on",
-            where=where,
-            hint="no dynamic sizes",
-        )
+        what = f"'shape' of '{buffer.name}' is [{shown}], it must be whole numbers from 1 on"
+        raise NeuralArtError(what, where=where, hint="no dynamic sizes")
     left_out = bool(buffer.axes) and _BATCH not in buffer.axes
     return (max(buffer.batch, 1), *sizes) if left_out else sizes
 
 
 def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
-    """Inputs or outputs, by the ids of their buffers.
-
-    Raises:
-        NeuralArtError: One of them is not listed, or its shape is not fixed.
+    """Inputs or outputs, by the ids of their buffers. NeuralArtError: one of them is not listed, or its shape is not
+    fixed.
     """
     buffers = {buffer.id: buffer for buffer in info.buffers}
     pools = {pool.id: pool for pool in info.pools}

@@ -48,22 +48,13 @@ NOTHING = parse_tool(b"{}", "")
 
 
 def _record(kind: type[Made], item: JsonValue, fields: str, **more: Any) -> Made:
-    """A record of an object of the file.
-
-    Args:
-        kind: A dataclass.
-        item: The object.
-        fields: Names of fields, with ``=key`` where the file calls them otherwise.
-        more: The fields that are not read in the usual way.
+    """A record of an object of the file. ``kind``: a dataclass; ``fields``: names of fields, with ``=key`` where the
+    file calls them otherwise; ``more``: the fields that are not read in the usual way.
     """
     for word in fields.split():
         field, _, key = word.partition("=")
         more[field] = _READERS[kind.__annotations__[field]](item, key or field)
     return kind(**more)
-
-
-def _records(kind: type[Made], items: list[JsonValue], fields: str) -> tuple[Made, ...]:
-    return tuple(_record(kind, item, fields) for item in items)
 
 
 def _address(item: JsonValue) -> tuple[int | None, str]:
@@ -81,9 +72,8 @@ def _address(item: JsonValue) -> tuple[int | None, str]:
             return int(text, 16), ""
         if text in ("NULL", "") or re.fullmatch(r"[A-Za-z_]\w{0,254}", text, re.ASCII):
             return None, "" if text == "NULL" else text
-    found.fail(
-        f"{found.name} is {found.value!r:.60}", 'a decimal number in quotes, a C symbol or "NULL" is written there'
-    )
+    hint = 'a decimal number in quotes, a C symbol or "NULL" is written there'
+    found.fail(f"{found.name} is {found.value!r:.60}", hint)
 
 
 def _pool(item: JsonValue) -> c.InfoPool:
@@ -233,14 +223,13 @@ def _schema(root: JsonValue) -> str:
     text = root.string_at("json_schema_version")
     found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)
     if found is None or int(found[1]) != SCHEMA_MAJOR:
-        root.need("json_schema_version").fail(
-            f"schema '{text}', this version reads {SCHEMA_MAJOR}.x", "written by another generation of the tool?"
-        )
+        what = f"schema '{text}', this version reads {SCHEMA_MAJOR}.x"
+        root.need("json_schema_version").fail(what, "written by another generation of the tool?")
     return text
 
 
 def _files(item: JsonValue) -> tuple[c.NamedFile, ...]:
-    return _records(c.NamedFile, item.items_at("model_files"), "name signature")
+    return tuple(_record(c.NamedFile, each, "name signature") for each in item.items_at("model_files"))
 
 
 def _tool(item: JsonValue) -> c.InfoTool:

@@ -65,11 +65,9 @@ def _port(values: dict[str, str], kind: str, number: int) -> HeaderPort | None:
 
 
 def parse(texts: list[str], c_name: str) -> CpuHeader:
-    """Read the headers of a network; what they do not say is None or empty.
-
-    Args:
-        texts: Of ``network.h``, ``network_data.h``, ``network_data_params.h``, as far as they are there.
-        c_name: What the network is called in C.
+    """Read the headers of a network; what they do not say is None or empty. ``texts``: of ``network.h``,
+    ``network_data.h``, ``network_data_params.h``, as far as they are there; ``c_name``: what the network is called in
+    C.
     """
     head = f"{c_name.upper()}_"
     values: dict[str, str] = {}

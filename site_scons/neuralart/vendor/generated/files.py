@@ -1,7 +1,6 @@
-"""The files of one generated network in a folder, by the C of the network.
-
-The network's C is known by its functions; the others by the names that the tools give them beside it. Names do not say
-what the network is called in C (``network.c`` of release 2.0 has symbols with ``Default``).
+"""The files of one generated network in a folder, by the C of the network. The network's C is known by its functions;
+the others by the names that the tools give them beside it. Names do not say what the network is called in C
+(``network.c`` of release 2.0 has symbols with ``Default``).
 """
 
 from __future__ import annotations
@@ -119,9 +118,7 @@ def kind_of(data: bytes) -> tuple[str, str]:
         return NPU, found[1].decode()
     # stai_network.c of a network for the NPU defines the same functions.
     made = _CPU.search(data) if _OF_NPU.search(data) is None else None
-    if made is not None:
-        return CPU, made[1].decode()
-    return "", ""
+    return (CPU, made[1].decode()) if made is not None else ("", "")
 
 
 def candidates(folder: Path) -> list[str]:
@@ -141,16 +138,9 @@ def candidates(folder: Path) -> list[str]:
 
 
 def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> GeneratedSet:
-    """The network of a folder, by the name of its C where there are several.
-
-    Args:
-        folder: The folder.
-        c_file: Name of its C in it; empty: the only one there.
-        shown: The folder in messages; empty: as it is.
-        where: Who names it.
-
-    Raises:
-        NeuralArtError: There is no such folder, no network or several in it, or one of its files is missing.
+    """The network of a folder, by the name of its C where there are several. ``c_file``: name of its C in it; empty:
+    the only one there; ``shown``: the folder in messages; empty: as it is; ``where``: who names it. NeuralArtError:
+    there is no such folder, no network or several in it, or one of its files is missing.
     """
     shown = shown or folder.as_posix()
     where = where or shown
@@ -160,11 +150,8 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
             raise NeuralArtError(f"adopted: {shown} {what}", where=where, hint=_HINT)
         named = [c_file] if c_file else candidates(folder)
         if len(named) > 1:
-            raise NeuralArtError(
-                f"adopted: {shown} has several networks: {', '.join(named)}",
-                where=where,
-                hint=f"{{adopted: {{folder: {shown}, c_file: {named[0]}}}}}",
-            )
+            hint = f"{{adopted: {{folder: {shown}, c_file: {named[0]}}}}}"
+            raise NeuralArtError(f"adopted: {shown} has several networks: {', '.join(named)}", where=where, hint=hint)
         if not named or not (folder / named[0]).is_file():
             what = f"no {c_file}" if c_file else "no C file of a generated network"
             raise NeuralArtError(f"adopted: {shown} has {what}", where=where, hint=_HINT)
@@ -197,11 +184,8 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
 def _npu_code(text: str, stem: str, names: set[str], where: str) -> list[str]:
     blobs = network_c.blob_header(text)
     if blobs and blobs not in names:
-        raise NeuralArtError(
-            f"it includes {blobs}, which is not beside it",
-            where=where,
-            hint="the tool writes both: take them from the same run",
-        )
+        hint = "the tool writes both: take them from the same run"
+        raise NeuralArtError(f"it includes {blobs}, which is not beside it", where=where, hint=hint)
     usual = [f"{stem}.h", blobs, f"stai_{stem}.c", f"stai_{stem}.h"]
     return [each for each in usual if each in names]
 

@@ -23,16 +23,8 @@ def is_hex(path: Path) -> bool:
 
 
 def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
-    """The constants of a pool, from its base on.
-
-    Args:
-        path: The file.
-        pool: The pool.
-        needed: Bytes that the network reads of it.
-        shown: The file in messages.
-
-    Raises:
-        NeuralArtError: The file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
+    """The constants of a pool, from its base on. ``needed``: bytes that the network reads of it; ``shown``: the file in
+    messages. NeuralArtError: the file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
     """
     shown = shown or path.as_posix()
     data = read_bytes(path)
@@ -44,11 +36,9 @@ def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
         ]
         if not inside or inside[0][0] != pool.address:
             places = ", ".join(f"0x{at:08x}" for at, _ in parts[:3]) or "nowhere"
-            raise NeuralArtError(
-                f"its bytes belong to {places}, {what} is at 0x{pool.address:08x}",
-                where=shown,
-                hint="it was made for another memory-pool file: make it again for this address, or compile again",
-            )
+            what = f"its bytes belong to {places}, {what} is at 0x{pool.address:08x}"
+            hint = "it was made for another memory-pool file: make it again for this address, or compile again"
+            raise NeuralArtError(what, where=shown, hint=hint)
         # Holes between the parts are what an erased flash reads.
         filled = bytearray(b"\xff" * (inside[-1][0] + len(inside[-1][1]) - pool.address))
         for at, piece in inside:
@@ -56,9 +46,8 @@ def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
         data = bytes(filled)
     if len(data) < needed or len(data) > pool.size + 8:
         limit = f"reads {needed} of them" if len(data) < needed else f"has room for {pool.size}"
-        raise NeuralArtError(
-            f"holds {len(data)} bytes, {what} {limit}", where=shown, hint="it is of another compile of the network"
-        )
+        hint = "it is of another compile of the network"
+        raise NeuralArtError(f"holds {len(data)} bytes, {what} {limit}", where=shown, hint=hint)
     return data
 
 
@@ -129,8 +118,7 @@ def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> lis
 
 def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
     """The same; where none fits, the surest of those that do not: why it does not is the true reason."""
-    kinds = (kind for kind in _kinds(found, pool, files) if kind)
-    return fitting(found, pool, files) or next(kinds, [])[:1]
+    return fitting(found, pool, files) or next((kind for kind in _kinds(found, pool, files) if kind), [])[:1]
 
 
 def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> dict[str, Path]:
@@ -142,11 +130,8 @@ def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> d
     for fname, path in given.items():
         if fname not in found.needed:
             known = ", ".join(found.needed) or "none"
-            raise NeuralArtError(
-                f"adopted: initializers: pool {fname} of {found.where} holds no constants",
-                where=where,
-                hint=f"pools with constants: {known}",
-            )
+            what = f"adopted: initializers: pool {fname} of {found.where} holds no constants"
+            raise NeuralArtError(what, where=where, hint=f"pools with constants: {known}")
         if not path.is_file():
             raise NeuralArtError(f"adopted: initializers: no file {path.as_posix()}", where=where)
     chosen: dict[str, Path] = {}
@@ -160,10 +145,8 @@ def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> d
         if len(possible) != 1:
             what = f"several files may be it: {', '.join(names)}" if names else "no file beside it holds them"
             file = names[0] if names else "FILE"
-            raise NeuralArtError(
-                f"{needed} bytes of constants are in pool {fname} (0x{pools[fname].address:08x}), and {what}",
-                where=found.where,
-                hint=f"{{adopted: {{folder: {found.shown}, initializers: {{{fname}: {file}}}}}}}",
-            )
+            what = f"{needed} bytes of constants are in pool {fname} (0x{pools[fname].address:08x}), and {what}"
+            hint = f"{{adopted: {{folder: {found.shown}, initializers: {{{fname}: {file}}}}}}}"
+            raise NeuralArtError(what, where=found.where, hint=hint)
         chosen[fname] = possible[0]
     return chosen

@@ -98,7 +98,6 @@ def guard(text: str) -> tuple[tuple[int, int, int, int] | None, str]:
         if len(found) == len(_PARTS):
             stop = _END.search(text, end)
             complaint = _COMPLAINT.search(text, end, stop.start() if stop else end + 500)
-            numbers = (found["MAJOR"], found["MINOR"], found["MICRO"], found["DEV"])
-            return numbers, complaint[1] if complaint else ""
+            return (found["MAJOR"], found["MINOR"], found["MICRO"], found["DEV"]), complaint[1] if complaint else ""
         at = text.find(_FIRST, at + 1)
     return None, ""

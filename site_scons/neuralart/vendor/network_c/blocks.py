@@ -97,9 +97,8 @@ def _block(
         number = _from_names(named)
     last = _number(named, problems, where, "last_epoch_num")
     if last is not None and not (number or 0) <= last < (number or 0) + _LONGEST:
-        problems.append(
-            Problem(where, f"last_epoch_num is {last}, of a block that begins with epoch {number}", "epoch")
-        )
+        what = f"last_epoch_num is {last}, of a block that begins with epoch {number}"
+        problems.append(Problem(where, what, "epoch"))
         last = None
     last = number if last is None else last
     blob = _BLOB.search(named.get("blob_address", ""))

@@ -95,11 +95,8 @@ def _guard(network: GeneratedNetwork) -> Iterator[Problem]:
     front_end = network.banner.front_end
     usual = asked.habits.front_end if asked is not None else ""
     if asked is not None and front_end and front_end != usual:
-        yield Problem(
-            network.where,
-            f"the model was exported as _OE_{front_end}, ST Edge AI Core {asked.core} writes _OE_{usual}",
-            "front-end",
-        )
+        what = f"the model was exported as _OE_{front_end}, ST Edge AI Core {asked.core} writes _OE_{usual}"
+        yield Problem(network.where, what, "front-end")
 
 
 def _rows(network: GeneratedNetwork, placed: dict[str, list[BufferRow]]) -> Iterator[Problem]:
@@ -108,20 +105,14 @@ def _rows(network: GeneratedNetwork, placed: dict[str, list[BufferRow]]) -> Iter
     if outside:
         row, base = outside[0], outside[0].symbol or f"0x{outside[0].base:08x}"
         more = f", nor do {len(outside) - 1} others" if len(outside) > 1 else ""
-        yield Problem(
-            f"{network.where}:{lines.of(row.offset)}",
-            f"buffer {row.name} ({base} + {row.start}..{row.end}) lies in no pool{more}",
-            "outside-pools",
-        )
+        what = f"buffer {row.name} ({base} + {row.start}..{row.end}) lies in no pool{more}"
+        yield Problem(f"{network.where}:{lines.of(row.offset)}", what, "outside-pools")
     for pool in network.pools:
         end, (said, precision) = extent(pool, placed[pool.fname]), pool.told
         # Buffers in a part of a virtual pool count there, too; a pool without number is used through the virtual one.
         if said and not _joined(pool, network.pools) and end > said + precision:
-            yield Problem(
-                f"{network.where}:{lines.of(pool.offset)}",
-                f"pool {pool.fname} has buffers up to byte {end}, its comment says that {said} bytes are in use",
-                "pool-use",
-            )
+            what = f"pool {pool.fname} has buffers up to byte {end}, its comment says that {said} bytes are in use"
+            yield Problem(f"{network.where}:{lines.of(pool.offset)}", what, "pool-use")
 
 
 def _joined(pool: Pool, pools: tuple[Pool, ...]) -> bool:
@@ -170,9 +161,8 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Buffer
 def problems(
     network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, what could not be read first; by ``path`` of the files beside it, too.
-
-    ``placed`` are its rows by pool, if they are known already.
+    """All of them, what could not be read first; by ``path`` of the files beside it, too. ``placed`` are its rows by
+    pool, if they are known already.
     """
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]

@@ -179,9 +179,8 @@ class _Macros:
 
 
 def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
-    """The array that is flashed, and the one in RAM that it is copied to.
-
-    From 3.0 on they are called ``X`` and ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
+    """The array that is flashed, and the one in RAM that it is copied to. From 3.0 on they are called ``X`` and
+    ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
     """
     bare = parts.get("")
     flashed = (parts[part] for part in ("", "_binary", "_reloc") if part in parts)
@@ -237,9 +236,8 @@ def parse(text: str, where: str) -> BlobHeader:
         base, part = _split(array.symbol)
         groups.setdefault(base, {})[part] = array
     if not groups and init is None:
-        raise NeuralArtError(
-            "no array _ec_blob_...: no header with epoch-controller blobs", where=where, hint="is the file complete?"
-        )
+        hint = "is the file complete?"
+        raise NeuralArtError("no array _ec_blob_...: no header with epoch-controller blobs", where=where, hint=hint)
     macros, lines = _Macros(text), Lines(text)
     problems: list[Problem] = []
     blobs = [_blob(base, parts, macros, where, lines, problems) for base, parts in groups.items()]

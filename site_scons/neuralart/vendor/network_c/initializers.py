@@ -19,10 +19,8 @@ _LONGEST_LITERAL = 24
 
 
 def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:
-    """The elements of the arrays of structs in a part of a file without comments.
-
-    Returns:
-        (Offset, what stands between the braces) of each, and where an array goes on with what is no element.
+    """The elements of the arrays of structs in a part of a file without comments. Returns (Offset, what stands between
+    the braces) of each, and where an array goes on with what is no element.
     """
     found: list[tuple[int, str]] = []
     wrong: list[int] = []

@@ -125,9 +125,8 @@ def parse_initializer(text: str, where: str) -> InitializerC:
     """Read the text of an initializer, with LF line ends; NeuralArtError if there is no array, or no word in it."""
     array = _ARRAY.search(text)
     if array is None:
-        raise NeuralArtError(
-            "no array uint64_t _mem_pool_...: no initializer as C", where=where, hint="is the file complete?"
-        )
+        hint = "is the file complete?"
+        raise NeuralArtError("no array uint64_t _mem_pool_...: no initializer as C", where=where, hint=hint)
     lines = Lines(text)
     place = f"{where}:{lines.of(array.start())}"
     end = text.find("}", array.end())
@@ -147,9 +146,8 @@ def parse_initializer(text: str, where: str) -> InitializerC:
     room = 8 * len(words)
     said = pool.said if pool is not None and pool.said else room
     if pool is not None and pool.said and not pool.precision and -(-said // 8) != len(words):
-        problems.append(
-            Problem(place, f"array {array[1]} has {room} bytes, its comment says that {said} are in use", "pool-use")
-        )
+        what = f"array {array[1]} has {room} bytes, its comment says that {said} are in use"
+        problems.append(Problem(place, what, "pool-use"))
     size = said if pool is not None and not pool.precision and said <= room else room
     data = b"".join((number or 0).to_bytes(8, "little") for number in numbers)[:size]
     return InitializerC(

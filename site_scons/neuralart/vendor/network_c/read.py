@@ -31,10 +31,8 @@ _POSITIONS = {"First": "first", "Last": "last", "Mixed": "mixed", "UNDEFINED": "
 
 
 def pool_of(row: c.BufferRow, pools: Sequence[c.Pool], name: str) -> c.Pool | None:
-    """The pool a row lies in; None if the application provides its memory, or no pool fits.
-
-    A virtual pool has the base of its first part: the part is meant if the row fits in it. ``name`` is the suffix of
-    the network's symbols.
+    """The pool a row lies in; None if the application provides its memory, or no pool fits. A virtual pool has the base
+    of its first part: the part is meant if the row fits in it. ``name`` is the suffix of the network's symbols.
     """
     if row.user_allocated:
         return None
@@ -232,20 +230,15 @@ def blob_header(text: str) -> str:
 
 
 def parse(text: str, where: str) -> c.GeneratedNetwork:
-    """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`).
-
-    Raises:
-        NeuralArtError: It has none of the functions of a generated network.
+    """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`). NeuralArtError: it has
+    none of the functions of a generated network.
     """
     name = getter_name(text)
     other = None if name else _GETTERS.search(text)
     name = other[1] if other else name
     if not name:
-        raise NeuralArtError(
-            "no function LL_ATON_EpochBlockItems_<name>: not a generated network",
-            where=where,
-            hint="is it network.c, and complete?",
-        )
+        what = "no function LL_ATON_EpochBlockItems_<name>: not a generated network"
+        raise NeuralArtError(what, where=where, hint="is it network.c, and complete?")
     lines = Lines(text)
     runtime, complaint = guard(text)
     origin = banner(text)

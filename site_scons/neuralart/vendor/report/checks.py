@@ -27,9 +27,8 @@ def _check_pools(report: Report) -> list[str]:
                 f"0x{pool.address:08X}-0x{pool.end:08X}"
             )
         elif pool.used > pool.last - pool.address + pool.uncertainty:
-            findings.append(
-                f"pool {pool.name} uses {pool.used} bytes, the used range ends after {pool.last - pool.address}"
-            )
+            what = f"pool {pool.name} uses {pool.used} bytes, the used range ends after {pool.last - pool.address}"
+            findings.append(what)
     return findings
 
 
@@ -106,9 +105,8 @@ def check_against(report: Report, info: CInfo) -> tuple[str, ...]:
         if pool is None:
             findings.append(f"pool {usage.name} is in the report only")
         elif pool.address != usage.address:
-            findings.append(
-                f"pool {usage.name} is at 0x{usage.address:x} in the report, at {pool.address} in the c_info"
-            )
+            what = f"pool {usage.name} is at 0x{usage.address:x} in the report, at {pool.address} in the c_info"
+            findings.append(what)
         elif not pool.used - gaps <= usage.used + usage.uncertainty <= pool.used + 2 * usage.uncertainty:
             findings.append(f"pool {usage.name}: {usage.used} bytes used in the report, {pool.used} in the c_info")
     return (*findings, *_sums(report, info))

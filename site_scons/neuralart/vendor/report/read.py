@@ -1,7 +1,6 @@
-"""Reader of the reports of ``generate``, ``analyze`` and ``validate``, and of captured console output of them.
-
-They are made for people, so the reader looks for blocks by their headings, takes what is there, and notes lines of a
-known block that it does not understand in place of guessing. Exact sizes are in ``c_info.json``.
+"""Reader of the reports of ``generate``, ``analyze`` and ``validate``, and of captured console output of them. They are
+made for people, so the reader looks for blocks by their headings, takes what is there, and notes lines of a known block
+that it does not understand in place of guessing. Exact sizes are in ``c_info.json``.
 """
 
 from __future__ import annotations
@@ -203,11 +202,8 @@ def parse_report(data: bytes, file: str) -> Report:
         notes=tuple(notes),
     )
     if version is None and not (report.pools or report.counts or report.epochs or report.sections or report.files):
-        raise NeuralArtError(
-            "not a report: no line 'ST Edge AI Core v...' and none of the blocks of one",
-            where=f"{file}:1",
-            hint="the file may be cut off at its beginning",
-        )
+        what = "not a report: no line 'ST Edge AI Core v...' and none of the blocks of one"
+        raise NeuralArtError(what, where=f"{file}:1", hint="the file may be cut off at its beginning")
     return report
 
 

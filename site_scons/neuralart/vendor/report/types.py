@@ -1,6 +1,5 @@
-"""What a report of ``generate``, ``analyze`` or ``validate`` says (ST Edge AI Core 2.0 to 4.x).
-
-Sizes of the memory table are printed with three decimals of B, kB (1024) or MB; the others are exact.
+"""What a report of ``generate``, ``analyze`` or ``validate`` says (ST Edge AI Core 2.0 to 4.x). Sizes of the memory
+table are printed with three decimals of B, kB (1024) or MB; the others are exact.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""``N_c_info.json`` as the CPU flow writes it: schema 2.0, pools with symbols or NULL for addresses.
-
-Sizes of pools are -1, since the application provides them. No time, no folder, no signature.
+"""``N_c_info.json`` as the CPU flow writes it: schema 2.0, pools with symbols or NULL for addresses. Sizes of pools are
+-1, since the application provides them. No time, no folder, no signature.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
-from neuralart.compilers.reference.emit.ctext import array, in_comment, single, string
+from neuralart.compilers.reference.emit.ctext import array, in_comment, single
 from neuralart.compilers.reference.emit.epochs_c import arguments, declarations, node_name, reset_state
 from neuralart.compilers.reference.emit.network_c import BANNER_END, version_guard
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
+from neuralart.text.c_values import string
 
 # ``N.c``: where every array is, and the layers, one kernel call each ------------------------------------------------
 

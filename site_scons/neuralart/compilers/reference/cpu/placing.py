@@ -42,9 +42,8 @@ class ActivationMemory:
 
 
 def read(path: Path, display: str = "") -> tuple[ActivationMemory, ...]:
-    """Read the pools that may be written, in the order of the file; disabled ones (size 0) too.
-
-    Raises NeuralArtError when it is no such file, or gives no memory.
+    """Read the pools that may be written, in the order of the file; disabled ones (size 0) too. Raises NeuralArtError
+    when it is no such file, or gives no memory.
     """
     return parse_pools(read_bytes(path), display or str(path))
 
@@ -59,32 +58,24 @@ def parse_pools(data: bytes, file: str) -> tuple[ActivationMemory, ...]:
         if pool.rights == _READ_ONLY:
             continue
         if earlier is not None:
-            raise NeuralArtError(
-                f"pool '{made.name}' is there twice, first at {earlier.where}",
-                where=made.where,
-                hint="each pool becomes a buffer of its own: give each its own name",
-            )
+            what = f"pool '{made.name}' is there twice, first at {earlier.where}"
+            hint = "each pool becomes a buffer of its own: give each its own name"
+            raise NeuralArtError(what, where=made.where, hint=hint)
         pools.append(made)
     if not any(pool.size for pool in pools):
         listed_sizes = ", ".join(f"{pool.name} {pool.size}" for pool in pools) or "none is listed"
-        raise NeuralArtError(
-            f"no pool for activations: {listed_sizes}", where=found.where, hint="give a pool in RAM a size"
-        )
+        hint = "give a pool in RAM a size"
+        raise NeuralArtError(f"no pool for activations: {listed_sizes}", where=found.where, hint=hint)
     return tuple(pools)
 
 
 def _memory(pool: CpuPool) -> ActivationMemory:
     if not _NAME.fullmatch(pool.name) or pool.name.lower() == WEIGHTS:
-        raise NeuralArtError(
-            f"'{pool.name}' cannot be the name of a pool of activations",
-            where=pool.where,
-            hint=f"1 to 64 printable characters without blanks, and not {WEIGHTS}",
-        )
+        hint = f"1 to 64 printable characters without blanks, and not {WEIGHTS}"
+        raise NeuralArtError(f"'{pool.name}' cannot be the name of a pool of activations", where=pool.where, hint=hint)
     if pool.usable > pool.size:
-        raise NeuralArtError(
-            f"pool {pool.name}: usable_size of {pool.usable} bytes is more than its size of {pool.size}",
-            where=pool.where,
-        )
+        what = f"pool {pool.name}: usable_size of {pool.usable} bytes is more than its size of {pool.size}"
+        raise NeuralArtError(what, where=pool.where)
     return ActivationMemory(
         pool.name,
         pool.usable,
@@ -163,11 +154,8 @@ def place(
         made = plan(program, pools, user_owned=tuple(user_owned))
     except NeuralArtError as error:
         # The planner's advice is for pools of the NPU flow.
-        raise NeuralArtError(
-            error.what,
-            where=error.where,
-            hint="give a pool more bytes (size, usable_size), add one, or compile without --memory-pool: one buffer",
-        ) from error
+        hint = "give a pool more bytes (size, usable_size), add one, or compile without --memory-pool: one buffer"
+        raise NeuralArtError(error.what, where=error.where, hint=hint) from error
     used = [pool for pool in made.pools if pool.used and pool.fname != WEIGHTS]
     used.sort(key=lambda pool: pool.address)
     return Placed(pools, made, tuple(used))

@@ -1,6 +1,5 @@
-"""``N_c_info.json``: pools, buffers, graph and footprint, in the vendor's schema 2.0 with honest values.
-
-Values that only an NPU or a measurement could give are empty lists or null. No time, no folder, no signature.
+"""``N_c_info.json``: pools, buffers, graph and footprint, in the vendor's schema 2.0 with honest values. Values that
+only an NPU or a measurement could give are empty lists or null. No time, no folder, no signature.
 """
 
 from __future__ import annotations
@@ -166,10 +165,8 @@ def document(
     footprint: Mapping[str, Any],
     **members: Any,
 ) -> str:
-    """The JSON text of rows; inputs and outputs are numbers of buffers.
-
-    The abi stamp stands where the vendor's tool has its signature; the footprint has ``activations``, ``weights`` and
-    ``io`` in bytes.
+    """The JSON text of rows; inputs and outputs are numbers of buffers. The abi stamp stands where the vendor's tool
+    has its signature; the footprint has ``activations``, ``weights`` and ``io`` in bytes.
     """
     graph = {
         "id": 0,

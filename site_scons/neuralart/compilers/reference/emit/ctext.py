@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
-_COMMENT = _PLAIN - frozenset(" ")
+from neuralart.text.c_values import PLAIN
+
+_COMMENT = PLAIN - frozenset(" ")
 
 # dtype -> (enumerator of Buffer_DataType_TypeDef, bits, unsigned, C element type)
 DATA_TYPES: dict[str, tuple[str, int, int, str]] = {
@@ -32,15 +33,6 @@ def data_type(dtype: str) -> tuple[str, int, int, str]:
 def dtype_of_ctype(ctype: str) -> str:
     """The tensor dtype of a C element type; empty if there is none."""
     return _OF_CTYPE.get(ctype, "")
-
-
-def string(text: str) -> str:
-    """A C string literal of any text: UTF-8, no trigraphs, no escape runs into the character behind it."""
-    parts = []
-    for byte in text.encode("utf-8", "backslashreplace"):
-        char = chr(byte)
-        parts.append(char if byte < 0x80 and char in _PLAIN else f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'
 
 
 def in_comment(text: str) -> str:

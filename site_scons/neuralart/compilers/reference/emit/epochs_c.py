@@ -42,10 +42,9 @@ def _placed(emission: Emission, epoch: int, number: int, arg: Arg) -> str:
 def arguments(
     call: Call, place: Callable[[int, Arg], str], working: str
 ) -> tuple[list[str], list[tuple[str, StructArg]]]:
-    """The words of a kernel call, and the parameter structures it needs.
-
-    ``place`` gives the address of the tensor or constant that is the argument of a number, as a C expression; so is
-    ``working``, the working memory, empty if the call needs none.
+    """The words of a kernel call, and the parameter structures it needs. ``place`` gives the address of the tensor or
+    constant that is the argument of a number, as a C expression; so is ``working``, the working memory, empty if the
+    call needs none.
     """
     structs: list[tuple[str, StructArg]] = []
     words: list[str] = []
@@ -104,7 +103,6 @@ def _function(emission: Emission, epoch: int, call: Call) -> str:
 
 def reset_state(emission: Emission, head: str, place: Callable[[int], str]) -> str:
     """The function that gives the tensors that are kept between inferences their first values; empty without any.
-
     ``place``: number of a tensor -> its address as a C expression.
     """
     program = emission.program

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from neuralart.compilers.reference.emit import rows as build
-from neuralart.compilers.reference.emit.ctext import array, data_type, in_comment, kilobytes, single, string
+from neuralart.compilers.reference.emit.ctext import array, data_type, in_comment, kilobytes, single
 from neuralart.compilers.reference.emit.emission import TOOL, Emission, score, user_symbol
 from neuralart.compilers.reference.emit.epochs_c import functions, pointer, reset_state, table
 from neuralart.compilers.reference.emit.rows import Row
@@ -14,6 +14,7 @@ from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.network.pools import relative_symbol
+from neuralart.text.c_values import string
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 BANNER_END = " */\n"
@@ -275,9 +276,8 @@ def _pool_lines(index: int, plan: PoolPlan) -> list[str]:
 
 
 def pool_comments(emission: Emission) -> str:
-    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0).
-
-    The symbol of its base stands behind an enabled relative pool: tools count the two.
+    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0). The symbol of its base stands
+    behind an enabled relative pool: tools count the two.
     """
     lines: list[str] = []
     for index, plan in enumerate((*emission.plan.pools, *emission.disabled())):
@@ -307,9 +307,8 @@ def network_c(emission: Emission) -> str:
 
 
 def abi_stamp(emission: Emission, text: str) -> str:
-    """16 hex digits that change when code and initializers no longer belong together.
-
-    A hash of the generated C without its first comment, and of base, size and extents of each pool.
+    """16 hex digits that change when code and initializers no longer belong together. A hash of the generated C without
+    its first comment, and of base, size and extents of each pool.
     """
     body = text.partition(BANNER_END)[2]
     layout = "".join(

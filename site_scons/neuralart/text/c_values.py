@@ -1,0 +1,14 @@
+"""Values as C text."""
+
+from __future__ import annotations
+
+# No question mark: two of them begin a trigraph. No quote, no backslash.
+PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
+
+
+def string(text: str) -> str:
+    """A C string literal of any text, UTF-8, ASCII only. Octal escapes have three digits always, so a digit behind one
+    stays itself.
+    """
+    data = str(text).encode("utf-8", "backslashreplace")
+    return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in data) + '"'
