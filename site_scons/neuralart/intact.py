@@ -24,6 +24,9 @@ NAME = ".stamps.json"
 FORMAT = 2
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
+ANSWERS = ".watch"
+"""In the build folder: the folder in which a watcher has its socket (:mod:`neuralart.scons.answers`)."""
+_SOON = 0.25  # seconds within which a watcher answers, or is not believed
 ASK = 3
 """Exit code: ask SCons."""
 # Options with which SCons is to answer: it knows the costs of variants, and writes the report.
@@ -108,14 +111,14 @@ class Checker:
     Args:
         data: As :func:`load` gives it.
         words: Of :func:`words_of`.
-        environ: The environment.
+        environ: Of :func:`environment`.
 
     Raises:
         LookupError, TypeError, ValueError, AttributeError: The stamps are damaged (from any method).
     """
 
-    def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, str]) -> None:
-        self._data, self._words, self._environ = data, list(words), environment(environ)
+    def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
+        self._data, self._words, self._environ = data, list(words), environ
         self._files: dict[int, str] = {}
         self._folders: dict[int, str] = {}
         self._worlds: dict[int, list[str]] = {}
@@ -174,8 +177,10 @@ def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
     return f"{path} {'is gone' if now == [None] else 'is new' if then == [None] else 'changed'}"
 
 
-def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
-    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked."""
+def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
+    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked.
+    ``environ``: of :func:`environment`.
+    """
     data = load(os.path.join(build, NAME))
     if data is None or any(word.startswith(_FLEET) for word in argv):
         return None
@@ -188,8 +193,40 @@ def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[
         return None
 
 
-if __name__ == "__main__":
-    if "--no-stamps" in sys.argv or (names := answer(sys.argv[1], sys.argv[2:], os.environ)) is None:
-        sys.exit(ASK)
-    for each in dict.fromkeys(names):
+def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
+    """What a watcher of this tree answers, who looks at files only when something happened; None: it does not know, or
+    not at once, or there is none of this user's.
+    """
+    folder = os.path.join(build, ANSWERS)
+    try:
+        if os.stat(folder).st_uid != os.getuid():
+            return None
+        from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
+
+        line, said = socket(AF_UNIX, SOCK_STREAM), b""
+        try:
+            line.settimeout(_SOON)
+            line.connect(os.path.join(folder, "socket"))
+            line.sendall(repr((list(argv), environ)).encode("utf-8", "surrogateescape"))
+            line.shutdown(SHUT_WR)
+            while part := line.recv(1 << 16):
+                said += part
+        finally:
+            line.close()
+        # The dot is the end of an answer: one that is cut has none.
+        return said.decode().split("\n")[:-1] if said.endswith(b"\n.") else None
+    except (AttributeError, ImportError, OSError, UnicodeError):
+        return None
+
+
+def say(build: str, argv: Sequence[str]) -> bool:
+    """Print a line for each variant that a command line asks for, if all of them are intact."""
+    sums = environment(os.environ)
+    names = None if "--no-stamps" in argv else watched(build, argv, sums) or answer(build, argv, sums)
+    for each in dict.fromkeys(names or ()):
         print(f"scons: `{each}' is up to date.")
+    return bool(names)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if say(sys.argv[1], sys.argv[2:]) else ASK)
