@@ -1,4 +1,4 @@
-"""``neuralart build``: SCons, where ``./sconsw`` is not there; what is intact is said before (:mod:`neuralart.intact`)."""
+"""``neuralart build``: SCons where ``./sconsw`` is not there; what is intact is said before it is loaded."""
 
 from __future__ import annotations
 

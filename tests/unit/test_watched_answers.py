@@ -1,4 +1,4 @@
-"""What a watcher answers to ``./sconsw`` from memory: never another thing than the stamps, and nothing it cannot know."""
+"""What a watcher answers to ``./sconsw`` from memory: what the stamps say, and nothing that it cannot know."""
 
 from __future__ import annotations
 
