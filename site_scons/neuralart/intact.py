@@ -219,13 +219,18 @@ def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list
         return None
 
 
-def say(build: str, argv: Sequence[str]) -> bool:
-    """Print a line for each variant that a command line asks for, if all of them are intact."""
+def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
+    """Print a line for each variant that a command line asks for, if all of them are intact.
+    ``frame``: what is printed before and behind them; with it, variants must be named.
+    """
     sums = environment(os.environ)
     names = None if "--no-stamps" in argv else watched(build, argv, sums) or answer(build, argv, sums)
-    for each in dict.fromkeys(names or ()):
-        print(f"scons: `{each}' is up to date.")
-    return bool(names)
+    if not names or (frame and names[0] not in argv):
+        return False
+    if not {"-s", "--silent", "--quiet"} & {*argv}:
+        lines = [f"scons: `{each}' is up to date.\n" for each in dict.fromkeys(names)]
+        print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)
+    return True
 
 
 if __name__ == "__main__":
