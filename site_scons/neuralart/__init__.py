@@ -15,7 +15,7 @@ def generate(env: Any, **kw: Any) -> None:
     """Add the builders and methods to a construction environment (called by SCons).
     A command line that names nothing but intact variants ends here: nothing has to be declared for them.
     """
-    if "-f" not in sys.argv and "SCons.Script.Main" in sys.modules:
+    if "SCons.Script.Main" in sys.modules and not {"-f", "--no-stamps"} & {*sys.argv}:
         from neuralart import intact
 
         told = (

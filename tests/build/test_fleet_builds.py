@@ -200,11 +200,11 @@ def test_watch_builds_and_runs_what_changed(
     # What does not concern the variant, and what the build itself writes.
     built.path("models/digits/.digits.swp").write_text("x", "utf-8")
     assert watcher.silent(1.0)
+    _ask(built, watcher, monkeypatch)
     # The stamps are those of any build: from here on SCons has nothing to do.
     assert built.run("digits-n6").out == "scons: `digits-n6' is up to date.\n"
-    _ask(built, watcher, monkeypatch)
     assert watcher.end() == 130
-    assert not built.path("build", intact.ANSWERS).exists()
+    assert not built.path(f"build/{intact.ANSWERS}").exists()
     assert not built.path("build/.scons.owner").exists()
 
 
