@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Call SCons, with as many jobs as there are cores. NeuralArtError: there is nothing to build here."""
+    import subprocess
+
     if not any(Path(name).is_file() for name in ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py")):
         raise NeuralArtError("no SConstruct", where=str(Path.cwd()), hint="call it in the folder of your project")
     jobs = [] if "-j" in os.environ.get("SCONSFLAGS", "") else [f"-j{os.cpu_count() or 1}"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
+import platform
 import shutil
 import socket
 import sys
@@ -39,7 +40,7 @@ def folders_of(data: dict[str, Any]) -> set[str]:
 
 def seen(folders: Iterable[str]) -> bool:
     """If everything that happens in some folders is told to a watcher."""
-    forced = os.environ.get("WATCHFILES_FORCE_POLLING") or "microsoft" in os.uname().release
+    forced = os.environ.get("WATCHFILES_FORCE_POLLING") or "microsoft" in platform.release()
     if forced or not sys.platform.startswith("linux"):
         return False
     rows = [line.split() for line in Path("/proc/self/mounts").read_text("utf-8", "surrogateescape").splitlines()]
@@ -112,7 +113,7 @@ class Answers:
         asked, more = [], False
         if self._new:
             self._new = False
-            for mark in list(self._waiting):  # made when nobody looked
+            for mark in list(self._waiting):  # made between two watches
                 Path(mark).touch()
         for path in paths:
             if path in self._waiting:
@@ -132,7 +133,7 @@ class Answers:
         return more
 
     def end(self) -> None:
-        """Answer nobody any more."""
+        """Answer no more questions."""
         if self._open:
             self._socket.shutdown(socket.SHUT_RDWR)  # its thread waits
             self._socket.close()
