@@ -58,6 +58,7 @@ class Answers:
     def __init__(self, build: str) -> None:
         self.folder = Path(build, intact.ANSWERS).absolute()
         self._build, self._open, self._new = build, False, True
+        self.busy = False  # with a build: a question would wait too long
         self._known: dict[str, list[str]] = {}
         self._waiting: dict[str, tuple[socket.socket, str]] = {}
         self._watched: set[str] | None = None
@@ -99,8 +100,8 @@ class Answers:
                     question += part
                 mark = self.folder / str(number)
                 self._waiting[str(mark)] = (line, question.decode("utf-8", "surrogateescape"))
-                if self._watched is None:
-                    line.close()
+                if self.busy or self._watched is None:
+                    self._waiting.pop(str(mark))[0].close()
                 else:
                     mark.touch()
             except OSError:

@@ -30,8 +30,9 @@ from neuralart import jsontext
 _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
 # And what runs of virtual boards import.
-_RUN = ["emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image", "emulator.runner", "files"]
-_RUN += ["emulator.starting", "flashing.nor", "text.junit"]
+_RUN = ["app_config.generate", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
+_RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
+_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const")  # and of these
 
 
 class _Copy:
@@ -123,6 +124,9 @@ def load(more: Sequence[str] = ()) -> None:
     """Import what compiles need, and more of our modules."""
     for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in (*_LOADED, *more))):
         importlib.import_module(name)
+    for name in _OF_OTHERS if more else ():
+        with contextlib.suppress(ImportError):  # a run says that it is missing
+            importlib.import_module(name)
     importlib.import_module("neuralart.plugins").own("operators")
 
 

@@ -72,13 +72,15 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError(what, where="watch", hint="call scons after each change")
     words = ["-Q", f"-j{os.cpu_count() or 1}", *args.variants, *(f"run-{name}" for name in args.variants if args.run)]
     # Hidden files are those of editors and of Git; others are written by the build itself.
-    others = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
-    quiet, code, top = DefaultFilter(ignore_entity_patterns=others), None, str(Path.cwd()) + os.sep
+    hidden = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
+    quiet, code, top = DefaultFilter(ignore_entity_patterns=hidden), None, str(Path.cwd()) + os.sep
     from neuralart.scons import answers, tool, warm
     from neuralart.scons.registry import child_environment
 
     methods = (f"neuralart.scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
-    for name in ("yaml", "neuralart.boards.loading", "neuralart.scons.console", *methods):
+    rooms = ("boards.loading", "scons.console", "scons.stamps", "text.sizes", "vendor.mpool")
+    others = ("SCons.Tool.cc", "SCons.Tool.link", "filelock", "yaml")
+    for name in (*others, *methods, *(f"neuralart.{room}" for room in rooms)):
         importlib.import_module(name)
     # Copies of this process find it.
     warm.start(child_environment({}))
@@ -107,8 +109,10 @@ def run(args: argparse.Namespace) -> int:
                 return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
             since = time.monotonic()
             build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))
+            here.busy = True
             build.start()
             build.join()
+            here.busy = False
             code = build.exitcode
             took = f"after {time.monotonic() - since:.2f} s"
             print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
