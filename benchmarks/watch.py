@@ -38,9 +38,11 @@ def save(top: Path, number: int) -> float:
 
 
 def used(pid: int) -> float:
-    """CPU seconds of a process and of all that it has waited for."""
+    """CPU seconds of a process, of all that it has waited for, and of its processes that live."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    alive = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    return own + (sum(map(used, map(int, alive))) if pid != os.getpid() else 0)
 
 
 def rounds(top: Path, count: int, first: int, answer: Callable[[], str], pid: int) -> list[tuple[float, float]]:

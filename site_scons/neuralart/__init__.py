@@ -4,13 +4,26 @@ SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is impor
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 __version__ = "0.2.0"
 
 
 def generate(env: Any, **kw: Any) -> None:
-    """Add the builders and methods to a construction environment (called by SCons)."""
+    """Add the builders and methods to a construction environment (called by SCons).
+    A command line that names nothing but intact variants ends here: nothing has to be declared for them.
+    """
+    if "SCons.Script.Main" in sys.modules and not {"-f", "--no-stamps"} & {*sys.argv}:
+        from neuralart import intact
+
+        told = (
+            "scons: done reading SConscript files.\nscons: Building targets ...\n",
+            "scons: done building targets.\n",
+        )
+        frame = ("", "") if env.GetOption("no_progress") else told
+        if intact.say(str(kw.get("NEURALART_BUILD_DIR", "build")), sys.argv[1:], frame):
+            env.Exit(0)
     from neuralart.scons.tool import add_to
 
     add_to(env, **kw)

@@ -21,6 +21,7 @@ from neuralart.text import console
 COMMANDS = {
     "new": ("neuralart.own_model.project", "make a folder in which a model of yours is built and run"),
     "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
+    "build": ("neuralart.build", "call scons, unless all that is asked for is known to be intact"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.cli", "list what the reference compiler takes, with its limits"),
@@ -70,6 +71,7 @@ COMMANDS = {
 EXAMPLES = {
     "new": "new doorbell --board stm32n6570-dk --model doorbell.tflite",
     "schema": "schema variants > .vscode/variants.schema.json",
+    "build": "build digits-n6 run-digits-n6",
     "compile": "compile -m doorbell.tflite --target stm32n6570-dk -o out",
     "record": "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
     "operators": "operators CONV_2D SOFTMAX",

@@ -24,6 +24,9 @@ NAME = ".stamps.json"
 FORMAT = 2
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
+ANSWERS = ".watch"
+"""In the build folder: the folder in which a watcher has its socket (:mod:`neuralart.scons.answers`)."""
+_SOON = 0.25  # seconds within which a watcher answers, or is not believed
 ASK = 3
 """Exit code: ask SCons."""
 # Options with which SCons is to answer: it knows the costs of variants, and writes the report.
@@ -104,12 +107,12 @@ def load(path: str) -> dict[str, Any] | None:
 
 class Checker:
     """Compares stamps with the disk; looks at each file once. ``data``: as :func:`load` gives it; ``words``: of
-    :func:`words_of`; ``environ``: the environment. LookupError, TypeError, ValueError, AttributeError: the stamps are
-    damaged (from any method).
+    :func:`words_of`; ``environ``: of :func:`environment`. LookupError, TypeError, ValueError, AttributeError: the
+    stamps are damaged (from any method).
     """
 
-    def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, str]) -> None:
-        self._data, self._words, self._environ = data, list(words), environment(environ)
+    def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
+        self._data, self._words, self._environ = data, list(words), environ
         self._files: dict[int, str] = {}
         self._folders: dict[int, str] = {}
         self._worlds: dict[int, list[str]] = {}
@@ -168,8 +171,10 @@ def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
     return f"{path} {'is gone' if now == [None] else 'is new' if then == [None] else 'changed'}"
 
 
-def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
-    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked."""
+def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
+    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked.
+    ``environ``: of :func:`environment`.
+    """
     data = load(os.path.join(build, NAME))
     if data is None or any(word.startswith(_FLEET) for word in argv):
         return None
@@ -182,8 +187,45 @@ def answer(build: str, argv: Sequence[str], environ: Mapping[str, str]) -> list[
         return None
 
 
+def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
+    """What a watcher of this tree answers, who looks at files only when something happened; None: it does not know, or
+    not at once, or there is none of this user's.
+    """
+    folder = os.path.join(build, ANSWERS)
+    try:
+        if os.stat(folder).st_uid != os.getuid():
+            return None
+        from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
+
+        line, said = socket(AF_UNIX, SOCK_STREAM), b""
+        try:
+            line.settimeout(_SOON)
+            line.connect(os.path.join(folder, "socket"))
+            line.sendall(repr((list(argv), environ)).encode("utf-8", "surrogateescape"))
+            line.shutdown(SHUT_WR)
+            while part := line.recv(1 << 16):
+                said += part
+        finally:
+            line.close()
+        # The dot is the end of an answer: one that is cut has none.
+        return said.decode().split("\n")[:-1] if said.endswith(b"\n.") else None
+    except (AttributeError, ImportError, OSError, UnicodeError):
+        return None
+
+
+def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
+    """Print a line for each variant that a command line asks for, if all of them are intact.
+    ``frame``: what is printed before and behind them; with it, variants must be named.
+    """
+    sums = environment(os.environ)
+    names = None if "--no-stamps" in argv else watched(build, argv, sums) or answer(build, argv, sums)
+    if not names or (frame and names[0] not in argv):
+        return False
+    if not {"-s", "--silent", "--quiet"} & {*argv}:
+        lines = [f"scons: `{each}' is up to date.\n" for each in dict.fromkeys(names)]
+        print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)
+    return True
+
+
 if __name__ == "__main__":
-    if "--no-stamps" in sys.argv or (names := answer(sys.argv[1], sys.argv[2:], os.environ)) is None:
-        sys.exit(ASK)
-    for each in dict.fromkeys(names):
-        print(f"scons: `{each}' is up to date.")
+    sys.exit(0 if say(sys.argv[1], sys.argv[2:]) else ASK)

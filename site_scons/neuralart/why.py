@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
             row = data["variants"][name]
             # Of the command line nothing is known here: as it was then.
             words = data["worlds"][row["world"]]["words"]
-            changed = list(dict.fromkeys(intact.Checker(data, words, os.environ).broken(name)))
+            changed = list(dict.fromkeys(intact.Checker(data, words, intact.environment(os.environ)).broken(name)))
             at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["at"]))
             said = f"has changed since the build of {at}:" if changed else f"is as the build of {at} left it"
             print(f"{name} {said}", *(f"  {each}" for each in changed), sep="\n")

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neuralart import cli
+from neuralart import cli, intact
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -102,6 +102,7 @@ class Watcher:
     def __init__(self, project: Project, *words: str) -> None:
         env = {**os.environ, "PYTHONPATH": str(project.path("site_scons")), "PYTHONDONTWRITEBYTECODE": "1"}
         env["PYTHONUNBUFFERED"] = "1"
+        self.env = env
         command = [sys.executable, "-m", "neuralart", "watch", *words]
         said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         # What starts tests in the background may have it ignored, which processes inherit.
@@ -159,7 +160,25 @@ def watch() -> Iterator[Callable[..., Watcher]]:
             each.end()
 
 
-def test_watch_builds_and_runs_what_changed(built: Project, watch: Callable[..., Watcher]) -> None:
+def _ask(project: Project, watcher: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watcher answers as the stamps do, in its own environment."""
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(intact, "_SOON", 20.0)  # the machine may have much to do
+    sums = intact.environment(watcher.env)
+    # It sees to new folders first.
+    found = [intact.watched("build", ["digits-n6"], sums) for _ in range(3)]
+    assert found[-1] == ["digits-n6"] == intact.answer("build", ["digits-n6"], sums)
+    assert intact.watched("build", ["digits-n6"], {**sums, "CC": 1}) is None
+    image = project.path("build/digits-n6/firmware.elf")
+    before = image.read_bytes()
+    image.write_bytes(before[:-1])
+    assert intact.watched("build", ["digits-n6"], sums) is None
+    image.write_bytes(before)
+
+
+def test_watch_builds_and_runs_what_changed(
+    built: Project, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
     watcher = watch(built, "digits-n6", "--run")
     said = watcher.until("watch: ")
     assert "bit-exact" in said and said.splitlines()[-1].startswith("watch: good after "), said
@@ -181,9 +200,11 @@ def test_watch_builds_and_runs_what_changed(built: Project, watch: Callable[...,
     # What does not concern the variant, and what the build itself writes.
     built.path("models/digits/.digits.swp").write_text("x", "utf-8")
     assert watcher.silent(1.0)
+    _ask(built, watcher, monkeypatch)
     # The stamps are those of any build: from here on SCons has nothing to do.
     assert built.run("digits-n6").out == "scons: `digits-n6' is up to date.\n"
     assert watcher.end() == 130
+    assert not built.path(f"build/{intact.ANSWERS}").exists()
     assert not built.path("build/.scons.owner").exists()
 
 

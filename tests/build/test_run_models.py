@@ -8,7 +8,7 @@ import pytest
 import oracle
 import vectors
 from neuralart.model import tflite
-from support import ssd
+from support import onnx_twins, ssd
 from support.sconsproject import Project, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
@@ -50,19 +50,46 @@ def _cut_detector(project: Project) -> None:
     project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
 
 
+def _onnx_twin(project: Project) -> None:
+    """Two variants of mobilenet as a quantized ONNX file, whose vectors are those of the .tflite, channels first."""
+    folder, path = project.path("models/twin"), project.path("models/mobilenet/mobilenet.tflite")
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "twin.onnx").write_bytes(onnx_twins.twin(path))
+    model = tflite.read(path)
+    inputs, outputs, described = vectors.read(path.parent / "vectors")
+    values = ([[onnx_twins.channels_first(value) for value in each] for each in kind[:2]] for kind in (inputs, outputs))
+    names = [[f"t{number}" for number in ends] for ends in (model.inputs, model.outputs)]
+    for name, content in vectors.encode(*values, *names, described["oracle"]).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        "networks:\n  twin: {model: models/twin/twin.onnx, vectors: models/twin/vectors}\n",
+    )
+    more = "".join(
+        f"  twin-{name}: {{title: ONNX, board: {board}, network: twin}}\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+
+
 def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     # Each machine computes other vectors; tests/emulated/test_models_native.py computes all of them.
     _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
     _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1)
     _cut_detector(sources)
-    variants = ("mobilenet-n6", "heatmap-n6", "ssd-n6", "detector-an547", "mobilenet-an547", "ssd-an547")
+    _onnx_twin(sources)
+    variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "twin-n6"]
+    variants += ["detector-an547", "mobilenet-an547", "ssd-an547", "twin-an547"]
     out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
     found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
     assert found == [
         "mobilenet-n6: mobilenet: 5 vectors bit-exact on unicorn",
         "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
         "ssd-n6: ssd: 3 vectors bit-exact on unicorn",
+        "twin-n6: twin: 2 vectors bit-exact on unicorn",
         "detector-an547: detector: 6 vectors bit-exact on qemu",
         "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
         "ssd-an547: ssd: 3 vectors bit-exact on qemu",
+        "twin-an547: twin: 2 vectors bit-exact on qemu",
     ]

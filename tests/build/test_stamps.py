@@ -36,7 +36,7 @@ def broken(project: Project, *words: str, env: dict[str, str] | None = None, nam
     here = Path.cwd()
     os.chdir(project.root)
     try:
-        return intact.Checker(data, list(words), {**os.environ, **(env or {})}).broken(name)
+        return intact.Checker(data, list(words), intact.environment({**os.environ, **(env or {})})).broken(name)
     finally:
         os.chdir(here)
 
@@ -117,7 +117,9 @@ def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped
     script = stamped.path("SConstruct")
     script.write_text(script.read_text("utf-8") + "print(len(project.variants.declared))\n", "utf-8")
     assert stamped.run("plain").out.splitlines()[0] == "1"
-    assert stamped.run("plain").out.splitlines() == ["0", "scons: `plain' is up to date."]
+    assert stamped.run().out.splitlines() == ["0", "scons: `plain' is up to date."]
+    # Where it is named, the rest of the script is not run.
+    assert stamped.run("plain").out == "scons: `plain' is up to date.\n"
     assert stamped.run("plain", "--no-stamps").out.splitlines()[0] == "1"
     use = "Default(Command('copy.elf', project.variants['plain'].firmware.elf, Copy('$TARGET', '$SOURCE')))\n"
     script.write_text(script.read_text("utf-8") + use, "utf-8")

@@ -36,8 +36,12 @@ def _words(*more: object) -> list[str]:
 
 def _run(env: dict[str, str], *more: object) -> tuple[int, str]:
     """Exit code and what is written, both streams."""
+    return _said(_words(*more), env)
+
+
+def _said(words: list[str], env: dict[str, str]) -> tuple[int, str]:
     read, write = os.pipe()
-    copy = warm.begin(_words(*more), env, (write, write))
+    copy = warm.begin(words, env, (write, write))
     os.close(write)
     with os.fdopen(read, encoding="utf-8") as file:
         text = file.read()
@@ -90,12 +94,13 @@ def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: py
         while os.write(write, bytes(4096)):
             pass
     os.set_blocking(write, True)
+    children = Path(f"/proc/{server}/task/{server}/children")
+    before = {*children.read_text("ascii").split()}
     copy = warm.begin(_words("--help"), env, (write, write))
     assert copy is not None
-    children = Path(f"/proc/{server}/task/{server}/children")
-    while len(found := children.read_text("ascii").split()) < 2:
+    while not (found := {*children.read_text("ascii").split()} - before):
         time.sleep(0.01)
-    os.kill(int(found[-1]), signal.SIGKILL)
+    os.kill(int(found.pop()), signal.SIGKILL)
     assert copy.wait() == 1
     os.close(read)
     os.close(write)
@@ -119,3 +124,22 @@ def test_everything_is_loaded_before(tmp_path: Path) -> None:
     run = [sys.executable, "-c", code, *words]
     own = {**os.environ, "PYTHONPATH": str(package_parent())}
     assert subprocess.run(run, env=own, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_a_process_that_is_there_anyway_copies_runs(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
+    assert warm.begin(words, env) is None, "nothing is started for it"
+    assert not warm._servers
+    warm.start(env)
+    plain = subprocess.run(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert _said(words, env) == (plain.returncode, plain.stdout)
+    assert "no network to run" in plain.stdout
+    assert _run(env, "--help")[0] == 0
+    assert len(warm._servers) == 1
+    # A copy of this process uses it too, and is not told when it ends.
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert _said(words, env)[0] == plain.returncode
+    assert len(warm._servers) == 1
+    monkeypatch.undo()
+    warm.end()
+    assert not warm._servers

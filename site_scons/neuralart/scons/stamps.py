@@ -142,7 +142,7 @@ class Recorder:
             return frozenset()
         try:
             data = intact.load(str(self._path)) or {}
-            checker = intact.Checker(data, self._words(), os.environ)
+            checker = intact.Checker(data, self._words(), intact.environment(os.environ))
             self._remember({tuple(data["files"][number]) for number in data["read"]})
             # What is listed for this check counts for nothing.
             with declaring("(stamps)"):

@@ -3,6 +3,7 @@
 Loading Python and the compiler takes ten times as long as a small compile. So the first compile of a build starts a
 process that loads both, and copies of it become the commands, each with its own words, environment, folder, output and
 end: one that crashes is a step that failed. Where processes cannot be copied (Windows), each compile starts Python.
+A process that is there anyway makes copies that run virtual boards, too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from neuralart import jsontext
 # What a compile by the reference compiler imports, besides the operators: these load the rest.
 _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
+# And what runs of virtual boards import.
+_RUN = ["app_config.generate", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
+_RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
+_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const")  # and of these
 
 
 class _Copy:
@@ -43,15 +48,19 @@ class _Copy:
 
 
 class _Server:
-    def __init__(self, env: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], *more: str) -> None:
         self.control, theirs = socket.socketpair()
-        self.settings = settings
-        words = [sys.executable, "-m", __name__, str(theirs.fileno())]
+        self.settings, self._owner = _settings(env), os.getpid()
+        words = [sys.executable, "-m", __name__, str(theirs.fileno()), *more]
         with theirs:
             self.process = subprocess.Popen(
                 words, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )
         atexit.register(self.end)
+
+    def alive(self) -> bool:
+        """If it may be; only who started it is told when it ends."""
+        return self._owner != os.getpid() or self.process.poll() is None
 
     def end(self) -> None:
         self.control.close()
@@ -62,23 +71,40 @@ _servers: list[_Server] = []
 _starting = threading.Lock()
 
 
+def _settings(env: Mapping[str, str]) -> dict[str, str]:
+    """What Python itself reads when it starts."""
+    return {name: text for name, text in env.items() if name.startswith("PYTHON")}
+
+
+def start(env: Mapping[str, str]) -> None:
+    """Load what compiles and runs need now, for commands with this environment; also for those of copies of this
+    process.
+    """
+    _servers.append(_Server(env, *_RUN))
+
+
+def end() -> None:
+    """End the processes that make copies."""
+    while _servers:
+        _servers.pop().end()
+
+
 def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] = (1, 2)) -> _Copy | None:
     """Run a command in a copy; None: it is none that can.
     ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
     """
-    if list(words[:4]) != [sys.executable, "-m", "neuralart", "compile"] or not hasattr(os, "fork"):
+    ours_too = [sys.executable, "-m", "neuralart"] == list(words[:3]) and hasattr(os, "fork")
+    if not ours_too or words[3:4] not in (["compile"], ["run"] if _servers else []):
         return None
     argv = shlex.split(" ".join(words))
     if shlex.join(argv) != " ".join(words):
         return None  # a shell would do more with it
-    # What Python itself reads when it starts.
-    settings = {name: text for name, text in env.items() if name.startswith("PYTHON")}
     ours, theirs = socket.socketpair()
     try:
         with theirs, _starting:
-            if not _servers or _servers[-1].process.poll() is not None:
-                _servers.append(_Server(env, settings))
-            if _servers[-1].settings == settings:
+            if not _servers or not _servers[-1].alive():
+                _servers.append(_Server(env))
+            if _servers[-1].settings == _settings(env):
                 socket.send_fds(_servers[-1].control, [b"."], [theirs.fileno(), 0, *output])
         # It fails where no process has the other end.
         ours.sendall(json.dumps([argv[3:], str(Path.cwd()), dict(env)]).encode())
@@ -94,16 +120,19 @@ def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list
     return copy.wait() if (copy := begin(words, env)) else plain(sh, escape, cmd, words, env)
 
 
-def load() -> None:
-    """Import what compiles need."""
-    for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in _LOADED)):
+def load(more: Sequence[str] = ()) -> None:
+    """Import what compiles need, and more of our modules."""
+    for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in (*_LOADED, *more))):
         importlib.import_module(name)
+    for name in _OF_OTHERS if more else ():
+        with contextlib.suppress(ImportError):  # a run says that it is missing
+            importlib.import_module(name)
     importlib.import_module("neuralart.plugins").own("operators")
 
 
-def _serve(control: socket.socket) -> None:
+def _serve(control: socket.socket, more: Sequence[str]) -> None:
     """Make copies until the other end is closed."""
-    load()
+    load(more)
     # Copies share these objects with this process: looking for garbage among them would copy their memory.
     gc.freeze()
     # What a user interrupts are the commands.
@@ -118,6 +147,8 @@ def _serve(control: socket.socket) -> None:
         children.append(child)
         for stream in streams:
             os.close(stream)
+        # A watcher's lives long.
+        children = [child for child in children if not os.waitpid(child, os.WNOHANG)[0]]
     # Their CPU time becomes that of this process.
     for child in children:
         os.waitpid(child, 0)
@@ -152,4 +183,4 @@ def _become(connection: socket.socket, streams: Sequence[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])

@@ -7,6 +7,7 @@ memory, or breaks, ends with its copy.
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import os
 import sys
@@ -28,10 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _become_scons(words: Sequence[str]) -> None:
     """Do what ``python -m SCons`` does."""
-    import atexit
-
     import SCons.Script
 
+    atexit._clear()  # what the watcher is to do when it ends
     sys.path.insert(0, str(Path.cwd()))
     sys.argv = ["scons", *words]
     try:
@@ -40,19 +40,20 @@ def _become_scons(words: Sequence[str]) -> None:
         atexit._run_exitfuncs()  # multiprocessing itself calls them from Python 3.13 on
 
 
-def places(build: str) -> tuple[list[str], set[str]]:
-    """Folders to watch (all of this project but hidden ones and the build folder, and those of the files that the last
-    good builds have read), and these files.
+def _places(build: str) -> tuple[set[str], set[str]]:
+    """Folders to watch (all of this project but hidden ones and the build folder, and those of what the last good
+    builds have read or written), and these files.
     """
-    files: set[str] = set()
+    made, files, found = Path(build).absolute(), set[str](), set[str]()
+    from neuralart.scons import answers
+
     with contextlib.suppress(*intact.DAMAGED):
-        files = {str(Path(row[0]).absolute()) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
-    made = Path(build).absolute()
-    found = {str(Path(file).parent) for file in files if not Path(file).is_relative_to(made)}
+        data = intact.load(f"{build}/{intact.NAME}") or {}
+        files, found = {str(Path(row[0]).absolute()) for row in data["files"]}, answers.folders_of(data)
     for folder, below, _ in os.walk(Path.cwd()):
         below[:] = [name for name in below if not name.startswith((".", "__pycache__")) and Path(folder, name) != made]
         found.add(folder)
-    return sorted(folder for folder in found if Path(folder).is_dir()), files
+    return {folder for folder in found if os.access(folder, os.R_OK)}, files
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,33 +72,50 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError(what, where="watch", hint="call scons after each change")
     words = ["-Q", f"-j{os.cpu_count() or 1}", *args.variants, *(f"run-{name}" for name in args.variants if args.run)]
     # Hidden files are those of editors and of Git; others are written by the build itself.
-    others = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
-    quiet, code, top = DefaultFilter(ignore_entity_patterns=others), None, str(Path.cwd()) + os.sep
-    from neuralart.scons import tool
+    hidden = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
+    quiet, code, top = DefaultFilter(ignore_entity_patterns=hidden), None, str(Path.cwd()) + os.sep
+    from neuralart.scons import answers, tool, warm
+    from neuralart.scons.registry import child_environment
 
     methods = (f"neuralart.scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
-    for name in ("yaml", "neuralart.boards.loading", "neuralart.scons.console", *methods):
+    rooms = ("boards.loading", "scons.console", "scons.stamps", "text.sizes", "vendor.mpool")
+    others = ("SCons.Tool.cc", "SCons.Tool.link", "filelock", "yaml")
+    for name in (*others, *methods, *(f"neuralart.{room}" for room in rooms)):
         importlib.import_module(name)
+    # Copies of this process find it.
+    warm.start(child_environment({}))
+    here, made = answers.Answers(args.build), str(Path(args.build).absolute()) + os.sep
+    atexit.register(here.end)
     while True:
-        (folders, files), first = places(args.build), True
-        turns = watch(*folders, watch_filter=quiet, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
+        (folders, files), first = _places(args.build), True
+        every = sorted({*folders, str(here.folder)} if here.folder.is_dir() else folders)
+        turns = watch(*every, watch_filter=None, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
+        here.begin(folders)
         for changes in turns:
-            paths = sorted(path for _, path in changes if path.startswith(top) or path in files)
+            if here.see(path for _, path in changes):
+                break
+            paths = sorted({path for each, path in changes if quiet(each, path) and not path.startswith(made)})
+            paths = [path for path in paths if path.startswith(top) or path in files]
             due, first = bool(paths) or first, False  # something may have changed before this watch began
             # What a run reads is not in the stamps.
-            if not due or (code == 0 and not args.run and intact.answer(args.build, args.variants, os.environ)):
+            sums = {} if args.run or code else intact.environment(os.environ)
+            if not due or (sums and code == 0 and intact.answer(args.build, args.variants, sums)):
                 continue
             for path in paths[:3]:
                 print(f"watch: {os.path.relpath(path)} changed", flush=True)
             if any(path.startswith(str(PACKAGE)) for path in paths):
+                here.end()
+                warm.end()
                 return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
             since = time.monotonic()
             build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))
+            here.busy = True
             build.start()
             build.join()
+            here.busy = False
             code = build.exitcode
             took = f"after {time.monotonic() - since:.2f} s"
             print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
-            before, (folders, files) = folders, places(args.build)
+            before, (folders, files) = folders, _places(args.build)
             if folders != before:
                 break
