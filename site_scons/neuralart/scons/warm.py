@@ -30,7 +30,14 @@ from neuralart import jsontext
 _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
 # And what runs of virtual boards import.
-_RUN = ["app_config.generate", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
+_RUN = [
+    "app_config.render",
+    "app_config.vision",
+    "emulator.cli",
+    "emulator.coherency",
+    "emulator.gdb.server",
+    "emulator.image",
+]
 _RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
 _OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const")  # and of these
 
