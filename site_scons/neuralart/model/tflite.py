@@ -239,7 +239,7 @@ class _Connections:
             apart = self._model.tensors[number].variable or operator.kind.startswith("CUSTOM:")
             if number not in self._model.inputs and not apart:
                 table.fail(f"{table.what} reads {self._name(number)}, which nothing writes")
-        for number in operator.intermediates:
+        for number in (number for number in operator.intermediates if number != -1):
             self._in_range(table, f"{table.what} has as an intermediate", number)
 
 

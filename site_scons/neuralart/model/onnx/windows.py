@@ -21,7 +21,8 @@ def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node],
     def lowered(builder: Builder, node: Node) -> None:
         graph, source, name = builder.graph, node.inputs[0], node.outputs[0]
         if len(graph.shapes.get(source, ())) != 3:
-            return lower(builder, node)
+            lower(builder, node)
+            return
         inner = [f"{each} in rows" if each else "" for each in (source, name, node.input(1))]
         for old, new in ((source, inner[0]), (name, inner[1])):
             graph.shapes[new] = (*graph.shapes[old][:2], 1, graph.shapes[old][2])
@@ -41,7 +42,6 @@ def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node],
         tensor = builder.values[inner[1]].tensor
         narrow = builder.moved(tensor, builder.ramp(tensor)[:, 0], name)
         builder.values[name] = Held(narrow, channels_last(3))
-        return None
 
     return lowered
 

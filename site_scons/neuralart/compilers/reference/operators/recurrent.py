@@ -162,7 +162,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
     if (len(source.shape), len(target.shape), len(weights.shape)) != (3, 3, 2):
         shown = ", ".join(map(describe, (source.tensor, target.tensor, weights)))
         ctx.refuse(op, f"{shown} have not 3, 3 and 2 dimensions")
-    if len(op.inputs) not in (20, 24) or len(op.intermediates) != _INTERMEDIATES:
+    if len(op.inputs) not in (20, 24) or len([n for n in op.intermediates if n >= 0]) != _INTERMEDIATES:
         what = f"{len(op.inputs)} inputs and {len(op.intermediates)} intermediates, expected 20 or 24 and 5"
         ctx.refuse(op, what, "quantize the model to int8 with int16 cells, as TFLiteConverter does")
     if (activation := op.options.get("fused_activation_function", "NONE")) != "TANH":
@@ -177,7 +177,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
     tensors, rows = _gates(ctx, op, parts, gates, source, ctx.operand(op, last), cells)
     hidden = ctx.operand(op, ctx.tensors[op.intermediates[-1]])
     scale, projected = ctx.operand(op, last), ctx.optional(op, _PROJECTION) is not None
-    factor, projection = ctx.fixed_point(op, 0.0), (Null(), Null())
+    factor, projection = ctx.fixed_point(op, 0.0), tuple[Arg, ...]((Null(), Null()))
     if projected:
         data = parts.constant(_PROJECTION, "weights", "int8", (outputs, cells))
         factor = ctx.fixed_point(op, single(single(parts.scale(_PROJECTION) * hidden.scale) / scale.scale))
