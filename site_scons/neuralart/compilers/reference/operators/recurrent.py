@@ -162,7 +162,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
     if (len(source.shape), len(target.shape), len(weights.shape)) != (3, 3, 2):
         shown = ", ".join(map(describe, (source.tensor, target.tensor, weights)))
         ctx.refuse(op, f"{shown} have not 3, 3 and 2 dimensions")
-    if len(op.inputs) not in (20, 24) or len([n for n in op.intermediates if n >= 0]) != _INTERMEDIATES:
+    if len(op.inputs) not in (20, 24) or len(op.intermediates) != _INTERMEDIATES or min(op.intermediates) < 0:
         what = f"{len(op.inputs)} inputs and {len(op.intermediates)} intermediates, expected 20 or 24 and 5"
         ctx.refuse(op, what, "quantize the model to int8 with int16 cells, as TFLiteConverter does")
     if (activation := op.options.get("fused_activation_function", "NONE")) != "TANH":
