@@ -118,8 +118,8 @@ def svdf(ctx: Lowering, op: Operator) -> None:
         ctx.refuse(op, f"fused activation {activation} is not supported", "supported: RELU, as in LiteRT")
     state, bias = parts.state(4, "int16", batches * filters * memory), ctx.optional(op, 3)
     inner = parts.scale(4)
-    before = ctx.fixed_point(op, source.scale * parts.scale(1) / inner)
-    after = ctx.fixed_point(op, inner * parts.scale(2) / target.scale)
+    before = ctx.fixed_point(op, single(single(source.scale * parts.scale(1)) / inner))
+    after = ctx.fixed_point(op, single(single(inner * parts.scale(2)) / target.scale))
     parameters = struct(
         "na_svdf_t",
         batches=batches,
