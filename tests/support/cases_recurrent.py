@@ -86,7 +86,7 @@ def lstm(*kinds: str) -> Draw:
         inner.append(writer.tensor(f"i4_{n}", (), "int8", s_hidden, z_hidden))
         clips = {
             "cell_clip": float(rng.choice([0, 0, 2.0**exponent * 9000])),
-            "proj_clip": float(rng.choice([0, 0, s_last * 60])),
+            "proj_clip": float(rng.choice([0, 0, f32(s_last * 60)])),
         }
         writer.op(
             "UNIDIRECTIONAL_SEQUENCE_LSTM",

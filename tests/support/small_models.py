@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from support.cases_recurrent import lstm, svdf
+from support.operator_draws import Draw
 from tflite_writer import ModelWriter
 
 Shape = tuple[int, ...]
@@ -184,16 +186,6 @@ _case("DEPTH_TO_SPACE", [(1, 2, 2, 4)], [(1, 4, 4, 1)], block_size=2)
 _case("SPACE_TO_DEPTH", [(1, 4, 4, 1)], [(1, 2, 2, 4)], block_size=2)
 _case("SHAPE", [_IMAGE], [(4,)], out_dtype="int32", out_type="int32")
 _case("CAST", [_IMAGE], [_IMAGE], out_dtype="int32", expected={"in_data_type": "int8", "out_data_type": "int32"})
-_case("SVDF", [(1, 4), (6, 4), (6, 2)], [(1, 3)], rank=2, fused_activation_function="RELU")
-_case(
-    "UNIDIRECTIONAL_SEQUENCE_LSTM",
-    [(1, 4, 2)],
-    [(1, 4, 3)],
-    cell_clip=10.5,
-    proj_clip=0.25,
-    time_major=True,
-    fused_activation_function="TANH",
-)
 _case("GATHER", [_IMAGE, (1, 3)], [(1, 4, 3, 2)], constants={1: _ints([3, 0, 3])}, axis=2, batch_dims=1)
 _case("QUANTIZE", [_IMAGE], [_IMAGE], dtype="float32", out_dtype="int8")
 _case("DEQUANTIZE", [_IMAGE], [_IMAGE], out_dtype="float32")
@@ -212,3 +204,14 @@ _case("CALL_ONCE", [_IMAGE], [_IMAGE], init_subgraph_index=1)
 _case("VAR_HANDLE", [_IMAGE], [_IMAGE], container="c", shared_name="ring")
 _case("READ_VARIABLE", [_IMAGE], [_IMAGE])
 _case("ASSIGN_VARIABLE", [_IMAGE, _IMAGE], [_IMAGE])
+
+
+def _drawn(kind: str, draw: Draw) -> None:
+    """A case of an operator that takes too many tensors to write them down."""
+    writer = ModelWriter()
+    case = draw(np.random.default_rng(2), writer)
+    CASES[kind] = (lambda: writer.finish(case.inputs, case.outputs), dict(writer.operators[0].options))
+
+
+_drawn("SVDF", svdf)
+_drawn("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm("projection"))
