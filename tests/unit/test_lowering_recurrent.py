@@ -146,6 +146,7 @@ REFUSALS: list[tuple[Draw, Change, str]] = [
     (LSTM, inputs({10: 13}), " is there, but not all that belongs to it"),
     (SMALLER, inputs({16: -1, 17: -1}), " needs a projection: there are "),
     (SMALLER, inputs({9: 13, 10: 13, 11: 13}), "a peephole and a projection to another size: LiteRT confuses the"),
+    (LSTM, inputs({0: 18}), "input 'h0' int8"),
     (LSTM, hybrid, "this part of the model is computed in float32 on 'x0'"),
 ]
 

@@ -46,6 +46,8 @@ class _Parts:
     def __init__(self, ctx: Lowering, op: Operator) -> None:
         self._ctx, self._op = ctx, op
         self._read = {0}
+        if ctx.input(op).variable:
+            ctx.refuse(op, f"input {describe(ctx.input(op))} is a variable tensor", "only states may be variable")
 
     def constant(self, position: int, role: str, dtype: str, shape: Sequence[int]) -> bytes:
         """The bytes of a constant; NeuralArtError when it is of another type or shape, or computed."""
