@@ -60,7 +60,9 @@ OPTIONS = {
     "STRIDED_SLICE": "StridedSliceOptions",
     "SUB": "SubOptions",
     "SUM": "ReducerOptions",
+    "SVDF": "SVDFOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
     "UNPACK": "UnpackOptions",
     "VAR_HANDLE": "VarHandleOptions",
 }
@@ -189,6 +191,7 @@ class _Op:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    intermediates: tuple[int, ...] = ()
 
 
 def _camel(name: str) -> str:
@@ -282,7 +285,14 @@ class ModelWriter:
         return len(self.tensors) - 1
 
     def op(
-        self, kind: str, inputs: Sequence[int], outputs: Sequence[int], *, version: int | None = None, **options: Any
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        *,
+        version: int | None = None,
+        intermediates: Sequence[int] = (),
+        **options: Any,
     ) -> int:
         """Add an operator.
 
@@ -291,6 +301,7 @@ class ModelWriter:
             inputs: Tensor numbers; -1 for an optional input that is absent.
             outputs: Tensor numbers.
             version: Operator version; by default the first one for the type of the first input.
+            intermediates: Numbers of tensors that say how values inside of it are quantized.
             **options: Fields of the options table in lower snake case; enumerations by name. A custom operator
                 takes ``custom_options`` (bytes).
 
@@ -314,7 +325,8 @@ class ModelWriter:
         merged = {**usual, **options}
         if version is None:
             version = self._version(kind, inputs, outputs, merged)
-        self.operators.append(_Op(kind, version, tuple(map(int, inputs)), tuple(map(int, outputs)), merged))
+        ends = tuple(map(int, inputs)), tuple(map(int, outputs))
+        self.operators.append(_Op(kind, version, *ends, merged, tuple(map(int, intermediates))))
         return len(self.operators) - 1
 
     def _version(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options: Mapping[str, Any]) -> int:
@@ -540,10 +552,13 @@ def _encode_operator(builder: flatbuffers.Builder, op: _Op, code: int) -> int:
     custom_vector = builder.CreateByteVector(custom) if custom else None
     inputs = _ints(builder, op.inputs)
     outputs = _ints(builder, op.outputs)
+    intermediates = _ints(builder, op.intermediates) if op.intermediates else None
     tflite.OperatorStart(builder)
     tflite.OperatorAddOpcodeIndex(builder, code)
     tflite.OperatorAddInputs(builder, inputs)
     tflite.OperatorAddOutputs(builder, outputs)
+    if intermediates is not None:
+        tflite.OperatorAddIntermediates(builder, intermediates)
     if options is not None:
         tflite.OperatorAddBuiltinOptionsType(builder, getattr(tflite.BuiltinOptions, table))
         tflite.OperatorAddBuiltinOptions(builder, options)

@@ -113,10 +113,10 @@ def _window(rng: np.random.Generator, count: int, dilated: bool) -> tuple[list[i
     return taps, options, [int(rng.integers(e, e + 8)) for e in extents]
 
 
-def convolution(form: str) -> Draw:
+def convolution(form: str, dimensions: int = 2) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
-        taps, options, size = _window(rng, 2, form != "depthwise")
+        taps, options, size = _window(rng, dimensions, form != "depthwise")
         channels, outputs, group = int(rng.integers(1, 7)), int(rng.integers(1, 9)), 1
         if form == "depthwise":
             channels = group = int(rng.integers(2, 7))
@@ -219,6 +219,53 @@ def transposed(w: Writer) -> Drawn:
     return Drawn([x], w.done(real, -middle, middle, dtype), [value], f"ConvTranspose {value.shape} {options}")
 
 
+def line_transposed(w: Writer) -> Drawn:
+    rng, dtype = w.rng, _dtype(w.rng)
+    taps, stride, channels, outputs = (int(n) for n in rng.integers((1, 1, 1, 1), (6, 4, 6, 6)))
+    options = {"strides": [min(stride, taps)], "pads": [int(n) for n in rng.integers(0, taps // 2 + 1, 2)]}
+    x, value, given = w.input([1, channels, int(rng.integers(2, 9))], dtype)
+    s_in, s_w = numpy_helper.to_array(next(c for c in w.constants if c.name == given[0])), np.float32(0.01)
+    weights = w.constant(rng.integers(-127, 128, (channels, outputs, taps)).astype(np.int8))
+    reals = [w.node("DequantizeLinear", [x, *given])]
+    reals.append(w.node("DequantizeLinear", [weights, w.constant(s_w), w.constant(np.int8(0))]))
+    middle = float(s_w * s_in * 8000 * np.sqrt(channels * taps / options["strides"][0]))
+    real = w.node("ConvTranspose", reals, **options)
+    return Drawn([x], w.done(real, -middle, middle, dtype), [value], f"ConvTranspose {value.shape} {options}")
+
+
+def computed_product(kind: str) -> Draw:
+    """A product of two matrices that are inputs; of batches of them, one of which is constant now and then."""
+
+    def draw(w: Writer) -> Drawn:
+        rng, dtype = w.rng, _dtype(w.rng)
+        rows, depth, columns = (int(n) for n in rng.integers(1, 12, 3))
+        batches, turned = [], {}
+        if kind == "Gemm":
+            turned = {name: int(rng.integers(2)) for name in ("transA", "transB")}
+        else:
+            batches = [1, int(rng.integers(1, 4))][: int(rng.integers(0, 3))]
+        shapes = [depth, rows] if turned.get("transA") else [rows, depth]
+        other = [columns, depth] if turned.get("transB") else [depth, columns]
+        names, reals, values, scale = [], [], [], 1.0
+        constant = bool(batches) and rng.random() < 0.3
+        for shape in ([*batches, *shapes], [*batches[1:], *other] if constant else [*batches, *other]):
+            x, value, given = w.input(shape, dtype)
+            scale *= float(numpy_helper.to_array(next(c for c in w.constants if c.name == given[0])))
+            if names and constant and len(shape) > 2:
+                x = w.constant(value)
+            else:
+                names.append(x)
+                values.append(value)
+            reals.append(w.node("DequantizeLinear", [x, *given]))
+        middle = 8000 * scale * float(np.sqrt(depth))
+        real = w.node(kind, reals, **turned)
+        return Drawn(
+            names, w.done(real, -middle, middle, dtype), values, f"{kind} {[v.shape for v in values]} {turned}"
+        )
+
+    return draw
+
+
 def prelu(w: Writer) -> Drawn:
     rng, dtype = w.rng, _dtype(w.rng)
     shape = _shape(rng)
@@ -303,10 +350,10 @@ def stored(kind: str) -> Draw:
     return draw
 
 
-def pool(kind: str) -> Draw:
+def pool(kind: str, dimensions: int = 2) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
-        _, options, size = _window(rng, 2, False)
+        _, options, size = _window(rng, dimensions, False)
         if kind == "AveragePool" and rng.random() < 0.5:
             options["count_include_pad"] = 1
         if rng.random() < 0.3 and not any(options.get("pads", [1])):
@@ -367,7 +414,9 @@ def function(kind: str, high: float, **attributes: Any) -> Draw:
             real = w.node("Mul", [real, w.node("Sigmoid", [real])])
         if kind != "SiLU":
             real = w.node(kind, [real, *more], **attributes)
-        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=int(kind == "Tanh"))
+        # LeakyRelu is that of LiteRT, which rounds ties in another way.
+        steps = int(kind in ("Tanh", "LeakyRelu"))
+        return Drawn([x], w.done(real, -high, high, dtype), [value], f"{kind} {value.shape}", steps=steps)
 
     return draw
 
@@ -449,7 +498,11 @@ OPERATORS: dict[str, Draw] = {
     "PRelu": prelu,
     **{kind: position(kind) for kind in ("ArgMax", "ArgMin")},
     **{kind: stored(kind) for kind in FORMS},
+    **{f"Conv line {form}": convolution(form, 1) for form in ("plain", "depthwise", "asymmetric")},
+    "ConvTranspose line": line_transposed,
     **{kind: product(kind) for kind in ("Gemm", "MatMul")},
+    **{f"{kind} computed": computed_product(kind) for kind in ("Gemm", "MatMul")},
+    **{f"{kind} line": pool(kind, 1) for kind in ("MaxPool", "AveragePool")},
     **{kind: pool(kind) for kind in ("MaxPool", "AveragePool", "GlobalAveragePool")},
     **{kind: binary(kind) for kind in ("Add", "Sub", "Mul", "Max", "Min")},
     **{kind: function(kind, 6.0) for kind in ("Relu", "Clip", "HardSwish", "SiLU", "Abs", "Pow", "Softplus")},

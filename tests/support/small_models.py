@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from support.cases_recurrent import lstm, svdf
+from support.operator_draws import Draw
 from tflite_writer import ModelWriter
 
 Shape = tuple[int, ...]
@@ -202,3 +204,14 @@ _case("CALL_ONCE", [_IMAGE], [_IMAGE], init_subgraph_index=1)
 _case("VAR_HANDLE", [_IMAGE], [_IMAGE], container="c", shared_name="ring")
 _case("READ_VARIABLE", [_IMAGE], [_IMAGE])
 _case("ASSIGN_VARIABLE", [_IMAGE, _IMAGE], [_IMAGE])
+
+
+def _drawn(kind: str, draw: Draw) -> None:
+    """A case of an operator that takes too many tensors to write them down."""
+    writer = ModelWriter()
+    case = draw(np.random.default_rng(2), writer)
+    CASES[kind] = (lambda: writer.finish(case.inputs, case.outputs), dict(writer.operators[0].options))
+
+
+_drawn("SVDF", svdf)
+_drawn("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm("projection"))

@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import oracle
 from neuralart import cli
 from neuralart.compilers.reference.cpu import compile as cpu
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, write
@@ -25,8 +27,10 @@ from neuralart.patching import network_files
 from neuralart.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart.text.c_source import CSource
 from support import cpu_native
+from support.cases_recurrent import INFERENCES, lstm, svdf
 from support.h747 import DIGITS, pools
 from support.programs import chain, small_network
+from tflite_writer import ModelWriter
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")
 REAL = sorted(path for path in DATA.rglob("network_c_info.json") if b"heap_overlay_pool" in path.read_bytes())
@@ -341,6 +345,22 @@ def test_a_network_without_constants(tmp_path: Path) -> None:
     if cpu_native.have_cc:
         runner = cpu_native.build(tmp_path, "network", tmp_path / "runner")
         assert cpu_native.run(runner, bytes(range(64))) == bytes(range(64))
+
+
+@pytest.mark.skipif(not cpu_native.have_cc, reason="cc is not on PATH")
+def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> None:
+    """In memory that begins as garbage, next to guards."""
+    rng, writer = np.random.default_rng(9), ModelWriter()
+    cases = [draw(rng, writer) for draw in (lstm("peephole", "projection", "norm"), svdf, lstm("cifg"))]
+    model = writer.finish([n for case in cases for n in case.inputs], [n for case in cases for n in case.outputs])
+    (tmp_path / "m.tflite").write_bytes(model)
+    inputs = [[value for case in cases for value in case.vectors[at]] for at in range(INFERENCES)]
+    wanted = [b"".join(value.tobytes() for value in outputs) for outputs in oracle.run(model, inputs)]
+    assert len({*wanted}) == INFERENCES  # though some inputs are equal
+    write(compile_network(CpuRequest(tmp_path / "m.tflite", report=False)), tmp_path / "net")
+    program = cpu_native.build(tmp_path / "net", "network", tmp_path / "runner")
+    fed = b"".join(value.tobytes() for vector in inputs for value in vector)
+    assert cpu_native.run(program, fed) == b"".join(wanted)
 
 
 # ---- network.json

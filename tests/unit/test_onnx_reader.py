@@ -20,6 +20,7 @@ from support.onnx_small import SMALL
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 
+from support.onnx_draws import Drawn, Writer  # noqa: E402
 from support.onnx_twins import twin  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -200,6 +201,29 @@ def test_refusals(tmp_path: Path, data: bytes, said: str) -> None:
         parsed(data, tmp_path)
     assert str(caught.value).startswith("net.onnx: ") and said in " ".join(str(caught.value).split())
     assert "\n" not in caught.value.what
+
+
+def over(kind: str, dimensions: int) -> bytes:
+    """A Conv, ConvTranspose or MaxPool over so many dimensions."""
+    writer = Writer(np.random.default_rng(1), 17)
+    x, value, given = writer.input([1, 3, *[6] * dimensions], "int8")
+    reals, options = [writer.node("DequantizeLinear", [x, *given])], {"kernel_shape": [2] * dimensions}
+    if kind != "MaxPool":
+        weights = writer.constant(np.ones((3, 3, *[2] * dimensions), np.int8))
+        reals.append(writer.node("DequantizeLinear", [weights, *given]))
+    return writer.finish([Drawn([x], writer.done(writer.node(kind, reals, **options), -1, 1, "int8"), [value], "")])
+
+
+@pytest.mark.parametrize("kind", ["Conv", "ConvTranspose", "MaxPool"])
+def test_windows_over_one_and_over_three_dimensions(tmp_path: Path, kind: str) -> None:
+    found = kinds(parsed(over(kind, 1), tmp_path))
+    assert [each for each in found if each != "MOVE"] == [
+        *([{"Conv": "CONV_2D", "ConvTranspose": "TRANSPOSE_CONV"}.get(kind, "MAX_POOL_2D")]),
+        *(["TABLE"] if kind == "MaxPool" else []),
+    ]
+    with pytest.raises(NeuralArtError) as caught:
+        parsed(over(kind, 3), tmp_path)
+    assert f"1 {kind} (" in caught.value.what and "dimensions" in caught.value.what
 
 
 def test_all_that_is_unsupported_is_said_at_once(tmp_path: Path) -> None:

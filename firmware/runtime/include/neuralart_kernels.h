@@ -2,7 +2,7 @@
  *
  * Tensors are dense, row major, channels last. Addresses come first, then the parameters. An absent bias is NULL.
  * Parameters hold shapes and per-tensor quantization; whatever exists once per channel is passed as an array. No
- * kernel allocates, keeps state or uses a stack buffer whose size depends on a shape.
+ * kernel allocates, keeps state (it is an argument) or uses a stack buffer whose size depends on a shape.
  */
 #ifndef NEURALART_KERNELS_H
 #define NEURALART_KERNELS_H
@@ -136,6 +136,7 @@ void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 #include "neuralart_kernels_movement.h"
 #include "neuralart_kernels_spatial.h"
 #include "neuralart_kernels_numbers.h"
+#include "neuralart_kernels_recurrent.h"
 #include "neuralart_kernels_unsigned.h"
 
 #endif

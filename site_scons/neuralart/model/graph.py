@@ -77,6 +77,7 @@ class Operator:
     # ``fused_activation_function`` = ``NONE`` | ``RELU`` | ...), schema defaults filled in
     options: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1  # Operator version
+    intermediates: tuple[int, ...] = ()  # Tensors that only say how values inside of the operator are quantized
 
 
 @dataclass(frozen=True)

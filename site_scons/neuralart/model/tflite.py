@@ -88,6 +88,14 @@ def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -
     return Tensor(index, name, shape, dtype, quantization, data, signature, table.flag(5, "is_variable"))
 
 
+def _inner(table: Table, index: int) -> Tensor:
+    """A tensor whose quantization alone counts, and whose shape may be unknown. NeuralArtError: it is damaged."""
+    name = table.text(3, "name")
+    table.what = f"tensor {index} {quoted(name)}"
+    dtype = _dtype(table)
+    return Tensor(index, name, (), dtype, _quantization(table, dtype, ()))
+
+
 def _dtype(table: Table) -> str:
     number = table.integer(1, "type", "int8")
     if not 0 <= number < len(TENSOR_TYPES):
@@ -230,6 +238,8 @@ class _Connections:
             apart = self._model.tensors[number].variable or operator.kind.startswith("CUSTOM:")
             if number not in self._model.inputs and not apart:
                 table.fail(f"{table.what} reads {self._name(number)}, which nothing writes")
+        for number in (number for number in operator.intermediates if number != -1):
+            self._in_range(table, f"{table.what} has as an intermediate", number)
 
 
 def read(path: Path, display: str = "", cut: Sequence[str] = ()) -> Model:
@@ -313,11 +323,22 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     listed = frozenset(inputs)
     used = listed.union(outputs, *(op.inputs for op in operators), *(op.outputs for op in operators))
     # What nothing uses may be of any kind: behind the end of a model that was cut it often is.
+    inner = {number for op in operators for number in op.intermediates} - used
     tensors = tuple(
-        read_tensor(table, index, buffers, is_input=index in listed) if index in used else Tensor(index, "", (), "")
+        read_tensor(table, index, buffers, is_input=index in listed)
+        if index in used
+        else _inner(table, index)
+        if index in inner
+        else Tensor(index, "", (), "")
         for index, table in enumerate(graph.tables(0, "tensors", "tensor"))
     )
-    found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    # As an interpreter that has just begun: the zero of int8 is its zero point, of other types the bytes are zero.
+    states = {
+        each.index: (each.quantization.zero_points[0] if each.dtype == "int8" and each.quantization else 0) & 0xFF
+        for each in tensors
+        if each.variable and each.data is None
+    }
+    found = Model(display, stem, tensors, operators, inputs, outputs, states)
     _Connections(graph, found, tables).check()
 
     def first_values(number: int) -> Model:

@@ -71,6 +71,7 @@ dilation_h_factor=1 quantized_bias_type:type
 fused_activation_function:activation dilation_w_factor=1 dilation_h_factor=1
 5 Pool2DOptions AVERAGE_POOL_2D,L2_POOL_2D,MAX_POOL_2D padding:padding stride_w stride_h filter_width filter_height \
 fused_activation_function:activation
+6 SVDFOptions SVDF rank fused_activation_function:activation
 8 FullyConnectedOptions FULLY_CONNECTED fused_activation_function:activation weights_format:format keep_num_dims:bool \
 asymmetric_quantize_inputs:bool quantized_bias_type:type
 9 SoftmaxOptions SOFTMAX beta:float32
@@ -96,6 +97,8 @@ quantized_bias_type:type
 57 ArgMinOptions ARG_MIN output_type:type
 59 PackOptions PACK values_count axis
 64 UnpackOptions UNPACK num axis
+71 UnidirectionalSequenceLSTMOptions UNIDIRECTIONAL_SEQUENCE_LSTM fused_activation_function:activation \
+cell_clip:float32 proj_clip:float32 time_major:bool
 74 ResizeNearestNeighborOptions RESIZE_NEAREST_NEIGHBOR align_corners:bool half_pixel_centers:bool
 75 LeakyReluOptions LEAKY_RELU alpha:float32
 77 MirrorPadOptions MIRROR_PAD mode:mode
@@ -204,6 +207,7 @@ def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Op
         outputs=table.integers(2, "outputs"),
         options=_options(table, code.kind),
         version=code.version,
+        intermediates=table.integers(8, "intermediates"),
     )
 
 

@@ -54,6 +54,7 @@ def with_variables(model: Model, graph: Callable[[int], Model]) -> Model:
     if len(operators) == len(model.operators):
         return model
     states = {number: first.get(name, 0) for name, number in variables.items() if tensors[number].dtype != _HANDLE}
+    states |= model.states
     return replace(model, tensors=tuple(tensors), operators=tuple(operators), states=states)
 
 

@@ -262,9 +262,9 @@ def _check_graph(ctx: Lowering, op: Operator, known: set[int]) -> None:
         if index >= 0 and (problem := _problem(ctx.tensors[index])):
             ctx.refuse(op, f"{describe(ctx.tensors[index])} {problem}")
     for index in op.inputs:
-        if index >= 0 and ctx.tensors[index].variable:
+        if index >= 0 and ctx.tensors[index].variable and not _RECURRENT.search(op.kind):
             what = f"{describe(ctx.tensors[index])} is a variable: it keeps its value from one inference to the next"
-            ctx.refuse(op, what, "stateful models are not supported, convert the model without state")
+            ctx.refuse(op, what, "only recurrent operators change a variable tensor, convert the model without it")
         if index >= 0 and ctx.tensors[index].data is None and index not in known:
             ctx.refuse(op, f"{describe(ctx.tensors[index])} is read before any operator fills it")
     for index in op.outputs:
@@ -286,7 +286,7 @@ def _problem(tensor: Tensor) -> str:
 def _refuse_16_bits(ctx: Lowering, op: Operator) -> None:
     """Say of a model with 16-bit activations that it is one, before anything about its operators."""
     for tensor in (ctx.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0):
-        if tensor.data is None and tensor.dtype in _16_BITS:
+        if tensor.data is None and not tensor.variable and tensor.dtype in _16_BITS:
             what = f"{tensor.dtype} activations are not supported: {describe(tensor)}"
             ctx.refuse(op, what, "supported: int8 and uint8")
 

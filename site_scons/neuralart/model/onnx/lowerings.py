@@ -17,7 +17,7 @@ from neuralart.model.onnx.builder import GRID, Builder, Held, Order, channels_la
 from neuralart.model.onnx.load import Array, Node, Scale, Unfit, load, run
 from neuralart.model.onnx.qoperator import FORMS, spread
 from neuralart.model.onnx.quantization import MOVES, quantized
-from neuralart.model.onnx.windows import LAST, convolution, pool, product, transposed
+from neuralart.model.onnx.windows import LAST, convolution, in_rows, pool, product, transposed
 
 _FUNCTIONS = """
 Abs Atan Ceil Celu Clip Cos Div Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish Neg Pow Reciprocal
@@ -63,6 +63,17 @@ def _function(builder: Builder, node: Node) -> bool:
 def _only_function(builder: Builder, node: Node) -> None:
     if not _function(builder, node):
         raise Unfit("not a function of one computed value")
+
+
+def _leaky(builder: Builder, node: Node) -> None:
+    """Lower a LeakyRelu. Between two scales it is that of a .tflite, which rounds ties in another way than floats."""
+    held, name = builder.values.get(node.inputs[0]), node.outputs[0]
+    if held is None or held.results is not None or name not in builder.graph.scales:
+        _only_function(builder, node)
+        return
+    builder.scale_of(held.tensor)
+    target, alpha = builder.target(name, held.order), float(node.get("alpha", 0.01))
+    builder.define(name, builder.emit("LEAKY_RELU", [held.tensor], target, alpha=alpha), held.order)
 
 
 def _order(builder: Builder, node: Node) -> Order:
@@ -244,10 +255,11 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
     **dict.fromkeys(MOVES, _move),
     **dict.fromkeys(("ReduceMean", "GlobalAveragePool"), _mean),
     **dict.fromkeys(("Gemm", "MatMul"), product),
-    **dict.fromkeys(("MaxPool", "AveragePool"), pool),
+    **dict.fromkeys(("MaxPool", "AveragePool"), in_rows(pool)),
     **dict.fromkeys(("ArgMax", "ArgMin"), _position),
-    "Conv": convolution,
-    "ConvTranspose": transposed,
+    "Conv": in_rows(convolution),
+    "ConvTranspose": in_rows(transposed),
+    "LeakyRelu": _leaky,
     "Concat": _concat,
     "Pad": _pad,
     "Softmax": _softmax,

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from neuralart.model.onnx.builder import Builder, channels_last
+from neuralart.model.onnx.builder import Builder, Held, channels_last
 from neuralart.model.onnx.load import Array, Node, Scale, Unfit
 
 LAST = channels_last(4)
 """The order of pictures for kernels."""
 
 
+def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node], None]:
+    """The lowering of an operator whose window slides over one dimension, too: over columns then, with one row."""
+
+    def lowered(builder: Builder, node: Node) -> None:
+        graph, source, name = builder.graph, node.inputs[0], node.outputs[0]
+        if len(graph.shapes.get(source, ())) != 3:
+            lower(builder, node)
+            return
+        inner = [f"{each} in rows" if each else "" for each in (source, name, node.input(1))]
+        for old, new in ((source, inner[0]), (name, inner[1])):
+            graph.shapes[new] = (*graph.shapes[old][:2], 1, graph.shapes[old][2])
+            graph.scales |= {new: graph.scales[old]} if old in graph.scales else {}
+        if node.input(1) in graph.stored:
+            stored, scale = graph.stored[node.input(1)]
+            graph.stored[inner[2]] = stored[:, :, np.newaxis], scale
+        tensor = builder.arranged(source, channels_last(3))
+        wide = builder.moved(tensor, builder.ramp(tensor)[:, np.newaxis], inner[0])
+        builder.values[inner[0]] = Held(wide, LAST)
+        firsts = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1}
+        options = {key: [firsts[key], *value] if key in firsts else value for key, value in node.attributes.items()}
+        if pads := node.get("pads"):
+            options["pads"] = [0, pads[0], 0, pads[1]]
+        given = [inner[0], inner[2], *node.inputs[2:]][: len(node.inputs)]
+        lower(builder, replace(node, inputs=given, outputs=[inner[1], *node.outputs[1:]], attributes=options))
+        tensor = builder.values[inner[1]].tensor
+        narrow = builder.moved(tensor, builder.ramp(tensor)[:, 0], name)
+        builder.values[name] = Held(narrow, channels_last(3))
+
+    return lowered
+
+
 def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]:
     """The options of an operator whose window slides over rows and columns."""
     before, after = builder.graph.shapes[node.inputs[0]], builder.graph.shapes[node.outputs[0]]
     if len(before) != 4:
-        raise Unfit(f"over {len(before) - 2} dimensions, supported are 2")
+        raise Unfit(f"over {len(before) - 2} dimensions, supported are 1 and 2")
     strides, dilations = (node.get(name) or [1, 1] for name in ("strides", "dilations"))
     pads, auto = (node.get("pads") or [0, 0])[:2], node.get("auto_pad", "NOTSET")
     for axis in (0, 1):
@@ -80,10 +112,37 @@ def convolution(builder: Builder, node: Node) -> None:
     builder.define(node.outputs[0], builder.emit(kind, [source, weights, bias], target, **options), LAST)
 
 
+def _rank(builder: Builder, name: str) -> int:
+    return builder.graph.stored[name][0].ndim if name in builder.graph.stored else 0
+
+
+def _matrices(builder: Builder, node: Node) -> None:
+    """Lower a product of matrices of which none is the weights of a layer."""
+    name, sources = node.outputs[0], list[int]()
+    if node.input(2) or min(len(builder.graph.shapes.get(each, (1, 1))) for each in node.inputs) < 2:
+        raise Unfit("computed matrices with a bias, or a vector")
+    for each in node.inputs[:2]:
+        stored, scale = builder.graph.stored.get(each, (None, None))
+        if scale is None:
+            sources.append(builder.arranged(each))
+        elif len(scale.scales) == 1 and stored is not None and stored.ndim > 1:
+            sources.append(builder.constant(stored, "int8", scale, each))
+        else:
+            raise Unfit("several scales of a constant matrix, or a constant vector")
+    order = tuple(range(len(builder.graph.shapes[name])))
+    options = {"adj_x": bool(node.get("transA", 0)), "adj_y": bool(node.get("transB", 0))}
+    builder.define(name, builder.emit("BATCH_MATMUL", sources, builder.target(name, order), **options), order)
+
+
 def product(builder: Builder, node: Node) -> None:
-    """Lower a Gemm or MatMul with constant weights."""
-    if node.get("transA", 0) or node.get("alpha", 1.0) != 1.0 or node.get("beta", 1.0) != 1.0:
-        raise Unfit("with transA, alpha or beta")
+    """Lower a Gemm or MatMul; constant weights are those of a layer."""
+    if node.get("alpha", 1.0) != 1.0 or node.get("beta", 1.0) != 1.0:
+        raise Unfit("with alpha or beta")
+    if node.inputs[1] in builder.values or _rank(builder, node.inputs[1]) > 2:
+        _matrices(builder, node)
+        return
+    if node.get("transA", 0):
+        raise Unfit("with transA and constant weights")
     stored, scale = _weights(builder, node, not node.get("transB", 0))
     source, order = builder.arranged(node.inputs[0]), tuple(range(len(builder.graph.shapes[node.outputs[0]])))
     bias = _bias(builder, node, source, scale, len(stored))
@@ -125,7 +184,7 @@ def transposed(builder: Builder, node: Node) -> None:
     """Lower a ConvTranspose: its weights have inputs first, the kernel's have outputs first."""
     weights, shape = node.inputs[1], builder.graph.shapes[node.outputs[0]]
     if node.get("group", 1) != 1 or any(step != 1 for step in node.get("dilations") or ()) or len(shape) != 4:
-        raise Unfit("with groups, dilation, or over other than 2 dimensions")
+        raise Unfit("with groups, dilation, or over other than 1 or 2 dimensions")
     if weights in builder.graph.stored:
         stored, scale = builder.graph.stored[weights]
         if len(scale.scales) > 1 and scale.axis != 1:
