@@ -9,6 +9,7 @@ import oracle
 import vectors
 from neuralart.model import tflite
 from support import ssd
+from support.networks import Network, tflite_of
 from support.sconsproject import Project, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
@@ -24,6 +25,27 @@ def _half(project: Project, title: str, first: int) -> None:
         (half / name).write_bytes(data)
     project.edit(
         "variants.yaml", title, f"{title}    overrides: {{mobilenet: {{vectors: {half.relative_to(project.root)}}}}}\n"
+    )
+
+
+def _striped(project: Project) -> None:
+    """A network whose first layers are computed in stripes, with vectors of LiteRT."""
+    folder, net = project.path("models/striped"), Network(24, 3)
+    net.conv(net.depthwise(net.conv(net.input, 16, 3), 3, 2), 4)
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "striped.tflite").write_bytes(tflite_of(net))
+    rng = np.random.default_rng(7)
+    inputs = [[rng.integers(-128, 128, (1, 24, 24, 3)).astype(np.int8)] for _ in range(2)]
+    outputs = oracle.run(folder / "striped.tflite", inputs)
+    assert len(set(outputs[0][0].tobytes())) > 99
+    names = [["input"], [net.tensors[net.last].name]]
+    for name, content in vectors.encode(inputs, outputs, *names, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        "networks:\n  striped:\n    model: models/striped/striped.tflite\n    vectors: models/striped/vectors\n"
+        "    memory: smallest\n",
     )
 
 
@@ -43,8 +65,9 @@ def _cut_detector(project: Project) -> None:
         f"networks:\n  ssd:\n    model: models/ssd/ssd.tflite\n    vectors: models/ssd/vectors\n"
         f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n",
     )
+    _striped(project)
     more = "".join(
-        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    network: ssd\n"
+        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    networks: [ssd, striped]\n"
         for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
     )
     project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
@@ -62,7 +85,12 @@ def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathF
         "mobilenet-n6: mobilenet: 5 vectors bit-exact on unicorn",
         "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
         "ssd-n6: ssd: 3 vectors bit-exact on unicorn",
+        "ssd-n6: striped: 2 vectors bit-exact on unicorn",
         "detector-an547: detector: 6 vectors bit-exact on qemu",
         "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
         "ssd-an547: ssd: 3 vectors bit-exact on qemu",
+        "ssd-an547: striped: 2 vectors bit-exact on qemu",
     ]
+    reports = sorted(sources.path("build").rglob("striped_generate_report.txt"))
+    assert len(reports) == 2
+    assert all("In stripes of rows: 'v2' (CONV_2D) to 'v6' (CONV_2D), " in path.read_text("utf-8") for path in reports)

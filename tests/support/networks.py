@@ -90,6 +90,7 @@ _OPTIONS = {
     "DEPTHWISE_CONV_2D": _WINDOW,
     "MAX_POOL_2D": (*_WINDOW, "filter_height", "filter_width"),
     "CONCATENATION": ("axis",),
+    "LEAKY_RELU": ("alpha",),
     "MEAN": ("keep_dims",),
 }
 

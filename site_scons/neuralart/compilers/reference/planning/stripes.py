@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from neuralart.compilers.reference.ir import Call, Program, StructArg, TensorArg
+from neuralart.compilers.reference.ir import Arg, Call, Program, StructArg, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
 from neuralart.compilers.reference.planning.overlap import WINDOWED
 from neuralart.compilers.reference.planning.planner import MemoryPlan
@@ -29,6 +29,7 @@ LONGEST = 8
 """Layers in a chain."""
 _ROUNDS = 16  # chains at most
 _MORE_WORK = 2  # at most half of a network's multiply-accumulates may be computed again
+_WORTH = 50  # what saves less than one part in so many is not worth any
 NOTHING = "none, no layers need less memory so"
 
 
@@ -41,7 +42,7 @@ class Rows(NamedTuple):
     size: int  # bytes of a row
 
 
-class Layer(NamedTuple):
+class ChainLayer(NamedTuple):
     """A call that computes rows of a picture from rows of another one."""
 
     call: Call
@@ -76,13 +77,13 @@ class Layer(NamedTuple):
         assert isinstance(parameters, StructArg)
         fields = [(name, str(changed.get(name.removeprefix("window."), text))) for name, text in parameters.fields]
         struct = replace(parameters, fields=tuple(fields))
-        new = {id(self.source): source, id(self.target): target, id(parameters): struct}
+        new: dict[int, Arg] = {id(self.source): source, id(self.target): target, id(parameters): struct}
         args = tuple(new.get(id(arg), arg) for arg in self.call.args)
         macc = self.call.macc * len(rows) // self.made.height
         return replace(self.call, args=args, reads=(source.tensor,), writes=(target.tensor,), macc=macc)
 
 
-def layer_of(program: Program, call: Call) -> Layer | None:
+def layer_of(program: Program, call: Call) -> ChainLayer | None:
     """A call as a layer of a chain; None if it cannot be computed row by row."""
     ends = [arg for arg in call.args if isinstance(arg, TensorArg)]
     parameters = call.args[-1] if call.args else None
@@ -98,10 +99,10 @@ def layer_of(program: Program, call: Call) -> Layer | None:
     fields = {name.removeprefix("window."): int(text) for name, text in parameters.fields}
     rows = fields.get("input_height", taken.height), fields.get("output_height", taken.height)
     whole = rows == (taken.height, made.height) and fields.get("count", tensors[0].elements) == tensors[0].elements
-    return Layer(call, *ends, taken, made, fields) if whole else None
+    return ChainLayer(call, ends[0], ends[1], taken, made, fields) if whole else None
 
 
-def chains(program: Program, epoch: int, among: Sequence[Call]) -> Iterator[tuple[int, list[Layer]]]:
+def chains(program: Program, epoch: int, among: Sequence[Call]) -> Iterator[tuple[int, list[ChainLayer]]]:
     """Every chain of two or more of these layers with that of an epoch among them, and the epoch of its first layer.
 
     Nothing else reads what lies between its layers, and its input and output are in different memories.
@@ -116,7 +117,7 @@ def chains(program: Program, epoch: int, among: Sequence[Call]) -> Iterator[tupl
             uses.setdefault(program.root(tensor), set()).add(number)
     kept = {program.root(tensor) for tensor in (*program.inputs, *program.outputs, *program.states)}
     for start in range(epoch, near.start - 1, -1):
-        chain: list[Layer] = []
+        chain: list[ChainLayer] = []
         for at in range(start, min(near.stop, start + LONGEST)):
             if at not in layers or (chain and layers[at].taken != chain[-1].made):
                 break
@@ -129,7 +130,7 @@ def chains(program: Program, epoch: int, among: Sequence[Call]) -> Iterator[tupl
                 yield start, list(chain)
 
 
-def striped(program: Program, start: int, chain: Sequence[Layer], count: int) -> Program:
+def striped(program: Program, start: int, chain: Sequence[ChainLayer], count: int) -> Program:
     """The program with a chain, which begins in an epoch, carried out in so many stripes."""
     made = replace(program.copy(), tensors=list(program.tensors))
     height, calls = chain[-1].made.height, list[Call]()
@@ -178,7 +179,8 @@ def in_stripes(program: Program, user_owned: Sequence[int] = (), *, keep_inputs:
 
     most = _work(program) + _work(program) // _MORE_WORK
     best, current = program, program
-    lowest = now = crowded(program)
+    now = crowded(program)
+    lowest = now[0]
     for _ in range(_ROUNDS):
         found: list[tuple[tuple[int, ...], Program]] = []
         for start, chain in chains(current, now[2], program.calls):
@@ -194,8 +196,8 @@ def in_stripes(program: Program, user_owned: Sequence[int] = (), *, keep_inputs:
             break
         current = min(found, key=lambda each: each[0])[1]
         now = crowded(current)
-        if now[0] < lowest[0]:
-            best, lowest = current, now
+        if now[0] < lowest - lowest // _WORTH:
+            best, lowest = current, now[0]
     return best
 
 
