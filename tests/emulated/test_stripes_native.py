@@ -148,7 +148,7 @@ def test_a_published_network(tmp_path: Path) -> None:
     assert ran(result, tmp_path / "out", inputs) == want and len(set(want[0])) > 50
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sorted({*MODELS} - {"heatmap"}))  # In that one no chain needs less.
 def test_networks_of_this_repository(name: str, tmp_path: Path) -> None:
     folder = ROOT / "models" / name
     inputs, outputs, _ = golden.read(folder / "vectors")
@@ -157,7 +157,7 @@ def test_networks_of_this_repository(name: str, tmp_path: Path) -> None:
         for memory in ("", "smallest")
     ]
     plain, small = (each.cpu.activation_sizes[0] for each in sizes)
-    assert small <= plain and (small < 0.6 * plain) == (name != "heatmap")
+    assert small < 0.6 * plain
     assert ran(sizes[1], tmp_path, inputs) == flat(outputs)
 
 
