@@ -8,7 +8,8 @@ Without models: every .tflite below models/. What is measured is what the produc
 with its pools, or with ``--core`` a network for a core without an NPU (target stm32h7, one buffer). Columns: calls of
 kernels; what is live at once if every tensor has a memory of its own; the least that any placement needs; what the
 placement takes, in all and per pool; its ratio to the least; with ``--core`` what is published for the vendor's tool,
-for files that are called as in the vendor's model zoo. Exits with 1 if a ratio is above 1.10.
+for files that are called as in the vendor's model zoo, what ``memory: smallest`` takes, and how many times the
+multiply-accumulates that needs. Exits with 1 if a ratio is above 1.10.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from neuralart.vendor import profile  # noqa: E402
 BOARDS = ("stm32n6570-dk", "mps3-an547")
 LIMIT = 1.10
 COLUMNS = "model", "board", "calls", "live apart", "least", "placed", "ratio", "pools", "seconds"
-CORE_COLUMNS = "model", "KiB apart", "KiB at least", "KiB", "KiB published"
+CORE_COLUMNS = "model", "KiB apart", "KiB at least", "KiB", "KiB published", "KiB smallest", "work"
 
 PUBLISHED = {
     r"(?<!fd)mobilenet_?v1_(0\.|a0)25_224": 202,
@@ -104,11 +105,12 @@ def on_board(path: Path, board: str) -> Row:
 
 def on_core(path: Path) -> Row:
     """A model for a core without an NPU, in one buffer."""
-    result = cpu.compile_network(cpu.CpuRequest(path, report=False))
+    result, smallest = (cpu.compile_network(cpu.CpuRequest(path, report=False, memory=m)) for m in ("", "smallest"))
     size, least = sum(result.cpu.activation_sizes), result.cpu.emission.plan.lower_bound
+    striped = f"{sum(smallest.cpu.activation_sizes) / 1024:.1f}", f"{smallest.network.macc / result.network.macc:.2f}"
     known = next((str(kib) for pattern, kib in PUBLISHED.items() if re.search(pattern, path.stem)), "")
     kib = (f"{number / 1024:.1f}" for number in (apart(path)[1], least, size))
-    return Row((path.stem, *kib, known), size / least if least else 1.0)
+    return Row((path.stem, *kib, known, *striped), size / least if least else 1.0)
 
 
 def main() -> int:

@@ -14,17 +14,16 @@ from support.sconsproject import Project, prepare
 pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
 
 
-def _half(project: Project, title: str, first: int) -> None:
-    """Of the golden vectors of mobilenet, a variant of this title gets every second one."""
+def _half(project: Project, title: str, first: int, more: str = "") -> None:
+    """Of the golden vectors of mobilenet, a variant of this title gets every second one; and further keys."""
     golden, half = project.path("models/mobilenet/vectors"), project.path(f"models/mobilenet/half{first}")
     inputs, outputs, described = vectors.read(golden)
     names = [[tensor["name"] for tensor in described[kind]] for kind in ("inputs", "outputs")]
     half.mkdir()
     for name, data in vectors.encode(inputs[first::2], outputs[first::2], *names, described["oracle"]).items():
         (half / name).write_bytes(data)
-    project.edit(
-        "variants.yaml", title, f"{title}    overrides: {{mobilenet: {{vectors: {half.relative_to(project.root)}}}}}\n"
-    )
+    keys = f"vectors: {half.relative_to(project.root)}{more}"
+    project.edit("variants.yaml", title, f"{title}    overrides: {{mobilenet: {{{keys}}}}}\n")
 
 
 def _cut_detector(project: Project) -> None:
@@ -76,7 +75,7 @@ def _onnx_twin(project: Project) -> None:
 def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     # Each machine computes other vectors; tests/emulated/test_models_native.py computes all of them.
     _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
-    _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1)
+    _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1, ", memory: smallest")
     _cut_detector(sources)
     _onnx_twin(sources)
     variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "twin-n6"]
@@ -93,3 +92,6 @@ def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathF
         "ssd-an547: ssd: 3 vectors bit-exact on qemu",
         "twin-an547: twin: 2 vectors bit-exact on qemu",
     ]
+    reports = sorted(sources.path("build/networks").glob("mobilenet-*/mobilenet_generate_report.txt"))
+    striped, whole = (path.read_text("utf-8") for path in reports)
+    assert "In stripes of rows: 'stem' (CONV_2D) to " in striped and "In stripes of rows" not in whole

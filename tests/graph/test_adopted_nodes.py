@@ -74,6 +74,7 @@ def test_a_network_of_the_core(env: Any, model: Path) -> None:
 
 def test_refusals(env: Any, model: Path) -> None:
     assert "'profile' means nothing to an adopted network: it is compiled already" in refusal(env, profile="a.json")
+    assert "'memory' means nothing to an adopted network: " in refusal(env, memory="smallest")
     assert "'allocate_inputs' means nothing" in refusal(env, allocate_inputs=False)
     assert "Model/network.c is a network for the NPU, networks of board stm32h747i-disco run on the core" in refusal(
         env, board="stm32h747i-disco"

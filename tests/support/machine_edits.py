@@ -15,6 +15,7 @@ NETWORK_KEYS = {
     "compiler": ["", "auto", "reference", "stedgeai"],
     "profile": ["", "{add: [--all-buffers-info]}"],
     "pair": ["", "profiling"],
+    "memory": ["", "smallest"],
     "input_data_type": ["", "float32", "int8"],
     "output_data_type": ["", "float32"],
     "inputs_ch_position": ["", "chfirst"],

@@ -43,8 +43,8 @@ class Network(Graph):
         weights = self._weights(1, kernel, kernel, channels, axis=3)
         return self._window("DEPTHWISE_CONV_2D", value, channels, kernel, stride, padding, weights)
 
-    def pool(self, value: int, kernel: int, stride: int) -> int:
-        return self._window("MAX_POOL_2D", value, self.shape(value)[3], kernel, stride, "VALID")
+    def pool(self, value: int, kernel: int, stride: int, padding: str = "VALID") -> int:
+        return self._window("MAX_POOL_2D", value, self.shape(value)[3], kernel, stride, padding)
 
     def pad(self, value: int, before: int = 0, after: int = 1) -> int:
         _, size, _, channels = self.shape(value)
@@ -66,6 +66,19 @@ class Network(Graph):
         self.op("CONCATENATION", [one, other], [self.last], axis=3)
         return self.last
 
+    def weighed(self, value: int, squeezed: int) -> int:
+        """Squeeze and excitation: each channel times what two layers make of the means of all."""
+        depth = self.shape(value)[3]
+        axes = self.tensor(f"a{len(self.tensors)}", (2,), "int32", None, 0, struct.pack("<2i", 1, 2))
+        mean = self.tensor(f"v{len(self.tensors)}", (1, 1, 1, depth))
+        self.op("MEAN", [value, axes], [mean], keep_dims=True)
+        excited = self.conv(self.conv(mean, squeezed), depth)
+        factors = self.tensor(f"v{len(self.tensors)}", (1, 1, 1, depth), "int8", 1 / 256, -128)
+        self.op("LOGISTIC", [excited], [factors])
+        self.last = self.tensor(f"v{len(self.tensors)}", self.shape(value))
+        self.op("MUL", [value, factors], [self.last])
+        return self.last
+
     def separable(self, value: int, stride: int) -> int:
         """A depthwise convolution as Keras has it: a stride of 2 behind a padding of its own."""
         return self.depthwise(self.pad(value), 3, 2, "VALID") if stride == 2 else self.depthwise(value)
@@ -77,6 +90,8 @@ _OPTIONS = {
     "DEPTHWISE_CONV_2D": _WINDOW,
     "MAX_POOL_2D": (*_WINDOW, "filter_height", "filter_width"),
     "CONCATENATION": ("axis",),
+    "LEAKY_RELU": ("alpha",),
+    "MEAN": ("keep_dims",),
 }
 
 
@@ -120,21 +135,74 @@ def fd_mobilenet(size: int, alpha: float) -> Network:
     return _chain(size, alpha, 3, layers)
 
 
-def mobilenet_v2(size: int, alpha: float) -> Network:
-    def scaled(channels: int) -> int:
-        rounded = max(8, int(channels * alpha + 4) // 8 * 8)
-        return rounded + 8 if rounded < 0.9 * channels * alpha else rounded
-
+def st_fd_mobilenet(size: int) -> Network:
     net = Network(size)
-    value = net.conv(net.pad(net.input), scaled(32), 3, 2, "VALID")
+    value = net.conv(net.input, 16, 3, 2)
+    for outputs, stride in [(48, 2), (80, 2), (64, 1), (96, 2), (64, 1), (128, 2), *[(128, 1)] * 4, (256, 1)]:
+        value = net.conv(net.depthwise(value, 3, stride), outputs)
+    return net
+
+
+def _scaled(channels: int, alpha: float) -> int:
+    rounded = max(8, int(channels * alpha + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels * alpha else rounded
+
+
+def mobilenet_v2(size: int, alpha: float) -> Network:
+    net = Network(size)
+    value = net.conv(net.pad(net.input), _scaled(32, alpha), 3, 2, "VALID")
     blocks = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
     for factor, channels, repeated, stride in blocks:
         for turn in range(repeated):
             into, depth = value, net.shape(value)[3]
             value = net.conv(value, depth * factor) if factor > 1 else value
-            value = net.conv(net.separable(value, 1 if turn else stride), scaled(channels))
+            value = net.conv(net.separable(value, 1 if turn else stride), _scaled(channels, alpha))
             value = net.add(into, value) if turn else value
     net.conv(value, 1280)
+    return net
+
+
+def st_efficientnet_lc(size: int, alpha: float = 0.45) -> Network:
+    net = Network(size)
+    value = net.conv(net.input, _scaled(32, alpha), 3, 2)
+    stages = [
+        (16, 1, 1, 3),
+        (24, 2, 2, 3),
+        (40, 2, 2, 5),
+        (80, 3, 2, 3),
+        (112, 3, 1, 5),
+        (192, 4, 2, 5),
+        (320, 1, 1, 3),
+    ]
+    for number, (channels, repeated, stride, kernel) in enumerate(stages):
+        for turn in range(repeated):
+            into, depth = value, net.shape(value)[3]
+            value = net.conv(value, 3 * depth) if number else value
+            value = net.weighed(net.depthwise(value, kernel, 1 if turn else stride), max(1, depth // 4))
+            value = net.conv(value, _scaled(channels, alpha))
+            value = net.add(into, value) if net.shape(into) == net.shape(value) else value
+    net.conv(value, _scaled(1280, alpha))
+    return net
+
+
+def st_yolo_lc(size: int) -> Network:
+    net = Network(size)
+    value = net.input
+    for channels in (16, 32, 64, 128):
+        value = net.conv(value, channels, 3, 2)
+    for number, channels in enumerate((256, 256, 128, 256)):
+        value = net.conv(net.depthwise(value), channels)
+        value = net.pool(value, 2, 1, "SAME") if number == 1 else value
+    net.conv(value, 30)
+    return net
+
+
+def resnet8(size: int) -> Network:
+    net = Network(size)
+    value = net.conv(net.input, 16, 3)
+    for channels, stride in ((16, 1), (32, 2), (64, 2)):
+        inner = net.conv(net.conv(value, channels, 3, stride), channels, 3)
+        value = net.add(net.conv(value, channels, 1, stride) if stride > 1 else value, inner)
     return net
 
 
@@ -160,6 +228,13 @@ PUBLISHED = {
     "fdmobilenet_0.25_128": lambda: fd_mobilenet(128, 0.25),
     "squeezenet_v1.1_224": lambda: squeezenet(224),
     "squeezenet_v1.1_128": lambda: squeezenet(128),
+    "st_fdmobilenet_v1_224": lambda: st_fd_mobilenet(224),
+    "st_fdmobilenet_v1_128": lambda: st_fd_mobilenet(128),
+    "st_efficientnet_lc_v1_224": lambda: st_efficientnet_lc(224),
+    "resnet_v1_8_32": lambda: resnet8(32),
+    "st_yolo_lc_v1_192": lambda: st_yolo_lc(192),
+    "st_yolo_lc_v1_224": lambda: st_yolo_lc(224),
+    "st_yolo_lc_v1_256": lambda: st_yolo_lc(256),
 }
 """Networks whose memory is published, by names of their files."""
 

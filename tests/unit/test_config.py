@@ -189,8 +189,8 @@ VARIANT_KEYS = (
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, extra_options, failures, "
-    "initializers, input, input_data_type, inputs_ch_position, labels, min_accuracy, min_cos, model, mpool, options, "
-    "output_data_type, outputs_ch_position, pair, profile, strategies, timeout, vectors"
+    "initializers, input, input_data_type, inputs_ch_position, labels, memory, min_accuracy, min_cos, model, mpool, "
+    "options, output_data_type, outputs_ch_position, pair, profile, strategies, timeout, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)

@@ -129,6 +129,7 @@ def test_the_epoch_controller_is_a_matter_of_the_profile(series):
         (("--mode", "target"), "--mode: refused: it belongs to the validate command"),
         (("--full",), "--full: refused: it belongs to the validate command"),
         (("--dll",), "--dll: refused: it would change which files there are"),
+        (("--memory", "smallest"), "--memory: refused: the reference compiler alone computes layers in stripes"),
         (("--type", "caffe"), "--type: 'caffe' is refused (possible: tflite, onnx, keras)"),
         (("--fix-parametric-shapes", ""), "--fix-parametric-shapes: lacks its value"),
         (("--allocate-inputs", "--no-inputs-allocation"), "--allocate-inputs: contradicts --no-inputs-allocation"),

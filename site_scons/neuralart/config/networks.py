@@ -28,6 +28,7 @@ from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
 PAIRS = ("profiling",)
+MEMORY = ("smallest",)
 # Bounds of `check:`, and the largest of each.
 LARGEST = {"max_lsb": 1 << 31, "cos": 1, "rmse": 1e30}
 METRICS = tuple(LARGEST)
@@ -218,6 +219,14 @@ KEYS: tuple[Key, ...] = (
         form={"outputs": WORDS},
         option="--cut",
         shared=False,
+    ),
+    Key(
+        "memory",
+        lambda value: value.choice(MEMORY, empty=True),
+        "`smallest`: the reference compiler computes layers in stripes of rows where the activations take less memory "
+        "then; what two stripes need is computed twice ([cpu-networks.md](cpu-networks.md#layers-in-stripes))",
+        "nothing is computed twice",
+        option="--memory",
     ),
     Key(
         "input_data_type",

@@ -151,6 +151,7 @@ def _members(args: argparse.Namespace, profile: Profile | None, notes: tuple[str
         ),
         "allocate_inputs": not args.no_inputs_allocation,
         "allocate_outputs": not args.no_outputs_allocation,
+        "memory": args.memory or "",
         "report": not args.no_report,
         "arguments": _arguments(args, profile),
         "notes": notes,

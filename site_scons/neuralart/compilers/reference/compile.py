@@ -17,6 +17,7 @@ from neuralart.compilers.reference.options import Choices, choices
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
+from neuralart.compilers.reference.planning.stripes import smallest
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
     Compiled,
@@ -112,7 +113,14 @@ def build(
     asked = choices(request.profile_options, request.options_where)
     program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
-    placed = plan(program, pools, virtual=asked.virtual_pools, user_owned=tuple(owned), keep_inputs=asked.keep_inputs)
+    keep = asked.keep_inputs
+
+    def put(made: Program) -> MemoryPlan:
+        return plan(made, pools, virtual=asked.virtual_pools, user_owned=tuple(owned), keep_inputs=keep)
+
+    if request.memory:
+        program = smallest(program, put, tuple(owned), keep_inputs=keep)
+    placed = put(program)
     declared = _declared(request, pools)
     raws = _raws(request.name, pools, placed, declared)
     emission = Emission(

@@ -76,6 +76,7 @@ class Program:
     offsets: dict[int, int] = field(default_factory=dict)
     # An output may lie over an input while it is computed, as far as its kernel allows
     overlap: bool = False
+    stripes: tuple[str, ...] = ()  # which layers are computed in stripes of rows, in words
 
     def copy(self) -> Program:
         """A program of its own, of the same tensors and calls."""

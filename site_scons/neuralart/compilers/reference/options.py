@@ -107,6 +107,7 @@ GENERATE: tuple[Option, ...] = (
         metavar="POOLS",
         flow=NPU,
     ),
+    _used("--memory", "layers in stripes of rows where that takes less memory (own option)", VALUE, "", "smallest"),
     _used("--cut-output-tensors --cut", "the tensors where the model ends, comma separated", VALUE, metavar="NAMES"),
     _used("--type -t", "type of the model: tflite or onnx", VALUE, choices="tflite onnx", metavar="TYPE"),
     _used(

@@ -35,6 +35,7 @@ class CommonRequest:
     border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
     allocate_inputs: bool = True  # False: the application provides the input buffers
     allocate_outputs: bool = True  # likewise for the outputs
+    memory: str = ""  # ``smallest``: layers in stripes of rows where that takes less memory; empty: none
     report: bool = True  # write the text report
     arguments: str = "generate"  # the command line for reports; no folders in it
     notes: tuple[str, ...] = ()  # options without effect that were found before
@@ -76,6 +77,7 @@ def shaping_options(request: CommonRequest, flags: Sequence[tuple[str, bool]], f
         *first,
         *((name, "true") for name, on in (*flags, *allocation) if on),
         *((name, f'"{",".join(values)}"') for name, values in lists if values),
+        *((("memory", f'"{request.memory}"'),) if request.memory else ()),
         *last,
     )
 

@@ -10,7 +10,7 @@ from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, views
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
 from neuralart.compilers.reference.cpu.network_c import config_h, network_c, network_h
-from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory, place, read
+from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory, Placed, place, read
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
@@ -19,6 +19,7 @@ from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.compilers.reference.planning.sharing import share
+from neuralart.compilers.reference.planning.stripes import smallest
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
     Compiled,
@@ -104,7 +105,13 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     program = share(replace(program, overlap=True), inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     shown = request.memory_pool_display or str(request.memory_pool or "")
-    placed = place(program, memories, shown, owned)
+
+    def put(made: Program) -> Placed:
+        return place(made, memories, shown, owned)
+
+    if request.memory:
+        program = smallest(program, lambda made: put(made).plan, tuple(owned))
+    placed = put(program)
     emission = Emission(
         name=request.name,
         target=request.target,

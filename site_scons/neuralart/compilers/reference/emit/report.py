@@ -212,6 +212,7 @@ def opening(emission: Emission, activations: str, details: Sequence[str]) -> lis
         "Compilation details",
         THIN,
         *details,
+        *(f"In stripes of rows: {each}" for each in emission.program.stripes),
         "Compiler arguments: " + " ".join(f"--{name} {value}" for name, value in emission.options),
         *(f"Without effect here: {note}" for note in emission.notes),
         THICK,

@@ -167,11 +167,13 @@ def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], K
     """
     found: dict[Key, Constant] = {}
     places: dict[tuple[int, int], Key] = {}
+    known: dict[tuple[int, int], Key] = {}  # the same of all stripes of an operator is one constant
     for epoch, call in enumerate(program.calls):
         for number, arg in enumerate(call.args):
             made = _constant(program, arg, epoch, call.operator, len(found))
             if made is None:
                 continue
+            made = replace(made, key=known.setdefault((call.operator, id(arg)), made.key))
             earlier = found.get(made.key)
             if earlier is not None:
                 made = replace(earlier, align=max(earlier.align, made.align), epoch=epoch)

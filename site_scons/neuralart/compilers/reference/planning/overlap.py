@@ -14,6 +14,7 @@ each 64 output channels and for each group, so that networks of an NPU are place
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from neuralart.compilers.reference.ir import Call, StructArg, TensorArg
 
@@ -48,9 +49,7 @@ def distance(call: Call) -> int | None:
         return _blocks({name: [*map(int, value.strip("{}").split(","))] for name, value in parameters.fields})
     if call.kernel not in WINDOWED:
         return None
-    fields = {name.removeprefix("window."): int(value) for name, value in parameters.fields}
-    depth = fields.get("channels", 0)
-    return _windows(fields, fields.get("input_channels", depth), fields.get("output_channels", depth))
+    return _windows(parameters.fields)
 
 
 def _blocks(p: Mapping[str, list[int]]) -> int | None:
@@ -68,8 +67,11 @@ def _blocks(p: Mapping[str, list[int]]) -> int | None:
     return distance
 
 
-def _windows(p: Mapping[str, int], in_depth: int, out_depth: int) -> int:
+@lru_cache(1 << 12)  # The same calls are asked for in every try.
+def _windows(members: tuple[tuple[str, str], ...]) -> int:
     """The distance of a window that slides over height and width."""
+    p = {name.removeprefix("window."): int(value) for name, value in members}
+    in_depth, out_depth = (p.get(f"{side}_channels") or p["channels"] for side in ("input", "output"))
     (height, width), (rows, columns) = (p["input_height"], p["input_width"]), (p["output_height"], p["output_width"])
 
     def first(position: int, axis: str, pad: str, size: int) -> int:
