@@ -284,7 +284,7 @@ def unpack(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 def blocks(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        build = _Builder(rng, writer)
+        build = _Builder(rng, writer, tuple(dtype for dtype in DTYPES if dtype != "int16"))  # LiteRT has none
         size = int(rng.choice([1, 2, 2, 3, 4]))
         batches, height, width, channels = (int(d) for d in rng.integers(1, 5, 4))
         deep = (batches, height, width, channels * size * size)

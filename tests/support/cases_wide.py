@@ -114,18 +114,22 @@ def pool(kind: str) -> Draw:
 
 
 def binary(kind: str) -> Draw:
+    chooses, adds = kind in ("MAXIMUM", "MINIMUM"), kind in ("ADD", "SUB")
+
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         first, second, out = broadcast_shapes(rng)
         number, s1 = len(writer.operators), _scale(rng)
-        s2 = f32(s1 * ratio(rng, 3))
-        s_out = f32(max(s1 * s2 * 2 ** rng.uniform(0.01, 18), 1e-7) if kind == "MUL" else max(s1, s2) * ratio(rng, 3))
+        s2 = s1 if chooses else f32(s1 * ratio(rng, 3))
+        s_out = s1 if chooses else f32(max(s1, s2) * ratio(rng, 3))
+        if kind == "MUL":  # a factor less than 1
+            s_out = f32(max(s1 * s2 * 2 ** rng.uniform(0.01, 18), 1e-7))
         constant = rng.random() < 0.3
         a, b = values(rng, first, "int16"), values(rng, second, "int16")
         x = writer.tensor(f"x{number}", first, "int16", s1)
         z = writer.tensor(f"z{number}", second, "int16", s2, 0, b[0][0] if constant else None)
         y = writer.tensor(f"y{number}", out, "int16", s_out)
-        options: dict[str, Any] = {} if kind == "MUL" else {"pot_scale_int16": False}
-        options["fused_activation_function"] = str(rng.choice(FUSED))
+        options: dict[str, Any] = {"pot_scale_int16": False} if adds else {}
+        options |= {} if chooses else {"fused_activation_function": str(rng.choice(FUSED))}
         writer.op(kind, [x, z], [y], **options)
         vectors = a if constant else [[*v, *w] for v, w in zip(a, b, strict=True)]
         return Case([x] if constant else [x, z], [y], vectors, f"{first} {second} {s1} {s2} {s_out} {options}")
@@ -193,7 +197,7 @@ OPERATORS: dict[str, Draw] = {
     "DEPTHWISE_CONV_2D int16": convolution(depthwise=True),
     "FULLY_CONNECTED int16": fully_connected,
     **{f"{kind} int16": pool(kind) for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D")},
-    **{f"{kind} int16": binary(kind) for kind in ("ADD", "SUB", "MUL")},
+    **{f"{kind} int16": binary(kind) for kind in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM")},
     "SOFTMAX int16": one_input("SOFTMAX", -6, 0),
     "LOGISTIC int16": one_input("LOGISTIC", -6, 0.7),
     "TANH int16": one_input("TANH", -6, 0.7),

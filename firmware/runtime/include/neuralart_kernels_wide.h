@@ -33,6 +33,8 @@ void na_mean_s16(const int16_t *input, int16_t *output, const na_mean_t *p);
 void na_add_s16(const int16_t *input1, const int16_t *input2, int16_t *output, const na_add_t *p);
 void na_sub_s16(const int16_t *input1, const int16_t *input2, int16_t *output, const na_add_t *p);
 void na_mul_s16(const int16_t *input1, const int16_t *input2, int16_t *output, const na_mul_t *p);
+void na_maximum_s16(const int16_t *input1, const int16_t *input2, int16_t *output, const na_extremum_t *p);
+void na_minimum_s16(const int16_t *input1, const int16_t *input2, int16_t *output, const na_extremum_t *p);
 
 typedef struct {
   int32_t count;

@@ -1,4 +1,4 @@
-/* ADD, SUB, MUL, LOGISTIC and TANH of int16 activations. */
+/* ADD, SUB, MUL, MAXIMUM, MINIMUM, LOGISTIC and TANH of int16 activations. */
 #include "broadcast.h"
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
@@ -28,6 +28,18 @@ static inline int16_t product(int32_t a, int32_t b, const na_mul_t *p) {
   return (int16_t)na_requantize(a * b, p->multiplier, p->shift, 0, p->activation_min, p->activation_max);
 }
 
+static inline int16_t larger(int16_t a, int16_t b, const na_extremum_t *p) {
+  (void)p;
+  return a > b ? a : b;
+}
+
+static inline int16_t smaller(int16_t a, int16_t b, const na_extremum_t *p) {
+  (void)p;
+  return a < b ? a : b;
+}
+
+NA_BROADCAST_NUMBERS(na_maximum_s16, int16_t, na_extremum_t, larger)
+NA_BROADCAST_NUMBERS(na_minimum_s16, int16_t, na_extremum_t, smaller)
 NA_BROADCAST_NUMBERS(na_add_s16, int16_t, na_add_t, sum)
 NA_BROADCAST_NUMBERS(na_sub_s16, int16_t, na_add_t, difference)
 NA_BROADCAST_NUMBERS(na_mul_s16, int16_t, na_mul_t, product)

@@ -103,7 +103,7 @@ class Lowering:
             if tensor.dtype == "uint8":  # with a scale it would have been turned into int8
                 self.quantization(op, tensor)
             if tensor.dtype in ("int16", "uint16", "uint8"):
-                hint += " and uint8" if "16" in tensor.dtype else ""
+                hint += " and uint8" if "16" in tensor.dtype and "uint8" not in dtypes else ""
                 self.refuse(op, f"{tensor.dtype} activations are not supported: {describe(tensor)}", hint)
             self.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)
         quantization = self.quantization(op, tensor)

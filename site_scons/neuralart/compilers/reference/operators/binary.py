@@ -154,7 +154,7 @@ def floor_div(ctx: Lowering, op: Operator) -> None:
     emit_binary(ctx, op, sides, "na_floor_div_s8", struct("na_extremum_t", broadcast=sides.walk.expression()))
 
 
-_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output"
+_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output".replace("int8", "int8 or int16", 1)
 
 
 @operator("MAXIMUM", limits=_LIMITS, plain=NUMBERS)
@@ -164,11 +164,11 @@ def maximum_minimum(ctx: Lowering, op: Operator) -> None:
 
     The reference compares stored values whatever they mean; models whose scales differ are refused instead.
     """
-    sides = binary(ctx, op)
+    sides = binary(ctx, op, WIDE)
     for source in (sides.first, sides.second):
         ctx.same_quantization(op, source, sides.target)
     parameters = struct("na_extremum_t", broadcast=sides.walk.expression())
-    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[sides.target.dtype]}", parameters)
 
 
 @operator("PRELU", limits=f"{BROADCAST_LIMITS}; slopes of the shape of the input or broadcast to it", plain=REALS)

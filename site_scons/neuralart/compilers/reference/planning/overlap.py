@@ -25,6 +25,11 @@ WINDOWED = (
     "na_max_pool_s8",
     "na_average_pool_s8",
     "na_average_pool_half_up_s8",
+    "na_conv2d_s16",
+    "na_conv2d_s16_b32",
+    "na_depthwise_conv2d_s16",
+    "na_max_pool_s16",
+    "na_average_pool_s16",
 )
 """Kernels whose first argument may be overwritten while they run."""
 MOVING = ("na_move_8", "na_map_rows_s8")
@@ -50,7 +55,8 @@ def distance(call: Call) -> int | None:
         return None
     fields = {name.removeprefix("window."): int(value) for name, value in parameters.fields}
     depth = fields.get("channels", 0)
-    return _windows(fields, fields.get("input_channels", depth), fields.get("output_channels", depth))
+    size = 2 if "_s16" in call.kernel else 1
+    return size * _windows(fields, fields.get("input_channels", depth), fields.get("output_channels", depth))
 
 
 def _blocks(p: Mapping[str, list[int]]) -> int | None:

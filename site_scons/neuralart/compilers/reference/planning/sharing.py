@@ -111,6 +111,8 @@ IN_PLACE = {
     "na_add_s16": (0, 1),
     "na_sub_s16": (0, 1),
     "na_mul_s16": (0, 1),
+    "na_maximum_s16": (0, 1),
+    "na_minimum_s16": (0, 1),
     "na_logistic_s16": (0,),
     "na_tanh_s16": (0,),
     "na_requantize_s16_s16": (0,),
