@@ -403,7 +403,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "bool",
         one("RELU", x=((4,), "bool"), y=((4,), "bool")),
-        "(RELU): element type bool is not supported: 'x' bool[4] (supported: int8)",
+        "(RELU): element type bool is not supported: 'x' bool[4] (supported: int8 and int16)",
     ),
     (
         "no scale",
