@@ -39,7 +39,7 @@ def _sums(rng: np.random.Generator, depth: int, channels: int) -> tuple[float, l
     s_in, spread = _scale(rng), 6000 * WIDTH * depth**0.5
     s_w = [f32(10 ** rng.uniform(-4, -0.5)) for _ in range(channels)] if rng.random() < 0.5 else [f32(0.01)]
     s_out = output_scale(rng, s_in * float(np.median(s_w)) * spread / WIDTH)
-    return s_in, s_w, f32(max(s_out, s_in * max(s_w) / 100)), spread
+    return s_in, s_w, f32(max(s_out, s_in * max(s_w) / 100, 1e-8)), spread
 
 
 def _bias(rng: np.random.Generator, dtype: str, count: int, spread: float, most: float = 2.0**45) -> np.ndarray:
@@ -88,6 +88,7 @@ def fully_connected(rng: np.random.Generator, writer: ModelWriter) -> Case:
     x = writer.tensor(f"x{number}", (batch, depth), "int16", s_in)
     w = writer.tensor(f"w{number}", (units, depth), "int8", s_w, z_w, weight_values(rng, (units, depth)))
     # Where the product with the factor leaves 32 bits the oracle itself is undefined.
+    s_out = f32(max(s_out, s_in * max(s_w) * depth / 128))
     most = 2**29 * s_out / (s_in * max(s_w))
     data = _bias(rng, "int32" if narrow else "int64", units, spread, most)
     b = writer.tensor(f"b{number}", (units,), "int32" if narrow else "int64", [s_in * s for s in s_w], 0, data)
