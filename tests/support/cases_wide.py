@@ -129,7 +129,9 @@ def binary(kind: str) -> Draw:
         x = writer.tensor(f"x{number}", first, "int16", s1)
         z = writer.tensor(f"z{number}", second, "int16", s2, 0, b[0][0] if constant else None)
         y = writer.tensor(f"y{number}", out, "int16", s_out)
-        options: dict[str, Any] = {"pot_scale_int16": False} if adds else {}
+        # LiteRT has another way for scales that are all powers of two, unless the model says no.
+        powers = all(abs(np.log2(s) - np.round(np.log2(s))) < 1e-2 for s in (s1, s2, s_out))
+        options: dict[str, Any] = {"pot_scale_int16": False} if adds and (powers or rng.random() < 0.5) else {}
         options |= {} if chooses else {"fused_activation_function": str(rng.choice(FUSED))}
         writer.op(kind, [x, z], [y], **options)
         vectors = a if constant else [[*v, *w] for v, w in zip(a, b, strict=True)]
