@@ -27,55 +27,57 @@ def _half(project: Project, title: str, first: int) -> None:
     )
 
 
-def _with_vectors(
-    project: Project,
-    name: str,
-    data: bytes,
-    computed: bytes,
-    inputs: list[list[np.ndarray]],
-    *ends: list[str],
-    cut: str,
-) -> None:
-    """Two variants of a model, with vectors of LiteRT for what is computed of it."""
-    folder = project.path(f"models/{name}")
+def _int16_network(project: Project) -> None:
+    """Two variants of a network of int16 activations, with vectors of LiteRT."""
+    folder, data, inputs = project.path("models/wide"), wide.network(), wide.vectors(3)
     (folder / "vectors").mkdir(parents=True)
-    (folder / f"{name}.tflite").write_bytes(data)
-    outputs = oracle.run(computed, inputs)
-    for file, content in vectors.encode(inputs, outputs, *ends, oracle.identity()).items():
-        (folder / "vectors" / file).write_bytes(content)
+    (folder / "wide.tflite").write_bytes(data)
+    ends = [wide.INPUT], [wide.OUTPUT]
+    for name, content in vectors.encode(inputs, oracle.run(data, inputs), *ends, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
     project.edit(
         "variants.yaml",
         "networks:\n",
-        f"networks:\n  {name}:\n    model: models/{name}/{name}.tflite\n    vectors: models/{name}/vectors\n{cut}",
+        "networks:\n  wide: {model: models/wide/wide.tflite, vectors: models/wide/vectors}\n",
     )
     more = "".join(
-        f"  {name}-{short}:\n    title: Added\n    board: {board}\n    network: {name}\n"
-        for short, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+        f"  wide-{name}: {{title: int16, board: {board}, network: wide}}\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
     )
     project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
 
 
 def _cut_detector(project: Project) -> None:
-    """A detector that ends in a custom operator, cut in front of it."""
-    rng, data = np.random.default_rng(5), ssd.detector()
+    """Two variants of a detector that ends in a custom operator, cut in front of it, with vectors of LiteRT."""
+    folder, data = project.path("models/ssd"), ssd.detector()
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "ssd.tflite").write_bytes(data)
+    rng = np.random.default_rng(5)
     inputs = [[rng.integers(-128, 128, (1, 16, 16, 3)).astype(np.int8)] for _ in range(3)]
-    cut = f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n"
-    _with_vectors(project, "ssd", data, tflite.ended(data, "ssd", ssd.ENDS), inputs, ["image"], [*ssd.ENDS], cut=cut)
-
-
-def _int16_network(project: Project) -> None:
-    data = wide.network()
-    _with_vectors(project, "wide", data, data, wide.vectors(3), [wide.INPUT], [wide.OUTPUT], cut="")
+    outputs = oracle.run(tflite.ended(data, "ssd", ssd.ENDS), inputs)
+    for name, content in vectors.encode(inputs, outputs, ["image"], ssd.ENDS, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        f"networks:\n  ssd:\n    model: models/ssd/ssd.tflite\n    vectors: models/ssd/vectors\n"
+        f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n",
+    )
+    more = "".join(
+        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    network: ssd\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
 
 
 def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     # Each machine computes other vectors; tests/emulated/test_models_native.py computes all of them.
     _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
     _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1)
-    _cut_detector(sources)
     _int16_network(sources)
-    variants = ("mobilenet-n6", "heatmap-n6", "ssd-n6", "wide-n6")
-    variants += ("detector-an547", "mobilenet-an547", "ssd-an547", "wide-an547")
+    _cut_detector(sources)
+    variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "wide-n6"]
+    variants += ["detector-an547", "mobilenet-an547", "ssd-an547", "wide-an547"]
     out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
     found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
     assert found == [
