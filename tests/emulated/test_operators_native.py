@@ -97,7 +97,8 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
 
 def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     """Overflow, shifts and alignment, on buffers that are aligned as little as the interface allows."""
-    models = {f"defined{n}": drawn(draw, n, branches=10) for n, draw in enumerate(ALL.values())}
+    models = {f"defined{n}": drawn(draw, n, branches=10) for n, draw in enumerate(OPERATORS.values())}
+    models["definedwide"] = drawn(cases_wide.in_turn, 16, branches=5 * len(cases_wide.OPERATORS))
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, _, model) in models.items()]
     for network, (_, cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):

@@ -19,7 +19,7 @@ from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, com
 from neuralart.compilers.reference.ir import Call, StructArg, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
 from neuralart.compilers.reference.planning.overlap import MOVING, QUANTIZING, WINDOWED, distance
-from support import cpu_native
+from support import cpu_native, wide
 from support.operator_draws import values
 from support.sconsproject import MODELS
 from tflite_writer import ModelWriter
@@ -133,7 +133,8 @@ def test_no_kernel_reads_what_it_has_overwritten(kernels: Kernels, kernel: str) 
     """At the distance all outputs are those without an overlap; the enumeration says that less would not do."""
     found = Counter[str]()
     size = 2 if "_s16" in kernel else 1
-    for fields in list(parameters(kernel))[:: size * size]:
+    every = 8 if size > 1 else 1
+    for fields in list(parameters(kernel))[::every]:
         into = size * (fields.get("channels") or fields["input_channels"])
         out = size * (fields.get("channels") or fields["output_channels"])
         least, exact = distance(call_of(kernel, fields)), enumerated(fields, into, out)
@@ -149,7 +150,7 @@ def test_no_kernel_reads_what_it_has_overwritten(kernels: Kernels, kernel: str) 
         found["varied"] += len(set(apart)) > 1
         found["harmed"] += kernels.run(kernel, fields, sizes, least - out - size) != apart
         found["cases"] += 1
-    assert found["cases"] > 1000 // size**2 and found["varied"] > 0.7 * found["cases"], found
+    assert found["cases"] > 1000 // every and found["varied"] > 0.7 * found["cases"], found
     # The comparison can fail: a position nearer, outputs are others.
     assert found["harmed"] > 0.25 * found["cases"], found
 
@@ -263,6 +264,16 @@ def test_padding_of_a_kernel_is_a_pad_in_front_of_it(tmp_path: Path) -> None:
     inputs = [[case[2][number][0] for case in cases] for number in range(3)]
     want = oracle.run((tmp_path / "m.tflite").read_bytes(), inputs)
     assert ran(result, tmp_path / "out", inputs) == [b"".join(each.tobytes() for each in one) for one in want]
+
+
+def test_a_network_of_int16_with_overlaps(tmp_path: Path) -> None:
+    (tmp_path / "wide.tflite").write_bytes(wide.network())
+    result = compile_network(CpuRequest(tmp_path / "wide.tflite", report=False))
+    program = result.cpu.emission.program
+    apart = max(live_bytes(blocks(replace(program, overlap=False)), len(program.calls)))
+    assert result.cpu.activation_sizes[0] < apart
+    want = [[value.tobytes() for value in one] for one in oracle.run(wide.network(), wide.vectors(3))]
+    assert ran(result, tmp_path / "out", wide.vectors(3)) == [b"".join(one) for one in want]
 
 
 @pytest.mark.parametrize("name", MODELS)

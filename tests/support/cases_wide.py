@@ -211,3 +211,8 @@ OPERATORS: dict[str, Draw] = {
     "CAST int16": partial(cases_numbers.cast, wide=True),
 }
 """What is compared; the first word is the operator's kind."""
+
+
+def in_turn(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Of one of them after the other, where many models would cost too much."""
+    return list(OPERATORS.values())[len(writer.operators) % len(OPERATORS)](rng, writer)
