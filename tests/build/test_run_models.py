@@ -8,7 +8,7 @@ import pytest
 import oracle
 import vectors
 from neuralart.model import tflite
-from support import onnx_twins, ssd
+from support import onnx_twins, ssd, wide
 from support.sconsproject import Project, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
@@ -24,6 +24,26 @@ def _half(project: Project, title: str, first: int, more: str = "") -> None:
         (half / name).write_bytes(data)
     keys = f"vectors: {half.relative_to(project.root)}{more}"
     project.edit("variants.yaml", title, f"{title}    overrides: {{mobilenet: {{{keys}}}}}\n")
+
+
+def _int16_network(project: Project) -> None:
+    """Two variants of a network of int16 activations, with vectors of LiteRT."""
+    folder, data, inputs = project.path("models/wide"), wide.network(), wide.vectors(3)
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "wide.tflite").write_bytes(data)
+    ends = [wide.INPUT], [wide.OUTPUT]
+    for name, content in vectors.encode(inputs, oracle.run(data, inputs), *ends, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        "networks:\n  wide: {model: models/wide/wide.tflite, vectors: models/wide/vectors}\n",
+    )
+    more = "".join(
+        f"  wide-{name}: {{title: int16, board: {board}, network: wide}}\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
 
 
 def _cut_detector(project: Project) -> None:
@@ -76,10 +96,11 @@ def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathF
     # Each machine computes other vectors; tests/emulated/test_models_native.py computes all of them.
     _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
     _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1, ", memory: smallest")
+    _int16_network(sources)
     _cut_detector(sources)
     _onnx_twin(sources)
-    variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "twin-n6"]
-    variants += ["detector-an547", "mobilenet-an547", "ssd-an547", "twin-an547"]
+    variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "twin-n6", "wide-n6"]
+    variants += ["detector-an547", "mobilenet-an547", "ssd-an547", "twin-an547", "wide-an547"]
     out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
     found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
     assert found == [
@@ -87,10 +108,12 @@ def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathF
         "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
         "ssd-n6: ssd: 3 vectors bit-exact on unicorn",
         "twin-n6: twin: 2 vectors bit-exact on unicorn",
+        "wide-n6: wide: 3 vectors bit-exact on unicorn",
         "detector-an547: detector: 6 vectors bit-exact on qemu",
         "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
         "ssd-an547: ssd: 3 vectors bit-exact on qemu",
         "twin-an547: twin: 2 vectors bit-exact on qemu",
+        "wide-an547: wide: 3 vectors bit-exact on qemu",
     ]
     reports = sorted(sources.path("build/networks").glob("mobilenet-*/mobilenet_generate_report.txt"))
     striped, whole = (path.read_text("utf-8") for path in reports)

@@ -14,7 +14,7 @@ import vectors as golden
 from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
 from neuralart.compilers.reference.ir import BorderOptions
 from neuralart.compilers.reference.operators import registry
-from support import cases_numbers, cases_recurrent, native
+from support import cases_numbers, cases_recurrent, cases_wide, native
 from support.operator_cases import OPERATORS, VECTORS, Case, Draw
 from tflite_writer import ModelWriter
 
@@ -23,6 +23,7 @@ MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32
 DIGITS = ROOT / "models" / "digits"
 SEED = 20
 MODELS = 10
+ALL = OPERATORS | cases_wide.OPERATORS
 FEW = 1  # of what was compared in the long run, all of it, and is one table
 LONG = bool(os.environ.get("NEURALART_TORTURE"))
 BRANCHES = 30  # operators side by side in a model: 300 configurations per operator. A model is what costs.
@@ -38,7 +39,7 @@ def drawn(draw: Draw, *key: int, branches: int = BRANCHES) -> tuple[ModelWriter,
     rng = np.random.default_rng([SEED, *key])
     writer = ModelWriter()
     cases = [draw(rng, writer) for _ in range(branches)]
-    if all(tensor.dtype not in ("int8", "uint8") for tensor in writer.tensors):  # float32 alone is refused
+    if all(tensor.dtype not in ("int8", "uint8", "int16") for tensor in writer.tensors):  # float32 alone is refused
         cases.append(OPERATORS["RELU"](rng, writer))
     return writer, cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
 
@@ -75,11 +76,12 @@ def differences(cases: list[Case], want: list[list[np.ndarray]], got: list[list[
     return found
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", ALL)
 def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     key = zlib.crc32(operator.encode())
-    count = FEW if not LONG and operator in {*cases_numbers.OPERATORS, *cases_recurrent.OPERATORS} else MODELS
-    models = [drawn(OPERATORS[operator], key, number) for number in range(count)]
+    few = cases_numbers.OPERATORS | cases_recurrent.OPERATORS | cases_wide.OPERATORS
+    count = MODELS if LONG or operator not in few else FEW
+    models = [drawn(ALL[operator], key, number) for number in range(count)]
     folders = [compiled(tmp_path, f"case{number}", model) for number, (_, _, model) in enumerate(models)]
     networks = native.build(folders, tmp_path)
     found: list[str] = []
@@ -98,6 +100,7 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
 def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     """Overflow, shifts and alignment, on buffers that are aligned as little as the interface allows."""
     models = {f"defined{n}": drawn(draw, n, branches=10) for n, draw in enumerate(OPERATORS.values())}
+    models["definedwide"] = drawn(cases_wide.in_turn, 16, branches=5 * len(cases_wide.OPERATORS))
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, _, model) in models.items()]
     for network, (_, cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from support.operator_draws import Case, Draw, f32, ratio, scale, values, zero_point
 from tflite_writer import ModelWriter
 
-DTYPES = ("int8", "int8", "int8", "int8", "int32", "float32")
+DTYPES = ("int8", "int8", "int8", "int8", "int16", "int32", "float32")
 
 
 def _shape(rng: np.random.Generator, low: int = 1, high: int = 5, largest: int = 6) -> tuple[int, ...]:
@@ -21,7 +21,7 @@ def _shape(rng: np.random.Generator, low: int = 1, high: int = 5, largest: int =
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> list[list[np.ndarray]]:
-    if dtype in ("int8", "uint8"):
+    if dtype in ("int8", "uint8", "int16"):
         return values(rng, shape, dtype)
     bits = rng.integers(-(2**31), 2**31, (3, *shape)).astype(np.int32)
     if dtype == "float32":
@@ -44,15 +44,18 @@ class _Builder:
         self.dtype = str(rng.choice(dtypes))
         self.number = len(writer.tensors)
         self.scale, self.zero = scale(rng), zero_point(rng, "uint8" if self.dtype == "uint8" else "int8")
+        if self.dtype == "int16":
+            self.zero = 0
 
     def tensor(
         self, shape: tuple[int, ...], *, same: bool = True, data: np.ndarray | None = None, dtype: str = ""
     ) -> int:
         name = f"m{len(self.writer.tensors)}"
         wanted = dtype or self.dtype
-        if wanted not in ("int8", "uint8"):
+        if wanted not in ("int8", "uint8", "int16"):
             return self.writer.tensor(name, shape, wanted, data=data)
         s, z = (self.scale, self.zero) if same else (f32(self.scale * ratio(self.rng, 2)), zero_point(self.rng, wanted))
+        z = 0 if wanted == "int16" else z
         return self.writer.tensor(name, shape, wanted, s, z, data)
 
     def other(self, shape: tuple[int, ...]) -> int:
@@ -281,7 +284,7 @@ def unpack(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 def blocks(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        build = _Builder(rng, writer)
+        build = _Builder(rng, writer, tuple(dtype for dtype in DTYPES if dtype != "int16"))  # LiteRT has none
         size = int(rng.choice([1, 2, 2, 3, 4]))
         batches, height, width, channels = (int(d) for d in rng.integers(1, 5, 4))
         deep = (batches, height, width, channels * size * size)

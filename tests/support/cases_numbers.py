@@ -25,7 +25,7 @@ Vectors = list[list[np.ndarray]]
 
 def _numbers(rng: np.random.Generator, shape: Shape, dtype: str, low: float = -3, high: float = 3) -> Vectors:
     """One input for each vector: all sizes, small whole numbers, and a narrow range."""
-    if dtype in ("int8", "uint8"):
+    if dtype in ("int8", "uint8", "int16"):
         return values(rng, shape, dtype)
     sign = rng.choice([-1.0, 1.0], shape)
     drawn = [sign * 10 ** rng.uniform(low, high, shape), rng.integers(-9, 10, shape), rng.normal(0, 2, shape)]
@@ -189,14 +189,20 @@ def batch_matmul(*dtypes: str) -> Draw:
     return draw
 
 
-def cast(rng: np.random.Generator, writer: ModelWriter) -> Case:
+def cast(rng: np.random.Generator, writer: ModelWriter, *, wide: bool = False) -> Case:
     shape, number = small_shape(rng), len(writer.operators)
     source, target = (str(d) for d in rng.choice(["int8", "uint8", "int32", "int64", "float32"], 2))
+    if wide:
+        source, target = ("int16", target) if rng.random() < 0.5 else (source, "int16")
     x, y = writer.tensor(f"x{number}", shape, source), writer.tensor(f"y{number}", shape, target)
     writer.op("CAST", [x], [y])
     vectors = _numbers(rng, shape, source, -2, 8)
     if source == "float32":
-        vectors[1] = [rng.choice([127.9, 255.9, -128.9, 3e9, -3e9, 1e20, -1e20, -0.5], shape).astype(np.float32)]
+        vectors[1] = [
+            rng.choice([127.9, 255.9, -128.9, 3e9, -3e9, 1e20, -1e20, -0.5, *[32767.9, -32768.9] * wide], shape).astype(
+                np.float32
+            )
+        ]
     return Case([x], [y], vectors, f"{source} -> {target} {shape}")
 
 

@@ -32,7 +32,7 @@ def _sizes(rng: np.random.Generator, kernel: int, stride: int, dilation: int, pa
     return int(rng.integers(least, least + 9))
 
 
-def _window(
+def window_geometry(
     rng: np.random.Generator, *, dilated: bool
 ) -> tuple[str, list[int], list[int], list[int], list[int], list[int]]:
     padding = str(rng.choice(["SAME", "VALID"]))
@@ -50,7 +50,7 @@ def _window(
 
 def convolution(*, depthwise: bool = False, groups: bool = False) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        padding, kernel, stride, dilation, size, out = _window(rng, dilated=True)
+        padding, kernel, stride, dilation, size, out = window_geometry(rng, dilated=True)
         batch = int(rng.choice([1, 1, 1, 2, 3]))
         channels = int(rng.integers(1, 9))
         if depthwise:
@@ -137,7 +137,7 @@ def fully_connected_ties(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 def pool(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        padding, kernel, stride, _, size, out = _window(rng, dilated=False)
+        padding, kernel, stride, _, size, out = window_geometry(rng, dilated=False)
         batch, channels = int(rng.choice([1, 1, 2, 3])), int(rng.integers(1, 9))
         s, z, fused = scale(rng), zero_point(rng), str(rng.choice(FUSED))
         number = len(writer.operators)

@@ -60,7 +60,7 @@ def zero_point(rng: np.random.Generator, dtype: str = "int8") -> int:
 
 def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "int8") -> list[list[np.ndarray]]:
     """Whole range, extremes only, and a narrow band: one input each."""
-    low, high = (-128, 127) if dtype == "int8" else (0, 255)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     middle = int(rng.integers(low, high + 1))
     band = np.clip(rng.integers(middle - 6, middle + 7, shape), low, high)
     drawn = (rng.integers(low, high + 1, shape), rng.choice([low, high], shape), band)

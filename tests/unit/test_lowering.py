@@ -392,8 +392,8 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "int16",
-        one("RELU", x=((4,), "int16", 0.5), y=((4,), "int16", 0.5)),
-        "(RELU): int16 activations are not supported: 'x' int16[4] (supported: int8 and uint8)",
+        one("HARD_SWISH", x=((4,), "int16", 0.5), y=((4,), "int16", 0.5)),
+        "(HARD_SWISH): int16 activations are not supported: 'x' int16[4] (supported: int8 and uint8)",
     ),
     (
         "uint8",
@@ -403,7 +403,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "bool",
         one("RELU", x=((4,), "bool"), y=((4,), "bool")),
-        "(RELU): element type bool is not supported: 'x' bool[4] (supported: int8)",
+        "(RELU): element type bool is not supported: 'x' bool[4] (supported: int8 and int16)",
     ),
     (
         "no scale",
@@ -580,8 +580,8 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "quantize to int16",
-        one("QUANTIZE", x=((4,), "float32"), y=((4,), "int16", 0.5)),
-        "(QUANTIZE): int16 activations are not supported: 'y' int16[4] (supported: int8 and uint8)",
+        one("QUANTIZE", x=((4,),), y=((4,), "int16", 0.5)),
+        "(QUANTIZE): 'x' int8[4] to 'y' int16[4] is not supported (supported: int8 to int8 and uint8)",
     ),
     (
         "dequantize to float16",
@@ -597,7 +597,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "reshape of strings",
         one("RESHAPE", x=((4,), "string"), y=((2, 2), "string")),
         "(RESHAPE): element type string is not supported: 'x' string[4] "
-        "(supported: int8, uint8, int32, int64, float32)",
+        "(supported: int8, uint8, int16, int32, int64, float32)",
     ),
 ]
 
@@ -636,7 +636,7 @@ GRAPH_ERRORS: list[tuple[Callable[[Graph], tuple[list[int], list[int]]], str]] =
     (
         lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "bool", None, 0, bytes(1))]),
         "m.tflite: output 'c' bool[1] is a constant of a type that is not supported "
-        "(supported: int8, uint8, int32, int64, float32)",
+        "(supported: int8, uint8, int16, int32, int64, float32)",
     ),
     (
         lambda g: ([g.tensor("x", (1 << 16, 1 << 15))], [g.tensor("y", (1,))]),

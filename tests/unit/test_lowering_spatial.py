@@ -354,9 +354,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(MEAN): 4 separate groups of kept dimensions in 'x' int8[2, 2, 2, 2, 2, 2, 2, 2] (at most 3)",
     ),
     (
-        "mean of int16",
-        one("MEAN", x=((3, 4), "int16"), axes=ints(1), y=((3,), "int16")),
-        "(MEAN): int16 activations are not supported: 'x' int16[3, 4] (supported: int8 and uint8)",
+        "sum of int16",
+        one("SUM", x=((3, 4), "int16"), axes=ints(1), y=((3,), "int16")),
+        "(SUM): int16 activations are not supported: 'x' int16[3, 4] (supported: int8 and uint8)",
     ),
     (
         "size that is computed",

@@ -173,10 +173,25 @@ def test_a_product_of_scales_beyond_float32_is_refused() -> None:
     assert "is not below the limit of 2**30" in _refused(replace(made, tensors=tensors))
 
 
-@pytest.mark.parametrize("dtype", ["int16", "uint16"])
-def test_16_bits_are_refused_by_name(dtype: str) -> None:
+_ACTIVATIONS = "{0} activations are not supported: 't{1}' {0}[1, 4] (supported: {2})"
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "message"),
+    [
+        ("GELU", "int16", _ACTIVATIONS.format("int16", 0, "int8 and uint8")),
+        ("GELU", "uint16", _ACTIVATIONS.format("uint16", 0, "int8 and uint8")),
+        ("RELU", "uint16", _ACTIVATIONS.format("uint16", 0, "int8 and int16 and uint8")),
+        ("ADD", "uint16", _ACTIVATIONS.format("uint16", 0, "int8 and int16 and uint8")),
+        ("QUANTIZE", "uint16", _ACTIVATIONS.format("uint16", 1, "int8 and uint8 and int16")),
+        (
+            "RESHAPE",
+            "uint16",
+            "element type uint16 is not supported: 't0' uint16[1, 4] "
+            "(supported: int8, uint8, int16, int32, int64, float32)",
+        ),
+    ],
+)
+def test_16_bits_are_refused_by_name(kind: str, dtype: str, message: str) -> None:
     tensors = [tensor(n, f"t{n}", (1, 4), dtype=dtype) for n in range(2)]
-    for kind in ("RESHAPE", "RELU", "ADD", "QUANTIZE"):
-        text = _refused(model(tensors, (kind, (0,), (1,), {})))
-        wanted = f"({kind}): {dtype} activations are not supported: 't0' {dtype}[1, 4] (supported: int8 and uint8)"
-        assert text == f"m.tflite: operator 0 {wanted}"
+    assert _refused(model(tensors, (kind, (0,), (1,), {}))) == f"m.tflite: operator 0 ({kind}): {message}"

@@ -138,5 +138,6 @@ void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 #include "neuralart_kernels_numbers.h"
 #include "neuralart_kernels_recurrent.h"
 #include "neuralart_kernels_unsigned.h"
+#include "neuralart_kernels_wide.h"
 
 #endif

@@ -75,12 +75,14 @@ void na_softmax_f32(const float *input, float *output, const na_softmax_f32_t *p
 #define NA_CAST(from, from_t)                                                                                          \
   void na_cast_##from##_s8(const from_t *input, int8_t *output, const na_bytes_t *p);                                  \
   void na_cast_##from##_u8(const from_t *input, uint8_t *output, const na_bytes_t *p);                                 \
+  void na_cast_##from##_s16(const from_t *input, int16_t *output, const na_bytes_t *p);                                \
   void na_cast_##from##_i32(const from_t *input, int32_t *output, const na_bytes_t *p);                                \
   void na_cast_##from##_i64(const from_t *input, int64_t *output, const na_bytes_t *p);                                \
   void na_cast_##from##_f32(const from_t *input, float *output, const na_bytes_t *p);
 
 NA_CAST(s8, int8_t)
 NA_CAST(u8, uint8_t)
+NA_CAST(s16, int16_t)
 NA_CAST(i32, int32_t)
 NA_CAST(i64, int64_t)
 NA_CAST(f32, float)

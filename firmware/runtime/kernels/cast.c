@@ -18,16 +18,19 @@
 #define FROM_INTEGER(from, from_t)                                                                                     \
   CAST(from, from_t, s8, int8_t)                                                                                       \
   CAST(from, from_t, u8, uint8_t)                                                                                      \
+  CAST(from, from_t, s16, int16_t)                                                                                     \
   CAST(from, from_t, i32, int32_t)                                                                                     \
   CAST(from, from_t, i64, int64_t)                                                                                     \
   CAST(from, from_t, f32, float)
 
 FROM_INTEGER(s8, int8_t)
 FROM_INTEGER(u8, uint8_t)
+FROM_INTEGER(s16, int16_t)
 FROM_INTEGER(i32, int32_t)
 FROM_INTEGER(i64, int64_t)
 FROM_FLOAT(s8, int8_t, INT8_MIN, INT8_MAX, 128.0f)
 FROM_FLOAT(u8, uint8_t, 0, UINT8_MAX, 256.0f)
+FROM_FLOAT(s16, int16_t, INT16_MIN, INT16_MAX, 32768.0f)
 FROM_FLOAT(i32, int32_t, INT32_MIN, INT32_MAX, 2147483648.0f)
 FROM_FLOAT(i64, int64_t, INT64_MIN, INT64_MAX, 9223372036854775808.0f)
 CAST(f32, float, f32, float)

@@ -13,7 +13,10 @@ from neuralart.compilers.reference.ir import Arg, Call, ConstArg, StructArg, Ten
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
 
-C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "int64": "int64_t", "float32": "float"}
+C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t"}
+C_TYPES |= {"int32": "int32_t", "int64": "int64_t", "float32": "float"}
+WIDE = ("int8", "int16")
+"""Types of activations of an operator that has kernels for int16, too."""
 BYTES_T = "na_bytes_t"
 INTEGERS = {"int32": "i", "int64": "q"}
 """Types of shapes, axes and indices -> their letter in :mod:`struct`."""
@@ -32,7 +35,7 @@ def describe(tensor: Tensor) -> str:
 
 @dataclass(frozen=True)
 class Operand:
-    """An 8-bit tensor with one scale."""
+    """An 8-bit or 16-bit tensor with one scale."""
 
     tensor: Tensor
     scale: float
@@ -94,12 +97,13 @@ class Lowering:
         return self.tensors[op.outputs[0]]
 
     def operand(self, op: Operator, tensor: Tensor, dtypes: Sequence[str] = ("int8",)) -> Operand:
-        """An 8-bit tensor to compute on; NeuralArtError for another type, no scale, several, or senseless values."""
+        """A tensor to compute on; NeuralArtError for another type, no scale, several, or senseless values."""
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
             if tensor.dtype == "uint8":  # with a scale it would have been turned into int8
                 self.quantization(op, tensor)
-            if tensor.dtype in ("int16", "uint8"):
+            if tensor.dtype in ("int16", "uint16", "uint8"):
+                hint += " and uint8" if "16" in tensor.dtype and "uint8" not in dtypes else ""
                 self.refuse(op, f"{tensor.dtype} activations are not supported: {describe(tensor)}", hint)
             self.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)
         quantization = self.quantization(op, tensor)
@@ -107,14 +111,17 @@ class Lowering:
             self.refuse(
                 op, f"{describe(tensor)} has {len(quantization.scales)} scales", "activations have one scale per tensor"
             )
+        if tensor.dtype == "int16" and quantization.zero_point:
+            self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)}", "int16 has zero point 0")
         low, high = quantize.RANGES[tensor.dtype]
         if not low <= quantization.zero_point <= high:
             self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
-    def ends(self, op: Operator) -> tuple[Operand, Operand]:
-        """The first input and the only output of an operator on int8; NeuralArtError as :meth:`operand`."""
-        return self.operand(op, self.input(op)), self.operand(op, self.output(op))
+    def ends(self, op: Operator, dtypes: Sequence[str] = ("int8",)) -> tuple[Operand, Operand]:
+        """The first input and the only output, both of one of the types; NeuralArtError as :meth:`operand`."""
+        source = self.operand(op, self.input(op), dtypes)
+        return source, self.operand(op, self.output(op), (source.dtype,))
 
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
         """The quantization that a tensor must have; NeuralArtError when a scale is not a positive number."""
@@ -181,10 +188,10 @@ class Lowering:
         except ValueError as error:
             self.refuse(op, str(error))
 
-    def fixed_point(self, op: Operator, factor: float) -> quantize.FixedPoint:
+    def fixed_point(self, op: Operator, factor: float, largest_shift: int = 30) -> quantize.FixedPoint:
         """A real factor as multiplier and shift; NeuralArtError when it is out of range."""
         try:
-            return quantize.quantize_multiplier(factor)
+            return quantize.quantize_multiplier(factor, largest_shift)
         except ValueError as error:
             self.refuse(op, str(error), "look at the scales of its inputs and output")
 

@@ -12,6 +12,7 @@ from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, de
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
 from neuralart.compilers.reference.moves import Unsupported
 from neuralart.compilers.reference.operators import every, lookup
+from neuralart.compilers.reference.operators._plain import SUFFIXES
 from neuralart.compilers.reference.pad_folding import fold_pads
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.cut import frontier, proposed
@@ -26,7 +27,6 @@ _FLOATS = ("float32", "float16", "float64")
 _AS_IT_IS = BorderOptions()
 _DESCRIBED = re.compile(r"(?: on|:)? ?'[^']*' \w+\[[\d, ]*\]")
 _RECURRENT = re.compile("LSTM|RNN|SVDF")
-_16_BITS = ("int16", "uint16")
 
 
 def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[str], count: int) -> tuple[str, ...]:
@@ -74,7 +74,8 @@ def check_positions(model: Model, options: BorderOptions) -> None:
 def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) -> Tensor:
     """The tensor of another type, of a number of its own, that the application fills or receives instead."""
     quantization = tensor.quantization
-    if tensor.dtype not in ("int8", "uint8") or quantization is None or len(quantization.scales) != 1:
+    wide = tensor.dtype == "int16" and dtype == "float32"
+    if not (tensor.dtype in ("int8", "uint8") or wide) or quantization is None or len(quantization.scales) != 1:
         raise NeuralArtError(
             f"{option} {dtype}: {describe(tensor)} is not an int8 or uint8 tensor with one scale",
             where=model.path,
@@ -96,14 +97,13 @@ def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) ->
 
 
 def _conversion(source: Tensor, target: Tensor) -> Call:
-    """Between float32 and 8 bits, or between int8 and uint8 of equal scale."""
+    """Between float32 and 8 or 16 bits, or between int8 and uint8 of equal scale."""
     if source.dtype != "float32" and target.dtype != "float32":
         kind, kernel, ctypes = "QUANTIZE", "na_flip_sign_8", ("uint8_t", "uint8_t")
         parameters = struct(BYTES_T, count=source.elements)
     else:
         kind = "QUANTIZE" if source.dtype == "float32" else "DEQUANTIZE"
-        names = {"float32": "f32", "int8": "s8", "uint8": "u8"}
-        kernel = f"na_{kind.lower()}_{names[source.dtype]}_{names[target.dtype]}"
+        kernel = f"na_{kind.lower()}_{SUFFIXES[source.dtype]}_{SUFFIXES[target.dtype]}"
         ctypes = (C_TYPES[source.dtype], C_TYPES[target.dtype])
         quantization = source.quantization or target.quantization
         assert quantization is not None
@@ -200,7 +200,6 @@ def _lower_operator(ctx: Lowering, op: Operator, known: set[int]) -> None:
         what = "recurrent, and not supported" if _RECURRENT.search(op.kind) else "operator is not supported"
         ctx.refuse(op, f"{what}: {_signature(ctx, op)}", f"supported: {', '.join(each.kind for each in every())}")
     _check_graph(ctx, op, known)
-    _refuse_16_bits(ctx, op)
     if not entry.floats:
         _refuse_float(ctx, op)
     if constant and op.kind not in ("QUANTIZE", "DEQUANTIZE"):  # Their kernels take constants: some are outputs.
@@ -281,14 +280,6 @@ def _problem(tensor: Tensor) -> str:
     if tensor.data is not None and tensor.dtype in DTYPE_BYTES and len(tensor.data) != tensor.bytes:
         return f"holds {len(tensor.data)} bytes, its shape asks for {tensor.bytes}"
     return ""
-
-
-def _refuse_16_bits(ctx: Lowering, op: Operator) -> None:
-    """Say of a model with 16-bit activations that it is one, before anything about its operators."""
-    for tensor in (ctx.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0):
-        if tensor.data is None and not tensor.variable and tensor.dtype in _16_BITS:
-            what = f"{tensor.dtype} activations are not supported: {describe(tensor)}"
-            ctx.refuse(op, what, "supported: int8 and uint8")
 
 
 def _refuse_float(ctx: Lowering, op: Operator) -> None:

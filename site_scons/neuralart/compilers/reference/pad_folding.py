@@ -53,13 +53,13 @@ def fold_pads(model: Model) -> Model:
 
 
 def _border(model: Model, op: Operator) -> _Border | None:
-    """The padding that an operator does, if it surrounds int8 pictures with one value and rescales nothing."""
+    """The padding that an operator does, if it surrounds pictures with one value and rescales nothing."""
     if len(op.inputs) not in (2, 3) or len(op.outputs) != 1 or min(op.inputs[:2]) < 0:
         return None
     source, given, target = (model.tensors[index] for index in (*op.inputs[:2], op.outputs[0]))
     quantization = target.quantization
     if (
-        {source.dtype, target.dtype} != {"int8"}
+        {source.dtype, target.dtype} not in ({"int8"}, {"int16"})
         or source.data is not None
         or len(source.shape) != 4
         or quantization is None

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 Padding = Literal["SAME", "VALID"]
 
 INT32_MAX = 2**31 - 1
-RANGES: dict[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
+RANGES: dict[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """Smallest and largest stored value of the activation types."""
 
 ACTIVATIONS: dict[str, tuple[float | None, float | None]] = {
@@ -74,6 +74,12 @@ def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
     if shift > largest_shift:
         raise ValueError(f"the scale factor {factor:g} is not below the limit of 2**{largest_shift}")
     return FixedPoint(multiplier, shift)
+
+
+def power_of_two(scale: float) -> int | None:
+    """The exponent of a scale that is as near to a power of two as the profile takes for one; None of another."""
+    exponent = math.log2(scale)
+    return round(exponent) if abs(exponent - round(exponent)) < 1e-3 else None
 
 
 def activation_range(activation: str, scale: float, zero_point: int, dtype: str) -> tuple[int, int]:

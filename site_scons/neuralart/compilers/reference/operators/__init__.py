@@ -12,6 +12,7 @@ from functools import cache
 
 from neuralart import plugins
 from neuralart.compilers.reference.context import Lowering, describe
+from neuralart.compilers.reference.quantize import RANGES
 from neuralart.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
@@ -74,7 +75,7 @@ def operator(
 def _either(lower: Lower, plain: Plain) -> Lower:
     def chosen(ctx: Lowering, op: Operator) -> None:
         first = ctx.input(op)
-        mixed = any(tensor.dtype in ("int8", "uint8") and tensor.data is None for tensor in ctx.model.tensors)
+        mixed = any(tensor.dtype in RANGES and tensor.data is None for tensor in ctx.model.tensors)
         if first.dtype == "float32" and not mixed:
             what = f"float32 model: the operator computes on {describe(first)}"
             ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.ir import TensorArg
 from neuralart.compilers.reference.moves import Move, Piece, Sources, filled
+from neuralart.compilers.reference.quantize import RANGES
 from neuralart.compilers.reference.rearrange import REARRANGE
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 RANK = 6
 """NA_MOVE_RANK of the kernels."""
-TYPES = "int8, uint8, int32, int64 and float32"
+TYPES = "int8, uint8, int16, int32, int64 and float32"
 
 
 def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
@@ -35,7 +36,7 @@ def same_quantization(ctx: Lowering, op: Operator, tensors: Sequence[Tensor]) ->
     """Check that copied values mean the same, as LiteRT does; NeuralArtError when scale or zero point differ."""
     first = tensors[0]
     for tensor in tensors[1:]:
-        if tensor.dtype in ("int8", "uint8") and tensor.quantization != first.quantization:
+        if tensor.dtype in RANGES and tensor.quantization != first.quantization:
             what = f"the quantizations of {describe(first)} and {describe(tensor)} differ"
             ctx.refuse(op, what, "all inputs and outputs must have the same")
 

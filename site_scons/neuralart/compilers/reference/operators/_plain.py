@@ -11,7 +11,8 @@ from neuralart.compilers.reference.quantize import ACTIVATIONS
 from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator, Tensor
 
-SUFFIXES: Mapping[str, str] = {"int8": "s8", "uint8": "u8", "int32": "i32", "int64": "i64", "float32": "f32"}
+SUFFIXES = {"int8": "s8", "uint8": "u8", "int16": "s16"}
+SUFFIXES |= {"int32": "i32", "int64": "i64", "float32": "f32"}
 """Element type -> how the names of kernels end."""
 _LARGEST = float.fromhex("0x1.fffffep127")
 # Kind -> kernel, and its two numbers.

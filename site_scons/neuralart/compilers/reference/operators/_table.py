@@ -1,15 +1,18 @@
-"""Functions of one value as tables of 256 entries."""
+"""Functions of one value as tables of 256 entries; of int16, as points of a curve of straight lines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from struct import pack
 
 from neuralart.compilers.reference.context import Lowering, Operand, struct
 from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, round_half_away, single
 from neuralart.model.graph import Operator
 
 Stored = Callable[[int], int]
+INT16_MAX = (1 << 15) - 1
+_LINES = 512
 
 
 def table(ctx: Lowering, op: Operator, source: Operand, target: Operand, stored: Stored) -> None:
@@ -67,6 +70,19 @@ def nearest(function: Callable[[float], float]) -> Callable[[float], float]:
             return math.inf
 
     return rounded
+
+
+def interpolation(function: Callable[[float], float], low: float, high: float) -> bytes:
+    """513 points of a function, int16 in steps of 2**-15; half of the error amid a line moves its beginning."""
+    step, unit = (high - low) / _LINES, 1 << 15
+    raised = [function(low + number * step) * unit for number in range(_LINES)] + [function(high) * unit]
+    points = []
+    for number, value in enumerate(raised[:-1]):
+        middle = round_half_away((function(low + (number + 1) * step) * unit + round_half_away(value)) / 2)
+        error = middle - round_half_away(function(low + number * step + step / 2) * unit)
+        points.append(round_half_away(value) - round_half_away(error / 2))
+    points.append(round_half_away(raised[-1]))
+    return pack(f"<{_LINES + 1}h", *(min(max(point, -INT16_MAX - 1), INT16_MAX) for point in points))
 
 
 def scaled(value: int, fixed: FixedPoint) -> int:

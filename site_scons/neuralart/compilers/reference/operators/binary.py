@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
+from neuralart.compilers.reference.context import WIDE, Lowering, Operand, describe, struct
 from neuralart.compilers.reference.ir import StructArg
 from neuralart.compilers.reference.moves import BROADCAST_RANK, Broadcast
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._plain import NUMBERS, REALS, as_stored, walked
-from neuralart.compilers.reference.quantize import FixedPoint, single
+from neuralart.compilers.reference.operators._plain import NUMBERS, REALS, SUFFIXES, as_stored, walked
+from neuralart.compilers.reference.quantize import FixedPoint, power_of_two, single
 from neuralart.model.graph import Operator
 
 BROADCAST_LIMITS = (
@@ -28,11 +29,10 @@ class Binary:
     walk: Broadcast  # how the inputs fill the output
 
 
-def binary(ctx: Lowering, op: Operator) -> Binary:
-    """Check the tensors; NeuralArtError when types, quantization or shapes are not supported."""
-    first = ctx.operand(op, ctx.input(op, 0))
-    second = ctx.operand(op, ctx.input(op, 1))
-    target = ctx.operand(op, ctx.output(op))
+def binary(ctx: Lowering, op: Operator, dtypes: Sequence[str] = ("int8",)) -> Binary:
+    """Check the tensors, all of one type; NeuralArtError when types, quantization or shapes are not supported."""
+    first, target = ctx.ends(op, dtypes)
+    second = ctx.operand(op, ctx.input(op, 1), (first.dtype,))
     return Binary(first, second, target, walked(ctx, op, first.tensor, second.tensor, target.tensor))
 
 
@@ -48,14 +48,13 @@ def emit_binary(ctx: Lowering, op: Operator, sides: Binary, kernel: str, paramet
 
 
 def emit_sum(
-    ctx: Lowering, op: Operator, kernel: str, *, fraction: int, power: int = 1, activation: str = "NONE"
+    ctx: Lowering, op: Operator, sides: Binary, *, fraction: int, power: int = 1, activation: str = "NONE"
 ) -> None:
     """Lower a power of a sum or difference: both inputs are brought to twice the larger of their scales.
 
     ``fraction`` is two to the number of bits that the kernel adds to the inputs (its LEFT_SHIFT). Raises NeuralArtError
     when something is not supported, or the scales lie too far apart.
     """
-    sides = binary(ctx, op)
     first, second, target = sides.first, sides.second, sides.target
     common = 2.0 * max(first.scale, second.scale)
     factor1 = ctx.fixed_point(op, first.scale / common)
@@ -82,24 +81,32 @@ def emit_sum(
         activation_min=low,
         activation_max=high,
     )
-    emit_binary(ctx, op, sides, kernel, parameters)
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[target.dtype]}", parameters)
 
 
 _LARGEST_QUOTIENT = 23  # bits to the left that the shortest shift of a quotient takes away
 _FUSED_LIMITS = f"{BROADCAST_LIMITS}; fused RELU, RELU6, RELU_N1_TO_1"
+_WIDE_LIMITS = _FUSED_LIMITS.replace("int8", "int8 or int16", 1)
+_NO_POWERS = "; int16 not with scales that are all powers of two, unless pot_scale_int16 is false"
 
 
-@operator("ADD", limits=_FUSED_LIMITS, plain=NUMBERS)
-@operator("SUB", limits=_FUSED_LIMITS, plain=NUMBERS)
+@operator("ADD", limits=_WIDE_LIMITS + _NO_POWERS, plain=NUMBERS)
+@operator("SUB", limits=_WIDE_LIMITS + _NO_POWERS, plain=NUMBERS)
 def add(ctx: Lowering, op: Operator) -> None:
     """Lower an addition or a subtraction, which is an addition with a negative second factor."""
-    emit_sum(ctx, op, f"na_{op.kind.lower()}_s8", fraction=1 << 20, activation=ctx.activation(op))
+    sides = binary(ctx, op, WIDE)
+    wide = sides.target.dtype == "int16"
+    powers = all(power_of_two(each.scale) is not None for each in (sides.first, sides.second, sides.target))
+    if wide and powers and op.options.get("pot_scale_int16", True):
+        what = "int16 with scales that are all powers of two is not supported"
+        ctx.refuse(op, what, "the kernel of LSTM cells; supported: pot_scale_int16 false in the model")
+    emit_sum(ctx, op, sides, fraction=1 << (15 if wide else 20), activation=ctx.activation(op))
 
 
 @operator("SQUARED_DIFFERENCE", limits=BROADCAST_LIMITS, plain=NUMBERS)
 def squared_difference(ctx: Lowering, op: Operator) -> None:
     """Lower (a - b)**2."""
-    emit_sum(ctx, op, "na_squared_difference_s8", fraction=1 << 7, power=2)
+    emit_sum(ctx, op, binary(ctx, op), fraction=1 << 7, power=2)
 
 
 def _emit_product(ctx: Lowering, op: Operator, sides: Binary, fixed: FixedPoint) -> None:
@@ -115,15 +122,16 @@ def _emit_product(ctx: Lowering, op: Operator, sides: Binary, fixed: FixedPoint)
         activation_min=low,
         activation_max=high,
     )
-    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[sides.target.dtype]}", parameters)
 
 
-@operator("MUL", limits=_FUSED_LIMITS, plain=NUMBERS)
+@operator("MUL", limits=_WIDE_LIMITS, plain=NUMBERS)
 def mul(ctx: Lowering, op: Operator) -> None:
     """Lower a multiplication: the product of the stored values, less their zero points, is requantized once."""
-    sides = binary(ctx, op)
+    sides = binary(ctx, op, WIDE)
     factor = single(single(sides.first.scale * sides.second.scale) / sides.target.scale)
-    _emit_product(ctx, op, sides, ctx.scale_factor(op, factor, values=255 * 255))
+    largest = 255 if sides.target.dtype == "int8" else 1 << 15
+    _emit_product(ctx, op, sides, ctx.scale_factor(op, factor, values=largest * largest))
 
 
 @operator("DIV", limits=f"{_FUSED_LIMITS}; by zero gives the largest or smallest value", plain=NUMBERS)
@@ -146,7 +154,7 @@ def floor_div(ctx: Lowering, op: Operator) -> None:
     emit_binary(ctx, op, sides, "na_floor_div_s8", struct("na_extremum_t", broadcast=sides.walk.expression()))
 
 
-_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output"
+_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output".replace("int8", "int8 or int16", 1)
 
 
 @operator("MAXIMUM", limits=_LIMITS, plain=NUMBERS)
@@ -156,11 +164,11 @@ def maximum_minimum(ctx: Lowering, op: Operator) -> None:
 
     The reference compares stored values whatever they mean; models whose scales differ are refused instead.
     """
-    sides = binary(ctx, op)
+    sides = binary(ctx, op, WIDE)
     for source in (sides.first, sides.second):
         ctx.same_quantization(op, source, sides.target)
     parameters = struct("na_extremum_t", broadcast=sides.walk.expression())
-    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[sides.target.dtype]}", parameters)
 
 
 @operator("PRELU", limits=f"{BROADCAST_LIMITS}; slopes of the shape of the input or broadcast to it", plain=REALS)

@@ -6,7 +6,7 @@ import struct as binary
 from collections.abc import Sequence
 
 from neuralart.compilers.reference import quantize
-from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
+from neuralart.compilers.reference.context import C_TYPES, WIDE, Lowering, Operand, describe, struct
 from neuralart.compilers.reference.ir import Arg, Null, StructArg
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._window import down_and_right, padding_kind, window
@@ -14,6 +14,7 @@ from neuralart.compilers.reference.quantize import float32
 from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator, Tensor
 
+_LARGEST_SHIFT = 7  # to the left, of sums of 64 bits
 FLOAT32_MAX = 3.4028234663852886e38
 
 
@@ -53,6 +54,13 @@ def with_filter_offset(parameters: StructArg, zero_point: int) -> StructArg:
     return StructArg("na_conv2d_offset_t", (*inner, ("filter_offset", str(-zero_point))))
 
 
+def kernel_suffix(op: Operator, source: Operand) -> str:
+    """How the kernel's name ends: the type of activations and, for int16 ones, whether sums have only 32 bits."""
+    if source.dtype == "int8":
+        return "s8"
+    return "s16_b32" if op.options.get("quantized_bias_type") == "int32" else "s16"
+
+
 # Share of the output scale by which the profile allows a bias scale to be off.
 _BIAS_TOLERANCE = 0.02
 
@@ -84,17 +92,18 @@ def bias_argument(
 ) -> Arg:
     """The bias that one of the inputs is, or a null pointer.
 
-    Raises NeuralArtError when it is not a constant int32 vector with an element per channel, or has another scale than
-    the products that it is added to.
+    Raises NeuralArtError when it is not a constant vector of the type of the sums with an element per channel, or has
+    another scale than the products that it is added to.
     """
     bias = ctx.optional(op, position)
     if bias is None:
         return Null()
-    data = ctx.constant(op, bias, "biases", ("int32",))
+    dtype = "int64" if kernel_suffix(op, source) == "s16" else "int32"
+    data = ctx.constant(op, bias, "biases", (dtype,))
     if bias.elements != channels:
         ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")
     _check_bias_scale(ctx, op, bias, [source.scale * scale for scale in scales], target)
-    return ctx.data(op, data, "int32_t", "bias", bias)
+    return ctx.data(op, data, C_TYPES[dtype], "bias", bias)
 
 
 def _arguments(
@@ -103,7 +112,8 @@ def _arguments(
     """Input, weights, bias, multiplier and shift of each output channel (an axis of the weights), and output."""
     data, channels = ctx.constant(op, weights, "weights", ("int8",)), weights.shape[axis]
     scales = filter_scales(ctx, op, weights, axis)
-    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
+    most = _LARGEST_SHIFT if source.dtype == "int16" else 30
+    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale, most) for scale in scales]
     if len(factors) == 1:
         factors *= channels
     return (
@@ -117,17 +127,18 @@ def _arguments(
 
 
 _WEIGHTS = "constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, strides"
+WIDE_WEIGHTS = "also int16: int64 bias, or int32 where quantized_bias_type says so"
 _FUSED = "fused RELU, RELU6, RELU_N1_TO_1"
 
 
-@operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}")
-@operator("DEPTHWISE_CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}")
+@operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}; {WIDE_WEIGHTS}")
+@operator("DEPTHWISE_CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}; also int16, int64 bias")
 def convolution(ctx: Lowering, op: Operator) -> None:
     """Lower a convolution.
 
     Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
     """
-    source, target = ctx.ends(op)
+    source, target = ctx.ends(op, WIDE)
     weights, depthwise = ctx.input(op, 1), op.kind == "DEPTHWISE_CONV_2D"
     ctx.constant(op, weights, "weights", ("int8",))
     if len(weights.shape) != 4:
@@ -167,7 +178,7 @@ def convolution(ctx: Lowering, op: Operator) -> None:
         kernel += "_offset"
         parameters = with_filter_offset(parameters, filter_zero_point)
     macc = target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output
-    ctx.emit(op, f"{kernel}_s8", (*args, parameters), macc=macc)
+    ctx.emit(op, f"{kernel}_{kernel_suffix(op, source)}", (*args, parameters), macc=macc)
 
 
 def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tensor, depthwise: bool) -> int:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import struct as binary
 
-from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.context import WIDE, Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators.convolution import bias_argument, filter_scales
+from neuralart.compilers.reference.operators.convolution import (
+    WIDE_WEIGHTS,
+    bias_argument,
+    filter_scales,
+    kernel_suffix,
+)
 from neuralart.model.graph import Operator, Tensor
 
 
 @operator(
     "FULLY_CONNECTED",
     limits="int8; constant weights, per tensor (with any zero point) or per channel (symmetric); int32 bias or none; "
-    "fused RELU, RELU6, RELU_N1_TO_1",
+    f"fused RELU, RELU6, RELU_N1_TO_1; {WIDE_WEIGHTS}",
 )
 def fully_connected(ctx: Lowering, op: Operator) -> None:
     """Lower a fully connected layer.
@@ -21,7 +26,7 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
     The profile requantizes this one operator in float64 (since TensorFlow 2.20): the factors stay real numbers.
     Multiply-accumulate operations: output elements x depth.
     """
-    source, target = ctx.ends(op)
+    source, target = ctx.ends(op, WIDE)
     weights = ctx.input(op, 1)
     data = ctx.constant(op, weights, "weights", ("int8",))
     layout = op.options.get("weights_format", "DEFAULT")
@@ -58,7 +63,7 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
         ctx.write(target.tensor),
         parameters,
     )
-    ctx.emit(op, "na_fully_connected_s8", args, macc=target.tensor.elements * depth)
+    ctx.emit(op, f"na_fully_connected_{kernel_suffix(op, source)}", args, macc=target.tensor.elements * depth)
 
 
 def _weights_quantization(ctx: Lowering, op: Operator, weights: Tensor) -> tuple[tuple[float, ...], int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.context import WIDE, Lowering, describe, struct
 from neuralart.compilers.reference.moves import filled
 from neuralart.compilers.reference.operators import Plain, operator
 from neuralart.compilers.reference.operators._plain import SUFFIXES, as_stored, same_type
@@ -87,11 +87,11 @@ _LIMITS = (
 )
 
 
-@operator("MEAN", limits=_LIMITS, plain=_REALS)
+@operator("MEAN", limits=_LIMITS.replace("int8", "int8 or int16", 1), plain=_REALS)
 @operator("SUM", limits=_LIMITS, plain=_NUMBERS)
 def mean(ctx: Lowering, op: Operator) -> None:
     """Lower a mean or a sum over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
-    source, target = ctx.ends(op)
+    source, target = ctx.ends(op, WIDE if op.kind == "MEAN" else ("int8",))
     found = _reduction(ctx, op)
     factor = ctx.fixed_point(op, source.scale / target.scale)
     if op.kind == "MEAN":
@@ -105,7 +105,7 @@ def mean(ctx: Lowering, op: Operator) -> None:
         output_offset=target.zero_point,
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
-    ctx.emit(op, "na_mean_s8", args, macc=source.tensor.elements)
+    ctx.emit(op, f"na_mean_{SUFFIXES[source.dtype]}", args, macc=source.tensor.elements)
 
 
 @operator("REDUCE_MAX", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)

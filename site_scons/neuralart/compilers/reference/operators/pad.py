@@ -17,6 +17,7 @@ from neuralart.compilers.reference.operators._movement import (
     source_bytes,
     target_bytes,
 )
+from neuralart.compilers.reference.quantize import RANGES
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 _LARGEST_RANK = 5  # of LiteRT, whatever can be joined
@@ -73,8 +74,8 @@ def pad(ctx: Lowering, op: Operator) -> None:
     fill, value = 0, ctx.optional(op, 2)
     if value is None and op.kind == "PADV2":
         ctx.refuse(op, "the value is absent")
-    if value is None and target.dtype in ("int8", "uint8"):
-        fill = ctx.operand(op, target, ("int8", "uint8")).zero_point & 0xFF
+    if value is None and target.dtype in RANGES:
+        fill = ctx.operand(op, target, tuple(RANGES)).zero_point & 0xFF
     sizes, joined = _joined(source.shape, pairs)
     parameters = struct(
         "na_pad_t",

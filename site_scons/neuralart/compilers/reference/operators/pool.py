@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.context import Lowering, struct
+from neuralart.compilers.reference.context import WIDE, Lowering, struct
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._plain import SUFFIXES
 from neuralart.compilers.reference.operators._window import window
 from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator
 
 POOL_LIMITS = (
-    "int8, equal quantization of input and output; SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1"
+    "int8 or int16, equal quantization of input and output; SAME and VALID padding, strides; fused RELU, RELU6, "
+    "RELU_N1_TO_1"
 )
 
-_LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits
+_LARGEST_WINDOW = {"int8": 1 << 23, "int16": 1 << 15}  # the sum of so many values fits 32 bits
 
 
 def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     """Emit a pooling. Operations counted as multiply-accumulate: output elements x kernel height x kernel width."""
-    source, target = ctx.ends(op)
+    source, target = ctx.ends(op, WIDE)
     taps = (int(op.options.get("filter_height", 0)), int(op.options.get("filter_width", 0)))
     geometry = window(ctx, op, source.tensor, taps)
-    if taps[0] * taps[1] > _LARGEST_WINDOW:
-        ctx.refuse(op, f"a window of {taps[0]} x {taps[1]} is not supported", f"at most {_LARGEST_WINDOW} elements")
+    if taps[0] * taps[1] > _LARGEST_WINDOW[source.dtype]:
+        hint = f"at most {_LARGEST_WINDOW[source.dtype]} elements"
+        ctx.refuse(op, f"a window of {taps[0]} x {taps[1]} is not supported", hint)
     ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, source.shape[3]))
     ctx.same_quantization(op, source, target)
     low, high = ctx.activation_range(op, ctx.activation(op), target)
@@ -43,16 +46,16 @@ def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
         activation_max=high,
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
-    ctx.emit(op, kernel, args, macc=target.tensor.elements * taps[0] * taps[1])
+    ctx.emit(op, f"{kernel}_{SUFFIXES[source.dtype]}", args, macc=target.tensor.elements * taps[0] * taps[1])
 
 
 @operator("MAX_POOL_2D", limits=POOL_LIMITS)
 def max_pool_2d(ctx: Lowering, op: Operator) -> None:
     """Lower a window's maximum."""
-    pool(ctx, op, "na_max_pool_s8")
+    pool(ctx, op, "na_max_pool")
 
 
 @operator("AVERAGE_POOL_2D", limits=POOL_LIMITS)
 def average_pool_2d(ctx: Lowering, op: Operator) -> None:
     """Lower a window's average. The profile rounds halves of uint8 up, of int8 away from zero."""
-    pool(ctx, op, "na_average_pool_half_up_s8" if is_unsigned(op) else "na_average_pool_s8")
+    pool(ctx, op, "na_average_pool_half_up" if is_unsigned(op) else "na_average_pool")

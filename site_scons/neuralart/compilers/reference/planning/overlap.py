@@ -26,6 +26,11 @@ WINDOWED = (
     "na_max_pool_s8",
     "na_average_pool_s8",
     "na_average_pool_half_up_s8",
+    "na_conv2d_s16",
+    "na_conv2d_s16_b32",
+    "na_depthwise_conv2d_s16",
+    "na_max_pool_s16",
+    "na_average_pool_s16",
 )
 """Kernels whose first argument may be overwritten while they run."""
 MOVING = ("na_move_8", "na_map_rows_s8")
@@ -49,7 +54,7 @@ def distance(call: Call) -> int | None:
         return _blocks({name: [*map(int, value.strip("{}").split(","))] for name, value in parameters.fields})
     if call.kernel not in WINDOWED:
         return None
-    return _windows(parameters.fields)
+    return (2 if "_s16" in call.kernel else 1) * _windows(parameters.fields)
 
 
 def _blocks(p: Mapping[str, list[int]]) -> int | None:

@@ -108,6 +108,14 @@ IN_PLACE = {
     "na_requantize_u8_s8": (0,),
     "na_requantize_u8_u8": (0,),
     "na_flip_sign_8": (0,),
+    "na_add_s16": (0, 1),
+    "na_sub_s16": (0, 1),
+    "na_mul_s16": (0, 1),
+    "na_maximum_s16": (0, 1),
+    "na_minimum_s16": (0, 1),
+    "na_logistic_s16": (0,),
+    "na_tanh_s16": (0,),
+    "na_requantize_s16_s16": (0,),
 }
 """Kernels that read each element of these arguments before they write the element of the output at its place, and
 never again: argument and output of equal size may be the same memory."""
