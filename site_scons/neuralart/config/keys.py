@@ -23,6 +23,7 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
+_SECTION = later(r"[A-Za-z_.][A-Za-z0-9_.]*")
 _DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 
@@ -136,6 +137,13 @@ def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[s
 def text_or_none(value: Value) -> str:
     """A text that may be empty."""
     return value.text(empty=True)
+
+
+def rooms(value: Value) -> tuple[str, ...]:
+    """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
+    wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
+    read = named("", value, _SECTION, wrong, lambda entry: entry.integer(1))
+    return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
 
 
 def define(value: Value) -> str:

@@ -32,6 +32,7 @@ from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolch
 from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
 from neuralart.scons.flash.images import FlashNodes, VariantProgram
+from neuralart.scons.flash.places import make_places
 from neuralart.scons.network.network import make_cpu_network
 from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top
@@ -163,6 +164,8 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
         assert patched is not None  # as the reference application is
         image = _image(env, variant, board, nodes, patched, headers)
     machine, flashed = machine_of(variant, board), _flashed(env, variant, board, nodes)
+    if flashed is None and image is not None and nodes.config.dispatch_weights and machine.kind == "silicon":
+        flashed = make_places(env, variant, board, image.elf)
     return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, flashed), headers, patched)
 
 

@@ -51,6 +51,8 @@ class ImagePlan:
     outputs: bool  # Make binary and Intel HEX of it
     application: int | None  # Flash address of ``application.bin``; None: there is none
     sign: SignConfig = field(default_factory=SignConfig)  # Who puts the header in front of it
+    # Where external flash begins that holds a part of the program, which the binary is without; None: none does
+    outside: int | None = None
 
 
 def _check(part: FilePart) -> None:
@@ -146,6 +148,13 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     )
 
 
+def _write_inside(part: FilePart) -> None:
+    from neuralart.memory.image import elf_facts
+
+    path = Path(str(part.sources[0]))
+    write_bytes(Path(part.names[0]), elf_facts.read(path, read_bytes(path)).span(0, part.data)[1])
+
+
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
     made = [
@@ -154,6 +163,10 @@ def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
         )
         for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
     ]
+    if plan.outside is not None:
+        # objcopy would fill everything between the two flashes, a gigabyte or more.
+        binary, said = made[0].targets, str(plan.outside)
+        made[0] = FilePart("binary", "OBJCOPY", binary, (elf,), _write_inside, plan.outside, said, after=(first,))
     if plan.application is not None and plan.board.boot is not None:
         made.append(_application(env, first, made[0].targets, plan))
     return made
