@@ -21,7 +21,7 @@ from neuralart.text import console
 COMMANDS = {
     "new": ("neuralart.own_model.project", "make a folder in which a model of yours is built and run"),
     "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
-    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
+    "compile": ("neuralart.compilers.cli", "compile a .tflite or .onnx into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),

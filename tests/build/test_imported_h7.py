@@ -100,3 +100,17 @@ def test_weights_in_two_flashes(built: Project, tmp_path: Path) -> None:
     project.up_to_date(VARIANT)
     project.edit("variants.yaml", ".ExternalFlashSection: 131072000", ".ExternalFlashSection: 2K")
     assert f"array {LARGEST} of 2560 bytes fits in no section" in project.run(VARIANT, code=2).err
+
+
+def test_without_the_vendor_s_application(built: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The camera application of this project takes its place: from the same configuration to its image."""
+    project = Project(tmp_path_factory.mktemp("lossy"))
+    for name in ("SConstruct", "digits.tflite", "user_config.yaml"):
+        shutil.copy(built.path(name), project.path(name))
+    words = ["import", str(project.path("user_config.yaml")), "-o", str(project.path("variants.yaml"))]
+    words += ["--use-case", "image_classification"]
+    assert cli.main(words) == 1 and not project.path("variants.yaml").exists()
+    assert cli.main([*words, "--lossy"]) == 0
+    prepare(project, tmp_path_factory, "-j2", VARIANT)
+    pytest.importorskip("unicorn")
+    assert "classes: " in project.run(f"run-{VARIANT}").out or "zero" in project.run(f"run-{VARIANT}").out

@@ -599,6 +599,8 @@ def test_an_application_for_the_h7_that_is_not_there(tmp_path: Path, capsys: pyt
     assert main(["import", str(path), "-o", str(out), "--lossy", "--name", "mine"]) == 0
     data = yaml.safe_load(out.read_text())
     assert "compiler" not in data["networks"]["mine"]
+    section = data["networks"]["mine"]["app_config"]
+    assert section["generation"] == "h7" and "application" not in section, "nothing is looked for where nothing is"
     assert not {"application", "machine"} & data["variants"]["mine-stm32h747i-disco"].keys()
 
 

@@ -83,6 +83,9 @@ def _with_application(imported: Imported, config: Path, base: Path, named: str) 
 def _without_application(imported: Imported) -> Imported:
     """Entries for the camera application of this project, which has the runtime of the reference compiler."""
     settings = {key: value for key, value in imported.settings.items() if key != "compiler"}
+    section = settings.get("app_config")
+    if isinstance(section, Mapping) and "application" in section:
+        settings["app_config"] = {key: section[key] for key in section if key != "application"} | {"generation": "h7"}
     variant = {key: value for key, value in imported.variant_settings.items() if key != "machine"}
     return replace(imported, settings=settings, variant_settings=variant)
 
