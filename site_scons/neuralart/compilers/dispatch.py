@@ -15,7 +15,6 @@ from neuralart.text import sizes
 from neuralart.text.c_source import decode
 
 OPTION, SPLIT = "--dispatch-weights", "--split-weights"
-_ALIGNMENT = 32  # of the arrays, in bytes
 _SECTION = later(r"[A-Za-z_.][A-Za-z0-9_.]*")
 _ARRAY = later(
     r"^(?=const\s+(?:(?:ai_u|uint)(8|16|32|64)(?:_t)?|unsigned char)\s+(\w+)\s*\[\s*(\d{1,9})[uU]?\s*\]\s*=)", re.M
@@ -42,7 +41,9 @@ def dispatched(name: str, files: Mapping[str, bytes], said: str) -> dict[str, by
     """
     names = (f"{name}_data_params.c", f"{name}_data.c")
     texts = {file: decode(files[file]) for file in names if said and file in files}
-    sized = {each[2]: _size(each) for text in texts.values() for each in _ARRAY.finditer(text)}
+    arrays = [each for text in texts.values() for each in _ARRAY.finditer(text)]
+    # Whole lines of 32 bytes, to which arrays are aligned.
+    sized = {each[2]: -(-int(each[3]) * int(each[1] or 8) // 256 * 32) for each in arrays}
     if said and not sized:
         raise NeuralArtError("no array of constants is in it", where=names[0])
     left, chosen = rooms(said) if said else {}, dict[str, str]()
@@ -55,8 +56,3 @@ def dispatched(name: str, files: Mapping[str, bytes], said: str) -> dict[str, by
         left[section] -= size
         chosen[array] = f'__attribute__((section("{section}")))\n'
     return {file: _ARRAY.sub(lambda each: chosen[each[2]], text).encode() for file, text in texts.items()}
-
-
-def _size(array: re.Match[str]) -> int:
-    """Bytes, with what aligns the next one."""
-    return -(-int(array[3]) * int(array[1] or 8) // 8 // _ALIGNMENT * _ALIGNMENT)

@@ -54,6 +54,7 @@ class ObjectCompiler:
         Raises:
             NeuralArtError: The compiler refuses one.
         """
+        self._hashes.clear()
         made = [self._object(source, flags, folders, work, stored=True) for source, flags in sources]
         if None in made:
             # Loading threads takes a twentieth of the time of a model with new weights.

@@ -326,9 +326,10 @@ def finish_image(
     folder = f"{build_dir(env)}/{variant.name}"
     facts = tuple(network.facts for network in networks)
     allowed = variant.allow_reference_on_hardware
+    two = "base" in board.flash and any(each.config.dispatch_weights for each in networks)
     plan = ImagePlan(
         *(board, machine, facts, allowed, True, application, variant.sign),
-        outside=board.flash.get("base") if any(each.config.dispatch_weights for each in networks) else None,
+        outside=int(board.flash["base"]) if two else None,
     )
     made = plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
     check, binary, ihex, *more = made

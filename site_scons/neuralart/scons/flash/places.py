@@ -41,5 +41,5 @@ def make_places(env: Any, variant: VariantConfig, board: Board, program: Any) ->
     made = base.Command(files, program, action, NEURALART_BOARD=board.name, source_scanner=commands.NO_INCLUDES)
     base.Depends(made, [code_value(base, "flash-places", "flashing/plan.py"), board_value(base, board)])
     held = {area.start: node for area, node in zip(areas(board), made[1:], strict=True)}
-    outside = held.pop(board.flash.get("base", -1), None)
+    outside = held.pop(int(board.flash.get("base", -1)), None)
     return FlashNodes(next(iter(held.values()), None), made[0], None, weights=outside)
