@@ -123,6 +123,13 @@ def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
     return lambda merged: tuple((name, value) for name, (value, _) in members(merged, section).items())
 
 
+def rooms(value: Value) -> tuple[str, ...]:
+    """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
+    wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
+    read = named("", value, _SECTION, wrong, lambda entry: entry.integer(1))
+    return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
+
+
 def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
     """The items of a list, of which none may be there twice."""
     found: list[str] = []
@@ -137,13 +144,6 @@ def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[s
 def text_or_none(value: Value) -> str:
     """A text that may be empty."""
     return value.text(empty=True)
-
-
-def rooms(value: Value) -> tuple[str, ...]:
-    """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
-    wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
-    read = named("", value, _SECTION, wrong, lambda entry: entry.integer(1))
-    return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
 
 
 def define(value: Value) -> str:
