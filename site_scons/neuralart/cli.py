@@ -22,7 +22,7 @@ COMMANDS = {
     "new": ("neuralart.own_model.project", "make a folder in which a model of yours is built and run"),
     "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
     "build": ("neuralart.build", "call scons, unless all that is asked for is known to be intact"),
-    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
+    "compile": ("neuralart.compilers.cli", "compile a .tflite or .onnx into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
@@ -140,12 +140,14 @@ def _function(command: str, verb: str) -> Callable[[Any], Any]:
 
 
 def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
-    """The command line; arguments of the asked commands alone, whose modules are imported."""
+    """The command line, with arguments for the asked commands alone; None among them: the others are listed, too."""
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--no-color", action="store_true", help="no colors on a terminal, as with NO_COLOR=1")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (_, text) in COMMANDS.items():
+        if name not in asked and None not in asked:
+            continue
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name in asked:
             command.formatter_class = argparse.RawDescriptionHelpFormatter  # An example is not folded
@@ -164,7 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.on_terminals()
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
-        parser = parser_of((asked,))
+        parser = parser_of((asked,) if words[:1] == [asked] else (asked, None))
         if not words:
             parser.print_help()
             return USAGE_ERROR

@@ -7,8 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +89,8 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
 
 
 def _ask(gcc: Path, *words: str) -> str:
+    import subprocess  # most runs start no compiler
+
     try:
         done = subprocess.run(
             [str(gcc), *words], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True, errors="replace"
@@ -156,6 +156,9 @@ def _remember(gcc: Path, answer: dict[str, str], known: dict[str, dict[str, str]
 
 def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
     """Link an empty program and have the linker name the archives it looks into."""
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "empty")
         words = [str(gcc), *flags, "-nostartfiles", "-Wl,--trace,-e,0", "-T", os.devnull, "-o", out, "-xc", "-"]
@@ -195,6 +198,8 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
 
 def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
     """Whether a compiler takes a C file with these flags."""
+    import subprocess
+
     words = [str(_driver(toolchain)), *flags, "-fsyntax-only", "-xc", "-"]
     done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
     return not done.returncode

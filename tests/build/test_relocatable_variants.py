@@ -258,6 +258,16 @@ def test_a_firmware_of_the_user_s_loads_the_model(sources: Project, tmp_path_fac
     assert sources.run("own").tags == {"NETWORK", "RELOC", "MODEL", "PLAN", "SUMMARY"}
     assert sources.path("build/own/network_rel.bin").read_bytes() != model
     sources.up_to_date("own")
+    # Another runtime in the user's own folders would load no such model.
+    sources.path("inc").mkdir()
+    parts = {"MAJOR": 1, "MINOR": 1, "MICRO": 3, "DEV": 8}
+    lines = "".join(f"#define LL_ATON_VERSION_{part} {number}\n" for part, number in parts.items())
+    sources.path("inc/ll_aton_version.h").write_text(lines, "utf-8")
+    sources.edit("variants.yaml", "files: [own.c]", "files: [own.c], include_dirs: [inc]")
+    err = sources.run("own", code=2).err
+    assert (
+        "is made for runtime 0.1.0.0 (the reference compiler's), the application has 1.1.3.8 (ST Edge" in err
+    )
 
 
 # ---- the address plan

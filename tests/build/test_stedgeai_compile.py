@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -132,6 +133,23 @@ def test_a_cpu_run_of_every_version(tmp_path, version, monkeypatch):
         "--memory-pool",
         "../../h7.json",
     ]
+
+
+def test_weights_in_two_flashes(place):
+    """Each array of the tool's C gets its section; the description has the signature of what is delivered."""
+    words = ("--c-api", "legacy", "--dispatch-weights")
+    place.run("-o", "out", *words, ".In=300,.Ext=64M", base=H7)
+    (call,) = calls(place.root, "generate")
+    assert "--split-weights" in call["argv"] and not any("dispatch" in word for word in call["argv"])
+    files = place.files()
+    data = files["net_data_params.c"]
+    lines = re.findall(r'section\("(\S+)"\)\)\)\nconst ai_u64 s_network_layer_(\d)', data.decode())
+    assert lines == [(".In", "0"), (".Ext", "1")], "the larger one comes first, and has no room inside"
+    info = json.loads(files["net_c_info.json"])
+    rows = {row["name"]: row["signature"] for row in info["environment"]["generated_model"]["model_files"]}
+    assert rows["net_data_params.c"] == "0x" + hashlib.md5(data, usedforsecurity=False).hexdigest()
+    held = [(pool["name"], pool["rights"]) for pool in info["memory_pools"]]
+    assert held[1:] == [("layer_0_weights_array", "ACC_READ"), ("layer_1_weights_array", "ACC_READ")]
 
 
 def test_the_manifest_and_the_origin(place):

@@ -234,6 +234,21 @@ def test_the_user_s_own_build_of_the_firmware(built: VendorProject) -> None:
     assert "whose firmware loads it: nothing here runs it" in text and "build/v/firmware.elf" in text
 
 
+def test_the_runtime_of_the_user_s_own_firmware(built: VendorProject) -> None:
+    """A firmware with the runtime of another release would load no such model: refused before it is built."""
+    application(built.path("app"), "make", version="3.0.0")
+    make = "{make: {folder: app, directory: gcc, artefact: build/firmware.elf}}"
+    built.edit(
+        "variants.yaml",
+        "    relocatable: true\n",
+        f"    relocatable: true\n    machine: silicon\n    application: {make}\n",
+    )
+    done = built.run(code=2)
+    said = "network net is made for runtime 1.1.3.275 (ST Edge AI Core 4.0.1), the application has 1.1.3.8 (ST Edge AI"
+    assert said in done.err and "app/Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h:" in done.err
+    assert "MAKE" not in done.tags and not built.path("build/v/firmware.elf").exists()
+
+
 def test_compile_and_make_the_image_at_once(built: VendorProject) -> None:
     words = ("-m", "net.tflite", "--target", "stm32n6", "--compiler", "stedgeai", "--st-neural-art", "rel@rel.json")
     done = vendorproject.neuralart(built, "compile", *words, "-o", "st_ai_output", "--reloc", "--quiet")

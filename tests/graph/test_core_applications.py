@@ -77,12 +77,21 @@ def test_a_memory_pool_file_of_the_users_may_be_built(env: Any, tree: Path) -> N
         ({"strategies": {"a": "link"}}, "'strategies' means nothing for board"),
         ({"options": ["--memory-pool=x"]}, "'--memory-pool' is not allowed here (use the key 'mpool')"),
         ({"app_config": 1}, "unknown key 'app_config' in networks."),
+        ({"dispatch_weights": {"a b": 1}}, "the key must be a section of the linker script"),
+        ({"dispatch_weights": {".A": "1X"}}, "dispatch_weights"),
+        ({"dispatch_weights": {".A": 0}}, "0 is out of range"),
     ],
 )
 def test_networks_for_the_core_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(SCons.Errors.UserError) as caught:
         env.Network("network", model=MODEL, board=H7, **options)
     assert words in str(caught.value)
+
+
+def test_sections_for_the_constants_of_a_network(env: Any) -> None:
+    net = env.Network("network", model=MODEL, board=H7, dispatch_weights={".In": "1M", ".Ext": 4096})
+    argv = graphs.command(net.facts)
+    assert argv[argv.index("--dispatch-weights") + 1] == ".In=1048576,.Ext=4096"
 
 
 def test_methods_for_networks_with_pools_refuse_them(env: Any) -> None:

@@ -70,6 +70,7 @@ LEFT_OUT = {
     "min_cos": "only `neuralart validate` reads it",
     "min_accuracy": "only `neuralart validate` reads it",
     "fsbl": "a file of the vendor's: tests/build/test_signing_build.py",
+    "dispatch_weights": "of a network on a core: tests/build/test_imported_h7.py",
     "failures": "only ST Edge AI Core reads it: tests/build/test_vendor_failures.py",
     "timeout": "it changes no file: tests/graph/test_compilers.py, tests/build/test_stedgeai_compile.py",
     "overrides": "it is there whenever `mpool` is",

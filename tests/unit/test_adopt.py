@@ -248,6 +248,16 @@ def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
     )
 
 
+def test_a_runtime_of_another_release(adopt: Adopt, tmp_path: Path) -> None:
+    """The tree's own header is compared with what the network was made for."""
+    SHAPES["ei"](tmp_path / "ei")
+    header = "Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h"
+    parts = dict.fromkeys(("MAJOR", "MINOR", "MICRO", "DEV"), 1)
+    put(tmp_path / "ei", {header: "".join(f"#define LL_ATON_VERSION_{part} {n}\n" for part, n in parts.items())})
+    (note,) = [line for line in adopt("ei")[2].splitlines() if "is made for runtime" in line]
+    assert note.startswith(f"note: Model/network.c is made for runtime 1.0.0.16, {header}:1 is 1.1.1.1: its build is")
+
+
 def test_few_files_are_read(adopt: Adopt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of sources only the beginning, of libraries nothing."""
     SHAPES["make"](tmp_path / "make")

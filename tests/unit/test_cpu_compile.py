@@ -16,6 +16,7 @@ import pytest
 
 import oracle
 from neuralart import cli
+from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.reference.cpu import compile as cpu
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, write
 from neuralart.compilers.reference.cpu.cpu_network import identifier
@@ -336,6 +337,53 @@ def test_split_weights() -> None:
     assert macros(split)["AI_NETWORK_DATA_WEIGHTS_COUNT"] == f"({len(constants)})"
     assert split.files["network_data.bin"] == b"".join(item.data for item in constants)
     assert whole.network.abi_stamp != split.network.abi_stamp, "weights of one do not fit the code of the other"
+
+
+def test_dispatched_weights() -> None:
+    """The largest arrays go first, each into the first section with room; nothing else of the C differs."""
+    split = text(compiled(split_weights=True), "network_data_params.c")
+    sizes = {name: -(-len(data) // 32) * 32 for name, data in weights_of(split).items()}
+    largest = min(sizes, key=lambda name: (-sizes[name], name))
+    room = sizes[largest]
+    result = compiled(split_weights=True, dispatch=f".In={room},.Ext=1M")
+    placed = text(result, "network_data_params.c")
+    pairs = re.findall(r'section\("(\S+)"\)\)\)\nconst ai_u64 (\w+)\[', placed)
+    assert (".In", largest) in pairs and {name for _, name in pairs} == set(sizes)
+    held = sum(sizes[name] for section, name in pairs if section == ".In")
+    assert held == room and all(held + sizes[name] > room for section, name in pairs if section == ".Ext")
+    assert re.sub(r"__attribute__\(\(section.*\n", "", placed) == split
+    rows = {row["name"]: row["sha256"] for row in json.loads(text(result, "manifest.json"))["files"]}
+    assert rows["network_data_params.c"] == hashlib.sha256(placed.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("rooms", "words"),
+    [
+        (".In=16", "--dispatch-weights: array s_network_"),
+        (".In=16,.Ext=8", "fits in no section, left are: .In 16, .Ext 8"),
+        (".In", "the size of .In is '', not a size"),
+        (".In=1K,.In=2K", "'.In=2K' is no SECTION=SIZE, or its section is named twice"),
+        ('.a"b=1K', "is no SECTION=SIZE"),
+        ("x=1K,", "'' is no SECTION=SIZE"),
+    ],
+)
+def test_rooms_that_are_refused(rooms: str, words: str) -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        compiled(split_weights=True, dispatch=rooms)
+    assert words in str(caught.value)
+
+
+def test_arrays_of_all_tools() -> None:
+    """Legacy and st-ai C of the vendor's tool, and what is no array of constants."""
+    stai = "STAI_ALIGNED(32)\nconst uint64_t g_n_a[3] = {\n1};\nextern const uint64_t g_n_b[9];\n"
+    assert dispatched("n", {"n_data.c": stai.encode()}, ".X=32") == {
+        "n_data.c": stai.replace(
+            "const uint64_t g_n_a", '__attribute__((section(".X")))\nconst uint64_t g_n_a'
+        ).encode()
+    }
+    assert dispatched("n", {"n_data.c": stai.encode()}, "") == {}
+    with pytest.raises(NeuralArtError, match=r"n_data_params\.c: no array of constants is in it"):
+        dispatched("n", {"n.c": b"const uint8_t x[2] = {1};", "n_data.c": b"int x;\n"}, ".X=1")
 
 
 def test_a_network_without_constants(tmp_path: Path) -> None:

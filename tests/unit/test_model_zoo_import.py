@@ -542,6 +542,30 @@ def h7_application(top: Path, *, camera: bool) -> None:
     repositories.put(top, files)
 
 
+H7_CONF = """{"version": "0.1", "configurations": [], // c
+ "memory_pool": {"internalFlash_size": "1024KB", "externalFlash_size": "64MB", "application_size": "8KB",},}"""
+
+
+@pytest.mark.parametrize(
+    ("script", "conf", "rooms"),
+    [
+        ("*(.InternalFlashSection) *(.ExternalFlashSection)", H7_CONF, (1016 << 10, 64 << 20)),
+        ("*(.InternalFlashSection)", H7_CONF, ()),
+        ("*(.InternalFlashSection) *(.ExternalFlashSection)", H7_CONF.replace("externalFlash_size", "x"), ()),
+    ],
+)
+def test_flash_inside_and_outside_of_the_h7(tmp_path: Path, script: str, conf: str, rooms: tuple[int, ...]) -> None:
+    """The zoo's description of a project says how much is there, if the linker script knows both sections."""
+    h7_application(tmp_path / "app", camera=True)
+    repositories.put(tmp_path / "app", {"stmaic_STM32H747I-DISCO.conf": conf, f"{H7_CAMERA}/app.ld": script})
+    path, out = tmp_path / "v1.yaml", tmp_path / "variants.yaml"
+    path.write_text(V1.replace("../app", "app"))
+    assert main(["import", str(path), "-o", str(out)]) == 0
+    (network,) = config.read(out).variant("demo_192_int8-stm32h747i-disco").networks
+    names = (".InternalFlashSection", ".ExternalFlashSection")
+    assert network.dispatch_weights == tuple(f"{name}={size}" for name, size in zip(names, rooms, strict=False))
+
+
 @pytest.mark.parametrize("camera", [True, False])
 def test_an_application_for_the_h7(tmp_path: Path, camera: bool) -> None:
     """Its build, the compiler with its version, and where the network takes the place of the application's own."""
@@ -575,6 +599,8 @@ def test_an_application_for_the_h7_that_is_not_there(tmp_path: Path, capsys: pyt
     assert main(["import", str(path), "-o", str(out), "--lossy", "--name", "mine"]) == 0
     data = yaml.safe_load(out.read_text())
     assert "compiler" not in data["networks"]["mine"]
+    section = data["networks"]["mine"]["app_config"]
+    assert section["generation"] == "h7" and "application" not in section, "nothing is looked for where nothing is"
     assert not {"application", "machine"} & data["variants"]["mine-stm32h747i-disco"].keys()
 
 

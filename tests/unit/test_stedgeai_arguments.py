@@ -90,6 +90,14 @@ def test_cpu_words(series):
     )
 
 
+def test_dispatched_weights_are_split():
+    """The tool splits them; where they go is said in its C afterwards."""
+    assert words("4.0", "--dispatch-weights", ".A=1K,.B=2K", target="stm32h7") == (
+        *("generate", "--model", "m.tflite", "--target", "stm32h7", "--name", "net", "--split-weights"),
+        *END,
+    )
+
+
 def test_the_tools_own_profile():
     assert words("4.0", profile="profile-allmems--O3", shown="profile-allmems--O3") == (
         *NPU,
@@ -122,6 +130,7 @@ def test_the_epoch_controller_is_a_matter_of_the_profile(series):
         (("--c-api", "legacy"), "--c-api: refused: the NPU flow writes one set of files"),
         (("--memory-pool", "x.json"), "--memory-pool: refused: the memory-pool file of the NPU says it: use --mpool"),
         (("--split-weights",), "--split-weights: refused"),
+        (("--dispatch-weights", ".A=1K"), "--dispatch-weights: refused: the memory-pool file of the NPU says it"),
         (("--binary",), "--binary: refused: weights are always in N_atonbuf.<pool>.raw"),
         (("--ihex",), "--ihex: refused: the NPU flow accepts and ignores it"),
         (("--address", "0x70000000"), "--address: refused: the NPU flow accepts and ignores it: set the offset"),

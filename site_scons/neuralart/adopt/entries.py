@@ -14,6 +14,7 @@ from neuralart.adopt.networks import FoundNetwork
 from neuralart.adopt.tree import Repository, folder_of
 from neuralart.boards.boot_modes import XIP
 from neuralart.boards.types import Board
+from neuralart.lint.types import RUNTIME_HEADER, parse_runtime
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.targets import CPU, NPU, flow_of
 
@@ -193,6 +194,18 @@ def _flash_notes(found: FoundTree) -> list[str]:
     return notes
 
 
+def _runtime_notes(found: FoundTree) -> list[str]:
+    """Networks for another runtime than the tree has: its build would be refused."""
+    texts = {path: found.repository.text(path) for path in found.repository.named(RUNTIME_HEADER)}
+    headers = [header for path, text in texts.items() if (header := parse_runtime(text, path)) is not None]
+    return [
+        f"{network.c_file} is made for runtime {network.version}, {headers[0].where} is {headers[0].text}: "
+        "its build is refused until they are of one release"
+        for network in found.networks
+        if network.version and headers and all(header.text != network.version for header in headers)
+    ]
+
+
 def _why_not(network: FoundNetwork, board: str, build: FoundBuild | None, found: FoundTree, flow: str) -> str:
     """Why there is no entry for a network; empty: there is one. ``flow``: where networks of the board run."""
     if network.why or network.generated is None:
@@ -260,7 +273,7 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             slots = moved_slots(found.flash, loaded[board], used)
             variant |= {**_boot(mine, found.repository, loaded[board], slots.get("slots", {})), **slots}
         variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
-    return Entries(networks, variants, (*notes, *_flash_notes(found)))
+    return Entries(networks, variants, (*notes, *_flash_notes(found), *_runtime_notes(found)))
 
 
 def _nearness(network: FoundNetwork, build: FoundBuild) -> tuple[bool, int]:

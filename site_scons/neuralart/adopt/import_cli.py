@@ -83,8 +83,25 @@ def _with_application(imported: Imported, config: Path, base: Path, named: str) 
 def _without_application(imported: Imported) -> Imported:
     """Entries for the camera application of this project, which has the runtime of the reference compiler."""
     settings = {key: value for key, value in imported.settings.items() if key != "compiler"}
+    section = settings.get("app_config")
+    if isinstance(section, Mapping) and "application" in section:
+        settings["app_config"] = {key: section[key] for key in section if key != "application"} | {"generation": "h7"}
     variant = {key: value for key, value in imported.variant_settings.items() if key != "machine"}
     return replace(imported, settings=settings, variant_settings=variant)
+
+
+def _rooms(repository: Repository) -> dict[str, object]:
+    """``dispatch_weights`` by the zoo's description of the project, if a linker script of it places the sections."""
+    from neuralart.vendor import h7_files
+
+    scripts = [repository.text(path) for path in repository.own("*.ld")]
+    for path in repository.own("stmaic_*.conf"):
+        sizes = h7_files.read_cpu_project(repository.file(path), path).sizes
+        inside = sizes.get("internalFlash_size", 0) - sizes.get("application_size", 0) - sizes.get("lib_size", 0)
+        rooms = {".InternalFlashSection": inside, ".ExternalFlashSection": sizes.get("externalFlash_size", 0)}
+        if min(rooms.values()) > 0 and any(all(section in script for section in rooms) for script in scripts):
+            return {"dispatch_weights": rooms}
+    return {}
 
 
 def _fitted(imported: Imported, folder: Path, repository: Repository, name: str) -> tuple[Imported, dict[str, object]]:
@@ -105,8 +122,10 @@ def _fitted(imported: Imported, folder: Path, repository: Repository, name: str)
         pass  # another application: its sources stay as they are
     files = [repository.own(f"{name}.{end}")[:1] for end in "ch"]
     stage = {f"{name}*.{path[-1]}": f"{path.rpartition('/')[0] or '.'}/" for each in files for path in each}
-    made = replace(imported, variant_settings={**imported.variant_settings, "network": name, **patch})
-    return replace(made, network=name), {"stage": stage} if stage else {}
+    settings = {**imported.settings, **_rooms(repository)}
+    said = {**imported.variant_settings, "network": name, **patch}
+    made = replace(imported, network=name, settings=settings, variant_settings=said)
+    return made, {"stage": stage} if stage else {}
 
 
 def run(args: argparse.Namespace) -> int:

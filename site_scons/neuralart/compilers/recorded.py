@@ -88,6 +88,7 @@ def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str]
     found += [("words", " ".join(words)), ("--extra-options", " ".join(request.extra))]
     found += [("--no-report", "" if request.report else "true")]
     found += [("--enable-epoch-controller", "true" if planned.given.controller else "")]
+    found.append(("--dispatch-weights", request.dispatch))
     declared = "any" if planned.declared is None else ",".join(planned.declared) or "none"
     return (*found, ("--initializers", declared))
 

@@ -21,6 +21,7 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
+_SECTION = later(r"[A-Za-z_.][A-Za-z0-9_.]*")
 _DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 
@@ -118,6 +119,13 @@ def named(section: str, value: Value, pattern: re.Pattern[str], wrong: str, read
 def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
     """What joins the settings of such a section to pairs of name and value."""
     return lambda merged: tuple((name, value) for name, (value, _) in members(merged, section).items())
+
+
+def rooms(value: Value) -> tuple[str, ...]:
+    """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
+    wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
+    read = named("", value, _SECTION, wrong, lambda entry: entry.integer(1))
+    return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
 
 
 def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from neuralart.config.keys import (
     members,
     named,
     names,
+    rooms,
     text_or_none,
 )
 from neuralart.config.keys import read_settings as read_keys
@@ -255,6 +256,14 @@ KEYS: tuple[Key, ...] = (
         Value.boolean,
         "`false`: the application gives the output buffers",
         option="--no-outputs-allocation",
+    ),
+    Key(
+        "dispatch_weights",
+        rooms,
+        "of a network on a core: sections of the linker script with the bytes that each has for constants, see "
+        "[cpu-networks.md](cpu-networks.md#constants-in-two-flashes)",
+        "where the linker script puts constants",
+        option="--dispatch-weights",
     ),
     Key(
         "options",

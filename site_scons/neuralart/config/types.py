@@ -117,6 +117,7 @@ class NetworkConfig(Located):
     outputs_ch_position: str = ""  # The same for outputs
     allocate_inputs: bool = True  # False as with ``--no-inputs-allocation``
     allocate_outputs: bool = True  # False as with ``--no-outputs-allocation``
+    dispatch_weights: tuple[str, ...] = ()  # ``SECTION=BYTES``, in order; none: as the linker script says
     options: tuple[str, ...] = ()  # Further options of generate, in order
     initializers: tuple[str, ...] | None = None  # fnames of the pools whose raw file is declared; None: by rule
     vectors: str = ""  # Folder of golden vectors; empty: none

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.patterns import later
 from neuralart.text import sizes
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 REFUSED = 1
-_ROOM = re.compile(r"([^:]+):(0[xX][0-9a-fA-F]+|[0-9]+)([kKmM]?)")
+_ROOM = later(r"([^:]+):(0[xX][0-9a-fA-F]+|[0-9]+)([kKmM]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 

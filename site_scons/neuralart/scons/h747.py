@@ -18,7 +18,7 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.export.collect import runtime_parts
-from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, written_weights
+from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, plans
@@ -155,6 +155,8 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
         assert patched is not None  # as the reference application is
         image = _image(env, variant, board, nodes, patched, headers)
     machine, flashed = machine_of(variant, board), _flashed(env, variant, board, nodes)
+    if flashed is None and image is not None and image.places and machine.kind == "silicon":
+        flashed = _in_flashes(env, variant, board, image)
     return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, flashed), headers, patched)
 
 
@@ -169,6 +171,17 @@ def _flashed(env: Any, variant: VariantConfig, board: Board, nodes: CpuNetworkNo
     plan = WritesPlan(board.name, [FlashWrite(f"{nodes.name}.{CPU_WEIGHTS}", "model", address, copy)])
     (written,) = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
     return FlashNodes(None, written, None, weights=copy)
+
+
+def _in_flashes(env: Any, variant: VariantConfig, board: Board, image: FirmwareNodes) -> FlashNodes:
+    """The plan of a program that lies in several flashes: its addresses say what goes where."""
+    kinds = ["model" if area.start == board.flash.get("base") else "application" for area in areas(board)]
+    rows = list(zip(kinds, areas(board), image.places, strict=True))
+    writes = [FlashWrite(f"{kind}.{area.name}", kind, area.start, node, program=image.elf) for kind, area, node in rows]
+    plan, target = WritesPlan(board.name, writes), f"#{build_dir(env)}/{variant.name}/flash_plan.json"
+    (written,) = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, [])
+    held = {kind: node for kind, _, node in reversed(rows)}
+    return FlashNodes(held.get("application"), written, None, weights=held.get("model"))
 
 
 def _patch_of(env: Any, variant: VariantConfig, board: Board) -> PatchConfig | None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 
 _SPLICE_RULE = r"\\[ \t]*\r?\n"
 _COMMENT_RULE = rf"/\*.*?(?:\*/|\Z)|//(?:{_SPLICE_RULE}|[^\n])*"
-_TOKENS = re.compile(
+_TOKENS = later(
     rf"""
       (?P<comment>   {_COMMENT_RULE} )
     | (?P<text>      "(?:{_SPLICE_RULE}|\\.|[^"\\\n])*"? | '(?:{_SPLICE_RULE}|\\.|[^'\\\n])*'? )
@@ -23,15 +24,15 @@ _TOKENS = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_COMMENT = re.compile(_COMMENT_RULE, re.DOTALL)
+_COMMENT = later(_COMMENT_RULE, re.DOTALL)
 # Only then do quotes matter to where comments are.
-_QUOTES_MATTER = re.compile(r"""["'][^"\n]*/[/*]|'\\?"'""")
-_SPLICE = re.compile(_SPLICE_RULE)
-_DIRECTIVE_LINE = re.compile(rf"^[ \t]*#(?:{_SPLICE_RULE}|[^\n])*", re.MULTILINE)
-_DIRECTIVE = re.compile(r"\s*#\s*([a-z]+)\b")
-_CONDITION = re.compile(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.MULTILINE)
-_NOT_NEWLINE = re.compile(r"[^\n]")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_QUOTES_MATTER = later(r"""["'][^"\n]*/[/*]|'\\?"'""")
+_SPLICE = later(_SPLICE_RULE)
+_DIRECTIVE_LINE = later(rf"^[ \t]*#(?:{_SPLICE_RULE}|[^\n])*", re.MULTILINE)
+_DIRECTIVE = later(r"\s*#\s*([a-z]+)\b")
+_CONDITION = later(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.MULTILINE)
+_NOT_NEWLINE = later(r"[^\n]")
+NAME = later(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def decode(data: bytes) -> str:

@@ -11,12 +11,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from neuralart.patterns import later
+
 RED, YELLOW, GREEN = "31", "33", "32"
 # What the lines of compilers, linkers, SCons and this package begin with, behind a place. Never a line with colors.
 _LINES = (
-    (RED, re.compile(r"^(?:scons: \*\*\*|(?:[^\x1b\n]*?[: ])?(?:fatal )?error: )[^\x1b\n]*", re.M)),
-    (YELLOW, re.compile(r"^(?:[^\x1b\n]*?[: ])?(?:warning|note): [^\x1b\n]*", re.M)),
-    (GREEN, re.compile(r"^scons: `[^\x1b\n]*' is up to date\.", re.M)),
+    (RED, later(r"^(?:scons: \*\*\*|(?:[^\x1b\n]*?[: ])?(?:fatal )?error: )[^\x1b\n]*", re.M)),
+    (YELLOW, later(r"^(?:[^\x1b\n]*?[: ])?(?:warning|note): [^\x1b\n]*", re.M)),
+    (GREEN, later(r"^scons: `[^\x1b\n]*' is up to date\.", re.M)),
 )
 
 

@@ -5,14 +5,14 @@ relocatable models, the lock of versions) reads this table. A new release is one
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from neuralart.errors import NeuralArtError
+from neuralart.patterns import later
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
-_CORE = re.compile(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
+_CORE = later(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def synonyms() -> Mapping[str, tuple[str, ...]]:
 
 
 _SPOKEN = "ST Edge AI Core v"
-_PIN = re.compile(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
+_PIN = later(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
 OLDEST = (2, 0)
 
 

@@ -10,14 +10,38 @@ from support.fake_stedgeai.info import environment, md5
 from support.fake_stedgeai.npu import write
 from support.fake_stedgeai.placement import stream, weight_sizes
 
+_TYPES = (
+    "#pragma once\n#include <stdint.h>\ntypedef uint64_t ai_u64;\n#define AI_ALIGNED(n) __attribute__((aligned(n)))\n"
+)
+
 
 def _banner(job: Job, name: str) -> str:
     return f"/**\n  * @file    {name}\n  * @date    {job.now} {job.ticks}\n  * @brief   made up\n  */\n"
 
 
+def _arrays(job: Job, api: str, weights: bytes) -> dict[str, bytes]:
+    """Arrays of constants: one, or one for each of them."""
+    prefix, whole = (("s_network", "weights_array_u64"), ("g_network", "weights_array"))[api != "legacy"]
+    if "--split-weights" not in job.given:
+        return {f"{prefix}_{whole}": weights}
+    made, at = {}, 0
+    for number, size in enumerate(weight_sizes(job.data)):
+        made[f"{prefix}_layer_{number}_weights_array_u64"] = weights[at : at + size]
+        at += size
+    return made
+
+
+def _array(job: Job, name: str, data: bytes) -> str:
+    if "--split-weights" not in job.given:
+        words = ", ".join(f"0x{byte:02x}" for byte in data)
+        return f"const unsigned char {name}[{len(data)}] = {{ {words} }};\n"
+    padded = data + bytes(-len(data) % 8)
+    words = ", ".join(f"0x{padded[at : at + 8][::-1].hex()}U" for at in range(0, len(padded), 8))
+    return f"AI_ALIGNED(32)\nconst ai_u64 {name}[{len(padded) // 8}] = {{ {words} }};\n"
+
+
 def _codes(job: Job, api: str, weights: bytes) -> dict[str, str]:
     name, upper = job.name, job.name.upper()
-    words = ", ".join(f"0x{byte:02x}" for byte in weights)
     legacy = api == "legacy"
     activations = 4096
     prefix, suffix = (f"AI_{upper}_DATA", "SIZE") if legacy else (f"STAI_{upper}", "SIZE_BYTES")
@@ -29,12 +53,13 @@ def _codes(job: Job, api: str, weights: bytes) -> dict[str, str]:
         if legacy
         else f'static const char *const when = "";\n/* c_model_datetime = "{job.now}.{job.ticks}" */\n'
     )
-    array = "s_network_weights_array_u64" if legacy else "g_network_weights_array"
     found = {f"{name}.c": f'{stamp}#include "{name}.h"\n', f"{name}.h": "#pragma once\n"}
-    table = f"const unsigned char {array}[{len(weights)}] = {{ {words} }};\n"
+    table = "".join(_array(job, array, data) for array, data in _arrays(job, api, weights).items())
     if legacy:
         found |= {f"{name}_config.h": "#pragma once\n", f"{name}_data.c": "\n", f"{name}_data.h": sizes}
-        found |= {f"{name}_data_params.c": table, f"{name}_data_params.h": "#pragma once\n"}
+        header = _TYPES if "--split-weights" in job.given else "#pragma once\n"
+        table = f'#include "{name}_data_params.h"\n{table}'
+        found |= {f"{name}_data_params.c": table, f"{name}_data_params.h": header}
     else:
         found |= {f"{name}_data.c": table, f"{name}_data.h": sizes, f"{name}_details.h": "#pragma once\n"}
     if "--relocatable" in job.given:
@@ -54,8 +79,8 @@ def run(job: Job) -> None:
         except (OSError, ValueError, KeyError) as error:
             raise Failed(f"E102(CliArgumentError): {error!r}") from None
         pools = [(pool["name"], "NULL", "ACC_WRITE", 4096 // (n + 1)) for n, pool in enumerate(listed)]
-    array = "s_network_weights_array_u64" if api == "legacy" else "g_network_weights_array"
-    pools.append(("weights_array", array, "ACC_READ", len(weights)))
+    for array, data in _arrays(job, api, weights).items():
+        pools.append((array[10:].removesuffix("_u64"), array, "ACC_READ", len(data)))
     files: dict[str, bytes | str] = dict(_codes(job, api, weights))
     if "--binary" in job.given:
         files[f"{job.name}_data.bin"] = weights
@@ -74,6 +99,10 @@ def run(job: Job) -> None:
     say(texts.summary(job))
     for name, data in files.items():
         write(job.out, name, data)
+
+
+def _read_only(pools: list[tuple[str, str, str, int]]) -> int:
+    return sum(size for _, _, rights, size in pools if rights == "ACC_READ")
 
 
 def _info(job: Job, pools: list[tuple[str, str, str, int]], signed: list[dict]) -> dict:
@@ -112,5 +141,5 @@ def _info(job: Job, pools: list[tuple[str, str, str, int]], signed: list[dict]) 
         "memory_pools": listed,
         "buffers": buffers,
         "graphs": [{"id": 0, "name": job.symbol, "inputs": [100], "outputs": [101], "nodes": nodes, "edges": []}],
-        "memory_footprint": {"activations": 4096, "weights": pools[-1][3], "io": [0, 0], "series": job.target},
+        "memory_footprint": {"activations": 4096, "weights": _read_only(pools), "io": [0, 0], "series": job.target},
     }

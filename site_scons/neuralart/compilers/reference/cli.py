@@ -236,7 +236,8 @@ def _for_cpu(args: argparse.Namespace, notes: tuple[str, ...], progress: Callabl
     request = CpuRequest(
         memory_pool=Path(args.memory_pool) if args.memory_pool is not None else None,
         memory_pool_display=args.memory_pool or "",
-        split_weights=bool(args.split_weights),
+        split_weights=bool(args.split_weights or args.dispatch_weights),
+        dispatch=args.dispatch_weights or "",
         binary=bool(args.binary),
         **_members(args, None, notes),
     )

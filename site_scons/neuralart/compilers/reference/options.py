@@ -94,6 +94,14 @@ GENERATE: tuple[Option, ...] = (
         flow=CPU,
     ),
     _used(
+        "--dispatch-weights",
+        "each constant is an array in the first of these sections with room for it, the largest first (own option)",
+        VALUE,
+        "NPU targets: the pool file decides where weights go",
+        metavar="SECTION=SIZE,...",
+        flow=CPU,
+    ),
+    _used(
         "--binary",
         "the weights in N_data.bin too",
         remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw",

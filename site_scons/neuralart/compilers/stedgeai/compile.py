@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import fileset
@@ -178,7 +179,8 @@ def compile_network(
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:
             known[install.root] = "STEDGEAI_CORE_DIR"
-        files = normalize({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
+        placed = dispatched(request.name, found.files, request.dispatch)
+        files = normalize({**found.files, **placed, **raw_files}, places_of(known, {model: request.model.name}))
     notes = list(found.notes)
     if not is_known(install.version.numbers):
         notes.append(f"{tool} is newer than the versions this program knows: taken as the nearest earlier one")

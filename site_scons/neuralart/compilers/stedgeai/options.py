@@ -44,6 +44,7 @@ def _each(names: str, *rule: Any) -> dict[str, OptionRule]:
 
 RULES: Mapping[str, OptionRule] = {
     **_each("--model --target --name --output --st-neural-art --mpool --initializers --verbosity", OWN, VALUE),
+    **_each("--dispatch-weights", CPU, VALUE, _NPU_POOLS),
     **_each("--quiet --no-report --enable-epoch-controller --all-buffers-info", OWN),
     **_each("--no-inputs-allocation --no-outputs-allocation", PASSED),
     **_each("--allocate-inputs --allocate-outputs", OWN),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.command_line import option_values, split_words
+from neuralart.compilers.dispatch import OPTION, SPLIT
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file
 from neuralart.network.targets import usable
@@ -55,6 +56,7 @@ class ToolRequest:
     controller: bool = False  # ``--enable-epoch-controller`` was given
     initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
     report: bool = True  # A text report is written
+    dispatch: str = ""  # Sections for arrays of constants and their sizes, as ``--dispatch-weights``
     seconds: float | None = None  # Of wall time that the tool may take; None: any
 
     @property
@@ -141,6 +143,10 @@ def request_of(args: argparse.Namespace, stock: Path | None = None) -> ToolReque
     if args.initializers is not None:
         text = args.initializers.strip()
         initializers = () if text.lower() in ("", "none") else tuple(part.strip() for part in text.split(","))
+    values = option_values(args)
+    if args.dispatch_weights and not npu:
+        del values[OPTION]  # the tool has half of it
+        values[SPLIT] = True
     return ToolRequest(
         model=Path(args.model),
         model_display=args.model,
@@ -149,7 +155,8 @@ def request_of(args: argparse.Namespace, stock: Path | None = None) -> ToolReque
         profile=profile_choice(args, stock) if npu else None,
         mpool=Path(args.mpool) if args.mpool is not None else None,
         mpool_display=args.mpool or "",
-        values=option_values(args),
+        values=values,
+        dispatch=args.dispatch_weights or "",
         extra=split_words(args.extra_options),
         controller=bool(args.enable_epoch_controller),
         initializers=initializers,

@@ -67,6 +67,15 @@ class ImageFacts:
         """Parts whose bytes a loader writes."""
         return tuple(part for part in self.parts if part.data)
 
+    def span(self, start: int, end: int) -> tuple[int, bytes]:
+        """Address and bytes of what is loaded within [start, end), with 0xFF between parts; no bytes: nothing is."""
+        inside = [part for part in self.loaded if start <= part.load < end]
+        first = min((part.load for part in inside), default=start)
+        data = bytearray(b"\xff" * (max((part.load_end for part in inside), default=start) - first))
+        for part in inside:
+            data[part.load - first : part.load_end - first] = part.data
+        return first, bytes(data)
+
     def read(self, address: int, count: int) -> bytes | None:
         """Bytes as the loader leaves them; None unless all of them come from one part."""
         for part in self.loaded:

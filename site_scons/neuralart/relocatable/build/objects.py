@@ -9,10 +9,7 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +34,7 @@ class ObjectCompiler:
     ran: list[str] = field(default_factory=list)  # commands that were run, the others were remembered
     said: list[str] = field(default_factory=list)  # what they printed
     notes: list[str] = field(default_factory=list)  # what was wrong with the store
+    _hashes: dict[Path, str] = field(default_factory=dict)  # of headers that were looked at
 
     @property
     def program(self) -> Path:
@@ -55,10 +53,20 @@ class ObjectCompiler:
         Raises:
             NeuralArtError: The compiler refuses one.
         """
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return list(pool.map(lambda item: self._object(item[0], item[1], folders, work), sources))
+        self._hashes.clear()
+        made = [self._object(source, flags, folders, work, stored=True) for source, flags in sources]
+        if None in made:
+            # Loading threads takes a twentieth of the time of a model with new weights.
+            from concurrent.futures import ThreadPoolExecutor
 
-    def _object(self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path) -> Path:
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                made = list(pool.map(lambda item: self._object(item[0], item[1], folders, work), sources))
+        return [path for path in made if path is not None]
+
+    def _object(
+        self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path, *, stored: bool = False
+    ) -> Path | None:
+        """The object of a C file; None: it is only taken if it is ``stored``, and is not."""
         maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
         mapped = any(source.is_relative_to(prefix) for prefix, _ in self.maps)
         # A tree that was moved has the same objects.
@@ -72,6 +80,8 @@ class ObjectCompiler:
                 target: Path = self.store / entry["object"]
                 if self._whole(target, entry["sha256"]):
                     return target
+        if stored:
+            return None
         includes = [word for folder in folders for word in ("-I", str(folder))]
         words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-c", str(source), "-MMD", "-MF"]
         made = self._make(words, source.name)
@@ -94,7 +104,8 @@ class ObjectCompiler:
             return False
         if _hash(path) == digest:
             return True
-        self.notes.append(f"{path.name} in the store of objects is damaged: it is made again")
+        note = f"{path.name} in the store of objects is damaged: it is made again"
+        self.notes += [note] if note not in self.notes else []
         return False
 
     def _named(self, path: Path, work: Path) -> str:
@@ -109,7 +120,10 @@ class ObjectCompiler:
         for prefix, to in (*reversed(self.maps), (work, ".")):
             if name.startswith(f"@{to}/"):
                 path = prefix / name.removeprefix(f"@{to}/")
-        return path.is_file() and _hash(path) == text
+        # Most objects have the same headers.
+        if path not in self._hashes:
+            self._hashes[path] = _hash(path) if path.is_file() else ""
+        return self._hashes[path] == text
 
     def link(
         self, name: str, words: Sequence[str], objects: Sequence[Path], rest: Sequence[str], inputs: bytes
@@ -160,6 +174,9 @@ class ObjectCompiler:
         """Run the compiler, which writes into a folder of its own; the file that the last word asks for is the listing.
         Returns what it wrote, by name.
         """
+        import subprocess
+        import tempfile
+
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
             folder = Path(made)
             command = [str(self.program), *words, str(folder / _LISTING), "-o", str(folder / _OUTPUT)]

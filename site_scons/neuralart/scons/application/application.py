@@ -21,6 +21,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.application import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.lint.types import RUNTIME_HEADER
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands
 from neuralart.scons.application.versions import core_name, version_node
@@ -178,7 +179,7 @@ def _compiled(
     base = registry_of(env).base
     root = root_of(env, variant)
     chosen = collect(config, root)
-    loaded = variant.relocatable
+    loaded, stamped = variant.relocatable, networks
     vendor = _runtime(config, root, board, networks, loads=loaded is not None)
     defines = (*variant.defines, *chosen.defines, *(vendor.defines if vendor is not None else ()))
     if loaded is not None:
@@ -198,7 +199,7 @@ def _compiled(
     sources += initializers.sources
     sources += [base.fs.File(str(path)) for path in (vendor.sources if vendor is not None else ())]
     objects = user_objects(recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)))
-    base.Requires(objects, version_node(base, folder, variant, board, networks, chosen, vendor, found))
+    base.Requires(objects, version_node(base, folder, variant, board, stamped, chosen, vendor, found))
     archives = [base.fs.File(str(path)) for path in chosen.archives]
     if vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
@@ -335,6 +336,17 @@ def _plain(words: list[Any]) -> list[Any]:
     return [item for item in words if item not in ("$(", "$)")]
 
 
+def _check_loader(
+    env: Any, variant: VariantConfig, board: Board, networks: Sequence[NetworkNodes], program: Any, found: Toolchain
+) -> None:
+    """Before the user's own build: is the runtime in the tree the one that the network of the model was made for?"""
+    tree: tuple[Path, ...] = program.attributes.neuralart_files
+    folders = dict.fromkeys(path.parent for path in tree if path.name == RUNTIME_HEADER)
+    base, folder = registry_of(env).base, f"{build_dir(env)}/{variant.name}"
+    runtime = SourceSet((), include_dirs=tuple(folders))
+    base.Requires(program, version_node(base, folder, variant, board, networks, runtime, None, found))
+
+
 def make_application(
     env: Any,
     variant: VariantConfig,
@@ -357,6 +369,8 @@ def make_application(
         if model is not None and config.kind != ELF:
             generated += [(Generated("", Path(str(node))), node) for node in model.c]
         elf = external_program(env, config, variant, board, generated, found)
+        if model is not None and config.kind != ELF:
+            _check_loader(env, variant, board, networks, elf, found)
     address = initializers.layout.application
     linked = networks if model is None else ()
     return replace(finish_image(env, variant, board, machine, linked, elf, link_map, found, address), vendor=vendor)

@@ -47,6 +47,7 @@ class FirmwareNodes:
     toolchain: Toolchain | None  # What built it; None: the user's own SConstruct did
     # ``application.bin``: the image as its slot holds it; None where images are loaded in place
     application: Any = None
+    places: tuple[Any, ...] = ()  # What each flash of the board holds of it, where its constants are dealt out to two
     vendor: Any = None  # The vendor's runtime that is compiled into it (``VendorRuntime``); None: none is, or ours
 
     @property
@@ -323,7 +324,12 @@ def finish_image(
     folder = f"{build_dir(env)}/{variant.name}"
     facts = tuple(network.facts for network in networks)
     allowed = variant.allow_reference_on_hardware
-    plan = ImagePlan(board, machine, facts, allowed, outputs=True, application=application, sign=variant.sign)
+    two = "base" in board.flash and any(each.config.dispatch_weights for each in networks)
+    plan = ImagePlan(
+        *(board, machine, facts, allowed, True, application, variant.sign),
+        outside=int(board.flash["base"]) if two else None,
+    )
     made = plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
     check, binary, ihex, *more = made
-    return FirmwareNodes(elf, binary, ihex, link_map, check, found, more[0] if more else None)
+    places, application_bin = (tuple(more), None) if two else ((), more[0] if more else None)
+    return FirmwareNodes(elf, binary, ihex, link_map, check, found, application_bin, places=places)

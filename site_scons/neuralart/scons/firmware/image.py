@@ -24,6 +24,7 @@ from neuralart.config.types import SignConfig
 from neuralart.config.variant_keys import SIGNERS
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.memory.layout.flash_areas import areas
 from neuralart.network import facts
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, function, lazily
@@ -51,6 +52,8 @@ class ImagePlan:
     outputs: bool  # Make binary and Intel HEX of it
     application: int | None  # Flash address of ``application.bin``; None: there is none
     sign: SignConfig = field(default_factory=SignConfig)  # Who puts the header in front of it
+    # Where external flash begins that holds a part of the program, which the binary is without; None: none does
+    outside: int | None = None
 
 
 def _check(part: FilePart) -> None:
@@ -146,6 +149,15 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     )
 
 
+def _write_places(part: FilePart) -> None:
+    from neuralart.memory.image import elf_facts
+
+    path = Path(str(part.sources[0]))
+    program = elf_facts.read(path, read_bytes(path))
+    for name, span in zip(part.names, part.data, strict=True):
+        write_bytes(Path(name), program.span(*span)[1])
+
+
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
     made = [
@@ -154,6 +166,15 @@ def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
         )
         for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
     ]
+    if plan.outside is not None:
+        # objcopy would fill everything between the two flashes, a gigabyte or more.
+        held = areas(plan.board)
+        for files, spans in (
+            (made[0].targets, [(0, plan.outside)]),
+            (tuple(first.dir.File(f"{area.name}.bin") for area in held), [(area.start, area.end) for area in held]),
+        ):
+            made.append(FilePart("binary", "OBJCOPY", files, (elf,), _write_places, spans, str(spans), after=(first,)))
+        made[0] = made.pop(2)
     if plan.application is not None and plan.board.boot is not None:
         made.append(_application(env, first, made[0].targets, plan))
     return made

@@ -38,6 +38,8 @@ class FlashWrite:
     address: int  # Where its first byte goes
     node: Any  # The file
     reader: Any = None  # A program without whose code for it the file is not written; None: it is written
+    # The program that the file is the part of from ``address`` on, whose first byte there is the file's; None: none
+    program: Any = None
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,16 @@ def _write_plan(part: FilePart) -> None:
 
     board, writes = part.data
     read = [each for each in writes if each.reader is None or _reads(Path(str(each.reader)))]
-    rows = [plan.write_of(each.name, each.kind, Path(str(each.node)), each.address) for each in read]
+    rows = [plan.write_of(each.name, each.kind, Path(str(each.node)), _begins(each)) for each in read]
     write_text(Path(part.names[0]), plan.make(board, rows))
+
+
+def _begins(write: FlashWrite) -> int:
+    from neuralart.memory.image import elf_facts
+
+    path = Path(str(write.program or ""))
+    loaded = elf_facts.read(path, read_bytes(path)).loaded if write.program is not None else ()
+    return min((part.load for part in loaded if part.load >= write.address), default=write.address)
 
 
 def _reads(program: Path) -> bool:
@@ -179,7 +189,7 @@ def _part(env: Any, node: Any, plan: WritesPlan, writes: Sequence[FlashWrite]) -
         "plan",
         "PLAN",
         (node,),
-        tuple(node for each in writes for node in (each.node, each.reader) if node is not None),
+        tuple(node for each in writes for node in (each.node, each.reader, each.program) if node is not None),
         _write_plan,
         (plan.board, tuple(writes)),
         json.dumps([plan.board, [(each.name, each.kind, each.address) for each in writes]]),

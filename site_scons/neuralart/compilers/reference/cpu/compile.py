@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, views
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
@@ -77,6 +78,7 @@ class CpuRequest(CommonRequest):
     target: str = field(default="stm32h7", kw_only=True)
     memory_pool_display: str = ""  # the memory-pool file as the user named it; empty: the path
     split_weights: bool = False  # each constant is an array of its own
+    dispatch: str = ""  # sections of the arrays, and their sizes, as :func:`~neuralart.compilers.dispatch.rooms`
     binary: bool = False  # write ``N_data.bin`` too
 
 
@@ -147,7 +149,9 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     if request.report:
         written[f"{name}_generate_report.txt"] = make_report(network)
     weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
-    return CpuResult(with_manifest(name, written, weights), facts, network)
+    texts = {file: text.encode() for file, text in written.items()}
+    files = weights | texts | dispatched(name, texts, request.dispatch)
+    return CpuResult(with_manifest(name, {}, files), facts, network)
 
 
 def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
