@@ -265,9 +265,7 @@ def test_a_firmware_of_the_user_s_loads_the_model(sources: Project, tmp_path_fac
     sources.path("inc/ll_aton_version.h").write_text(lines, "utf-8")
     sources.edit("variants.yaml", "files: [own.c]", "files: [own.c], include_dirs: [inc]")
     err = sources.run("own", code=2).err
-    assert (
-        "is made for runtime 0.1.0.0 (the reference compiler's), the application has 1.1.3.8 (ST Edge" in err
-    )
+    assert "is made for runtime 0.1.0.0 (the reference compiler's), the application has 1.1.3.8 (ST Edge" in err
 
 
 # ---- the address plan

@@ -24,6 +24,8 @@ from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
 from neuralart.text import c_values
 from neuralart.validation.layers import EpochTensors
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.ports import ports
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
 ROOMY = pool_file(*N6_LIKE)
@@ -184,10 +186,15 @@ def test_every_buffer_names_the_epoch_that_writes_it(tmp_path):
     model = Path(__file__).parents[2] / "models" / "heatmap" / "heatmap.tflite"
     assert cli.main(["compile", "-m", str(model), "--target", "stm32n6", "-n", "small", "-o", str(tmp_path)]) == 0
     network = from_json((tmp_path / "network.json").read_text("utf-8"), "network.json")
-    written = {port.name: epoch for epoch, ports in EpochTensors(tmp_path, network).written for port in ports}
+    info = c_info.read(tmp_path / "small_c_info.json")
+    written = {port.name: node.number for node in info.epochs for port in ports(info, node.outputs)}
     code = (tmp_path / "small.c").read_text("utf-8")
     found = [row for title in ("Internal", "Output") for row in rows(code, title) if "epoch" in row]
     assert {row["name"].strip('"'): int(row["epoch"]) for row in found} == written and len(written) > 20
+    # What is computed over its input has its name: that is no tensor of the model.
+    compared = [(epoch, port.name) for epoch, found in EpochTensors(tmp_path, network).written for port in found]
+    over = {(node.number, each) for node in info.epochs for each in node.outputs if each in node.inputs}
+    assert len(over) >= 4 and not {epoch for epoch, _ in over} & {epoch for epoch, _ in compared}
 
 
 def test_internal_buffers_only_when_asked_for():

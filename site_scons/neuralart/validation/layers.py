@@ -45,7 +45,9 @@ class EpochTensors:
     def __init__(self, folder: Path, network: Network) -> None:
         """Read which tensors there are from the c_info of a compile. NeuralArtError: it is missing, or wrong."""
         info = c_info.read(folder / f"{network.name}_c_info.json")
-        self.written = [(node.number or 0, ports(info, node.outputs)) for node in info.epochs]
+        # What is computed over its input has the place and the name of that, which is another tensor of the model.
+        own = [[each for each in node.outputs if each not in node.inputs] for node in info.epochs]
+        self.written = [(node.number or 0, ports(info, ids)) for node, ids in zip(info.epochs, own, strict=True)]
         self.samples: list[dict[str, bytes]] = []
         self._name = network.name
         self._memory: Callable[[int, int], bytes] = lambda address, size: b""
