@@ -88,4 +88,13 @@ static inline void na_fill(int8_t *to, int8_t value, int32_t count) {
   for (; count > 0; count -= NA_BYTES, to += NA_BYTES) vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)count));
 }
 
+/* to[i] = table[from[i] as uint8]; equal addresses of `from` and `to` are allowed. */
+static inline void na_look_up(int8_t *to, const int8_t *from, const int8_t *table, int32_t count) {
+  for (; count > 0; count -= NA_BYTES, to += NA_BYTES, from += NA_BYTES) {
+    const mve_pred16_t here = vctp8q((uint32_t)count);
+    const uint8x16_t places = vldrbq_z_u8((const uint8_t *)from, here);
+    vstrbq_p_s8(to, vldrbq_gather_offset_z_s8(table, places, here), here);
+  }
+}
+
 #endif
