@@ -25,12 +25,12 @@ static void scattered(const uint8_t *input, uint8_t *output, int32_t count, int3
 static void row(const uint8_t *input, uint8_t *output, const na_move_t *p) {
   const int32_t count = p->shape[LAST], from = p->input_step[LAST], to = p->output_step[LAST];
   if (from == p->block && to == p->block)
-    na_copy((int8_t *)output, (const int8_t *)input, count * p->block);
+    na_copy_many((int8_t *)output, (const int8_t *)input, count * p->block);
   else if (p->block == 1)
     scattered(input, output, count, from, to);
   else
     for (int32_t i = 0; i < count; i++)
-      na_copy((int8_t *)output + i * to, (const int8_t *)input + i * from, p->block);
+      na_copy_many((int8_t *)output + i * to, (const int8_t *)input + i * from, p->block);
 }
 
 void na_move_8(const uint8_t *input, uint8_t *output, const na_move_t *p) {

@@ -24,7 +24,7 @@ static void maximum(const int8_t *input, int8_t *output, const window_t *w, cons
     for (int32_t ky = 0; ky < w->rows; ky++) {
       const int8_t *source = input + ky * w->row + c;
       for (int32_t kx = w->columns; kx > 0; kx--, source += w->channels)
-        largest = vmaxq_m_s8(largest, largest, vldrbq_z_s8(source, lanes), lanes);
+        largest = vmaxq_s8(largest, vldrbq_z_s8(source, lanes)); /* the other lanes are not stored */
     }
     vstrbq_p_s8(output + c, vminq_s8(vmaxq_s8(largest, low), high), lanes);
   }

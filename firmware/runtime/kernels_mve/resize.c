@@ -9,12 +9,12 @@ void na_resize_nearest_s8(const int8_t *input, const int32_t *rows, const int32_
   for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * input_row) {
     for (int32_t y = 0; y < p->output_height; y++, output += output_row) {
       if (y > 0 && rows[y] == rows[y - 1]) {
-        na_copy(output, output - output_row, output_row);
+        na_copy_many(output, output - output_row, output_row);
         continue;
       }
       const int8_t *source = input + rows[y] * input_row;
       for (int32_t x = 0; x < p->output_width; x++)
-        na_copy(output + x * p->channels, source + columns[x] * p->channels, p->channels);
+        na_copy_many(output + x * p->channels, source + columns[x] * p->channels, p->channels);
     }
   }
 }
