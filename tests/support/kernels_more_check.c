@@ -275,7 +275,7 @@ static void move(result_t *r) {
   int32_t input_bytes = p.block, start = 0;
   for (int32_t i = NA_MOVE_RANK - 1; i >= 0; i--) {
     order[i] = i;
-    sizes[i] = i == NA_MOVE_RANK - 1 ? between(1, 20) : one_in(2) ? 1 : between(1, 4);
+    sizes[i] = i == NA_MOVE_RANK - 1 ? between(1, 20) : one_in(2) || input_bytes > 20000 ? 1 : between(1, 4);
     steps[i] = input_bytes;
     input_bytes *= sizes[i];
     if (far && i == NA_MOVE_RANK - 1) input_bytes += 10000;
