@@ -13,9 +13,6 @@
 #include "dsp.h"
 
 #include "../kernels/window.h"
-#include "neuralart_fixedpoint.h"
-#include "neuralart_kernels.h"
-
 enum {
   NA_WINDOW = 576, /* values of a window that is widened, at most: 3 x 3 of 64 channels */
   NA_PLACES = 2    /* positions that are done together */
@@ -39,8 +36,7 @@ typedef struct {
 } na_window_t;
 
 static inline int8_t na_stored(uint32_t sum, int32_t channel, const na_layer_t *l) {
-  return (int8_t)na_requantize((int32_t)sum, l->multiplier[channel], l->shift[channel], l->c->output_offset,
-                               l->c->activation_min, l->c->activation_max);
+  return na_output(sum, l->multiplier[channel], l->shift[channel], l->c);
 }
 
 static inline uint32_t na_begin(int32_t channel, const na_layer_t *l) {
@@ -106,11 +102,44 @@ static inline void na_widen_run(na_four_t *to, const int8_t *from, int32_t count
   if (count % NA_FOUR) *to = na_widen_rest(from, count % NA_FOUR, offset);
 }
 
+/* Fours of values that are outside, which add nothing; behind the last one. */
+static inline na_four_t *na_widen_outside(na_four_t *to, int32_t count) {
+  for (; count > 0; count -= NA_FOUR, to += NA_PLACES) *to = (na_four_t){0, 0};
+  return to;
+}
+
+/* A window whose taps are whole fours. */
+static inline void na_gather_fours(na_four_t *to, const na_window_t *w, const na_layer_t *l) {
+  const na_conv2d_t *c = l->c;
+  const int32_t depth = c->kernel_channels, columns = w->columns.end - w->columns.first;
+  const int32_t run = l->joined ? columns * depth : depth, runs = l->joined ? 1 : columns;
+  if (!w->inside) {
+    na_widen_outside(to, l->filter_size);
+    return;
+  }
+  const int8_t *row = w->input;
+  to = na_widen_outside(to, w->rows.first * l->filter_row);
+  for (int32_t ky = w->rows.first; ky < w->rows.end; ky++, row += c->dilation_height * l->input_row) {
+    const int8_t *values = row;
+    to = na_widen_outside(to, w->columns.first * depth);
+    for (int32_t r = 0; r < runs; r++, values += c->dilation_width * c->input_channels) {
+      na_widen_run(to, values, run, c->input_offset);
+      to += run / NA_FOUR * NA_PLACES;
+    }
+    to = na_widen_outside(to, (c->kernel_width - w->columns.end) * depth);
+  }
+  na_widen_outside(to, (c->kernel_height - w->rows.end) * l->filter_row);
+}
+
 static __attribute__((noinline)) void na_gather(na_four_t *to, const na_window_t *w, const na_layer_t *l) {
   const na_conv2d_t *c = l->c;
   const int32_t depth = c->kernel_channels, columns = w->columns.end - w->columns.first;
   if (w->inside && l->filter_size == depth) {
     na_widen_run(to, w->input, depth, c->input_offset);
+    return;
+  }
+  if (depth % NA_FOUR == 0) {
+    na_gather_fours(to, w, l);
     return;
   }
   int8_t bytes[NA_WINDOW];

@@ -6,8 +6,6 @@
 #include "dsp.h"
 
 #include "../kernels/window.h"
-#include "neuralart_fixedpoint.h"
-#include "neuralart_kernels.h"
 
 typedef struct {
   const int8_t *input, *filter; /* of the first tap inside */
@@ -88,20 +86,24 @@ static inline __attribute__((always_inline)) void na_depthwise(const int8_t *inp
                     (columns.origin + columns.first * p->dilation_width) * p->input_channels;
           w.filter = filter + rows.first * filter_row + columns.first * p->output_channels;
         }
-        for (int32_t channel = 0; channel < p->output_channels;) {
-          uint32_t sum[NA_FOUR];
-          const int32_t outputs = by_four && p->output_channels - channel >= NA_FOUR ? NA_FOUR : 1;
-          for (int32_t j = 0; j < outputs; j++) sum[j] = bias ? (uint32_t)bias[channel + j] : 0u;
-          if (outputs == 1)
-            sum[0] = na_one_channel(sum[0], &w, channel / times, channel, filter_offset);
-          else if (times == 1)
+        int32_t channel = 0, input_channel = 0;
+        for (; by_four && channel + NA_FOUR <= p->output_channels; channel += NA_FOUR, output += NA_FOUR) {
+          uint32_t sum[NA_FOUR] = {0};
+          if (bias)
+            for (int32_t j = 0; j < NA_FOUR; j++) sum[j] = (uint32_t)bias[channel + j];
+          if (times == 1)
             na_four_channels(sum, &w, channel, channel, 0, filter_offset);
           else
             na_four_channels(sum, &w, channel / times, channel, 1, filter_offset);
-          for (int32_t j = 0; j < outputs; j++, channel++)
-            *output++ = (int8_t)na_requantize((int32_t)sum[j], multiplier[channel], shift[channel], p->output_offset,
-                                              p->activation_min, p->activation_max);
+          for (int32_t j = 0; j < NA_FOUR; j++)
+            output[j] = na_output(sum[j], multiplier[channel + j], shift[channel + j], p);
         }
+        for (input_channel = channel / times; channel < p->output_channels; input_channel++)
+          for (int32_t last = channel + times; channel < last; channel++) {
+            const uint32_t sum =
+                na_one_channel(bias ? (uint32_t)bias[channel] : 0u, &w, input_channel, channel, filter_offset);
+            *output++ = na_output(sum, multiplier[channel], shift[channel], p);
+          }
       }
     }
   }

@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "neuralart_fixedpoint.h"
+#include "neuralart_kernels.h"
+
 #if !defined(__ARM_FEATURE_DSP) || !defined(__ARM_FEATURE_SIMD32)
 #error "kernels: dsp needs a core with the DSP extension (-mcpu=cortex-m4, -m7, -m33)"
 #endif
@@ -114,6 +117,15 @@ static inline void na_dot_x4(uint32_t sum[NA_FOUR], const int8_t *input, const i
     a3 = na_products(x, na_widen(na_load_rest(f2 + step, left)), a3);
   }
   sum[0] = (uint32_t)a0, sum[1] = (uint32_t)a1, sum[2] = (uint32_t)a2, sum[3] = (uint32_t)a3;
+}
+
+/* na_requantize, with fewer instructions: floor((x + 2^(e - 1)) / 2^e) is floor((floor(x / 2^(e - 1)) + 1) / 2), and for
+ * halves away from zero a negative x is one less. */
+static inline int8_t na_output(uint32_t sum, int32_t multiplier, int32_t shift, const na_conv2d_t *p) {
+  const int32_t left = shift > 0 ? shift : 0;
+  int32_t x = na_high_multiply((int32_t)(sum << left), multiplier);
+  if (shift < 0) x = (((x + (x >> 31)) >> (-shift - 1)) + 1) >> 1;
+  return (int8_t)na_clamp((int32_t)((uint32_t)x + (uint32_t)p->output_offset), p->activation_min, p->activation_max);
 }
 
 /* The sum of a run of values, the offset added to each. */
