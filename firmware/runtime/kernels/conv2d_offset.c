@@ -90,16 +90,31 @@ void na_conv2d_offset_s8(const int8_t *input, const int8_t *filter, const int32_
 
 enum { BLOCK = 4 }; /* neighboring channels that are summed together */
 
-/* The sums of `outputs` neighboring channels, at most the block. Accumulators wrap as 32-bit numbers, hence unsigned. */
-static inline void sum_channels(uint32_t *accumulator, int32_t outputs, const inside_t *w, int32_t input_channel,
-                                int32_t channel, int32_t input_offset, int32_t filter_offset) {
+/* Accumulators wrap as 32-bit numbers, hence unsigned. */
+static void sum_block(uint32_t *accumulator, const inside_t *w, int32_t channel, int32_t offset, int32_t filter_offset) {
+  uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
   for (int32_t ky = 0; ky < w->rows; ky++) {
-    const int8_t *values = w->input + ky * w->input_row_step + input_channel;
-    const int8_t *taps = w->filter + ky * w->filter_row + channel;
-    for (int32_t kx = 0; kx < w->runs; kx++, values += w->input_step, taps += w->filter_step)
-      for (int32_t j = 0; j < outputs; j++)
-        accumulator[j] += (uint32_t)((values[j] + input_offset) * (taps[j] + filter_offset));
+    const int8_t *x = w->input + ky * w->input_row_step + channel;
+    const int8_t *f = w->filter + ky * w->filter_row + channel;
+    for (int32_t kx = 0; kx < w->runs; kx++, x += w->input_step, f += w->filter_step) {
+      a0 += (uint32_t)((x[0] + offset) * (f[0] + filter_offset));
+      a1 += (uint32_t)((x[1] + offset) * (f[1] + filter_offset));
+      a2 += (uint32_t)((x[2] + offset) * (f[2] + filter_offset));
+      a3 += (uint32_t)((x[3] + offset) * (f[3] + filter_offset));
+    }
   }
+  accumulator[0] = a0, accumulator[1] = a1, accumulator[2] = a2, accumulator[3] = a3;
+}
+
+static uint32_t sum_one(uint32_t accumulator, const inside_t *w, int32_t input_channel, int32_t channel, int32_t offset,
+                        int32_t filter_offset) {
+  for (int32_t ky = 0; ky < w->rows; ky++) {
+    const int8_t *x = w->input + ky * w->input_row_step + input_channel;
+    const int8_t *f = w->filter + ky * w->filter_row + channel;
+    for (int32_t kx = 0; kx < w->runs; kx++, x += w->input_step, f += w->filter_step)
+      accumulator += (uint32_t)((*x + offset) * (*f + filter_offset));
+  }
+  return accumulator;
 }
 
 void na_depthwise_conv2d_offset_s8(const int8_t *input, const int8_t *filter, const int32_t *bias,
@@ -135,9 +150,9 @@ void na_depthwise_conv2d_offset_s8(const int8_t *input, const int8_t *filter, co
           uint32_t accumulator[BLOCK];
           for (int32_t j = 0; j < outputs; j++) accumulator[j] = bias ? (uint32_t)bias[channel + j] : 0u;
           if (outputs == BLOCK)
-            sum_channels(accumulator, BLOCK, &w, channel, channel, input_offset, filter_offset);
+            sum_block(accumulator, &w, channel, input_offset, filter_offset);
           else
-            sum_channels(accumulator, 1, &w, channel / times, channel, input_offset, filter_offset);
+            accumulator[0] = sum_one(accumulator[0], &w, channel / times, channel, input_offset, filter_offset);
           for (int32_t j = 0; j < outputs; j++, channel++)
             *output++ = (int8_t)na_requantize((int32_t)accumulator[j], multiplier[channel], shift[channel],
                                               c->output_offset, c->activation_min, c->activation_max);
