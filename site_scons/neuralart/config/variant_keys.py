@@ -281,9 +281,9 @@ KEYS: tuple[Key, ...] = (
     Key(
         "kernels",
         lambda value: value.choice(KERNELS),
-        "`c`, or `mve`: most kernels use the vector extension of Cortex-M55 and Cortex-M85 (MVE); or `dsp`: convolutions "
-        "and fully connected layers use the DSP extension of Cortex-M4, Cortex-M7, Cortex-M33 and later. The results are "
-        "the same, bit by bit. Refused where the machine has no such instructions",
+        "`c`, or `mve`: most kernels use the vector extension of Cortex-M55 and Cortex-M85 (MVE); or `dsp`: "
+        "convolutions and fully connected layers use the DSP extension of Cortex-M4, Cortex-M7, Cortex-M33 and later. "
+        "The results are the same, bit by bit. Refused where the machine has no such instructions",
     ),
     Key(
         "patch",
