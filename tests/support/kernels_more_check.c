@@ -140,6 +140,8 @@ static void transpose_conv(result_t *r) {
   p.output_height = between(1, 9), p.output_width = between(1, 9), p.output_channels = between(1, 20);
   p.kernel_height = between(1, 5), p.kernel_width = between(1, 5);
   p.stride_height = between(1, 3), p.stride_width = between(1, 3);
+  if (one_in(5)) p.output_channels = between(20, 70);
+  if (one_in(12)) p.kernel_height = p.kernel_width = between(11, 13), p.input_channels = between(1, 5);
   p.pad_top = between(0, p.kernel_height - 1), p.pad_left = between(0, p.kernel_width - 1);
   p.input_offset = -zero_point(), p.output_offset = zero_point();
   p.filter_offset = one_in(2) ? 0 : -zero_point();
@@ -176,6 +178,11 @@ static void pool(result_t *r, pool_t *plain, pool_t *other) {
   p.input_width = one_in(20) ? between(256, 600) : one_in(8) ? between(16, 30) : between(1, 8);
   p.output_height = axis_of(p.input_height, &p.kernel_height, &p.stride_height, &p.pad_top);
   p.output_width = axis_of(p.input_width, &p.kernel_width, &p.stride_width, &p.pad_left);
+  if (one_in(25)) { /* more values than a quotient by multiplication takes */
+    p.batches = 1, p.channels = between(1, 9);
+    p.input_height = p.kernel_height = p.input_width = p.kernel_width = between(62, 68);
+    p.output_height = p.output_width = 1, p.pad_top = p.pad_left = 0;
+  }
   limits(&p.activation_min, &p.activation_max);
   const int32_t count = p.batches * p.output_height * p.output_width * p.channels;
   const int8_t *input = bytes(p.batches * p.input_height * p.input_width * p.channels);

@@ -51,7 +51,15 @@ void na_resize_bilinear_s8(const int8_t *input, int8_t *output, const na_resize_
         const int8_t *c = lower_row + h.lower * p->channels, *d = lower_row + h.upper * p->channels;
         const int32_t wa = (ONE - v.fraction) * (ONE - h.fraction), wb = (ONE - v.fraction) * h.fraction;
         const int32_t wc = v.fraction * (ONE - h.fraction), wd = v.fraction * h.fraction;
-        for (int32_t i = 0; i < p->channels; i += NA_LANES) {
+        int32_t i = 0;
+        for (; i + NA_LANES <= p->channels; i += NA_LANES) {
+          int32x4_t sum = vmulq_n_s32(vldrbq_s32(a + i), wa);
+          sum = vmlaq_n_s32(sum, vldrbq_s32(b + i), wb);
+          sum = vmlaq_n_s32(sum, vldrbq_s32(c + i), wc);
+          sum = vmlaq_n_s32(sum, vldrbq_s32(d + i), wd);
+          vstrbq_s32(output + i, na_round_shift_x4(sum, back));
+        }
+        if (i < p->channels) {
           const mve_pred16_t lanes = vctp32q((uint32_t)(p->channels - i));
           int32x4_t sum = vmulq_n_s32(vldrbq_z_s32(a + i, lanes), wa);
           sum = vmlaq_n_s32(sum, vldrbq_z_s32(b + i, lanes), wb);
