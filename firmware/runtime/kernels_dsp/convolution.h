@@ -170,9 +170,11 @@ static inline void na_two_by_two(uint32_t sum[NA_PLACES][2], const na_four_t *x,
   int32_t a0 = (int32_t)sum[0][0], a1 = (int32_t)sum[0][1], b0 = (int32_t)sum[1][0], b1 = (int32_t)sum[1][1];
   for (const int8_t *end = f0 + (size & -NA_FOUR); f0 != end; f0 += NA_FOUR, f1 += NA_FOUR, x += NA_PLACES) {
     const na_four_t a = x[0], b = x[1];
+    na_in_order(); /* one load for each of them */
     na_four_t f = na_widen(na_load4(f0));
     a0 = na_products(a, f, a0);
     b0 = na_products(b, f, b0);
+    na_in_order();
     f = na_widen(na_load4(f1));
     a1 = na_products(a, f, a1);
     b1 = na_products(b, f, b1);
