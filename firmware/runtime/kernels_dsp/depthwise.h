@@ -22,9 +22,9 @@ static inline __attribute__((always_inline)) void na_four_channels(uint32_t *sum
                                     int32_t one_input, int32_t filter_offset) {
   const int16x2_t offsets = na_pair(w->offset), filter_offsets = na_pair(filter_offset);
   int32_t a0 = (int32_t)sum[0], a1 = (int32_t)sum[1], a2 = (int32_t)sum[2], a3 = (int32_t)sum[3];
-  for (int32_t ky = 0; ky < w->rows; ky++) {
-    const int8_t *input = w->input + ky * w->input_row_step + input_channel;
-    const int8_t *filter = w->filter + ky * w->filter_row_step + channel;
+  const int8_t *row = w->input + input_channel, *filter_row = w->filter + channel;
+  for (int32_t ky = w->rows; ky > 0; ky--, row += w->input_row_step, filter_row += w->filter_row_step) {
+    const int8_t *input = row, *filter = filter_row;
     for (int32_t kx = w->columns; kx > 0; kx--, input += w->input_step, filter += w->filter_step) {
       const na_four_t f = na_with_offset(filter_offset) ? na_widen_add(na_load4(filter), filter_offsets)
                                                         : na_widen(na_load4(filter));
