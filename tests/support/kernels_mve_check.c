@@ -130,8 +130,8 @@ static void add(result_t *r, kernel_t *plain, kernel_t *mve) {
 }
 
 int main(void) {
-  result_t results[] = {{.name = "conv2d_s8"}, {.name = "depthwise_conv2d_s8"}, {.name = "fully_connected_s8"}, {.name = "add_s8"},
-                        {.name = "sub_s8"},    {.name = "squared_difference_s8"}};
+  result_t results[] = {{.name = "conv2d_s8"}, {.name = "depthwise_conv2d_s8"}, {.name = "fully_connected_s8"},
+                        {.name = "add_s8"}, {.name = "sub_s8"}, {.name = "squared_difference_s8"}};
   console_init();
   for (int i = 0; i < LAYERS; i++) {
     convolution(&results[0], 0);
