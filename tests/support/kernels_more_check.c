@@ -1,5 +1,5 @@
-/* Kernels beyond those of kernels_mve_check.c against the plain C ones: see kernels_check.h. With OVER, convolutions also
- * write over their input while they run, as networks of a core are placed. */
+/* Kernels beyond those of kernels_mve_check.c against the plain C ones: see kernels_check.h. With OVER, convolutions
+ * also write over their input while they run, as networks of a core are placed. */
 #include "kernels_check.h"
 
 typedef void conv_t(const int8_t *, const int8_t *, const int32_t *, const int32_t *, const int32_t *, int8_t *,

@@ -91,7 +91,8 @@ void na_conv2d_offset_s8(const int8_t *input, const int8_t *filter, const int32_
 enum { BLOCK = 4 }; /* neighboring channels that are summed together */
 
 /* Accumulators wrap as 32-bit numbers, hence unsigned. */
-static void sum_block(uint32_t *accumulator, const inside_t *w, int32_t channel, int32_t offset, int32_t filter_offset) {
+static void sum_block(uint32_t *accumulator, const inside_t *w, int32_t channel, int32_t offset,
+                      int32_t filter_offset) {
   uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
   for (int32_t ky = 0; ky < w->rows; ky++) {
     const int8_t *x = w->input + ky * w->input_row_step + channel;

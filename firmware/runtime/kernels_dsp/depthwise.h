@@ -18,8 +18,9 @@ typedef struct {
 #define na_with_offset(offset) (!__builtin_constant_p(offset) || (offset) != 0)
 
 /* Four neighboring channels: of four neighbors in the input, or of one input channel. */
-static inline __attribute__((always_inline)) void na_four_channels(uint32_t *sum, const na_place_t *w, int32_t input_channel, int32_t channel,
-                                    int32_t one_input, int32_t filter_offset) {
+static inline __attribute__((always_inline)) void na_four_channels(uint32_t *sum, const na_place_t *w,
+                                                                   int32_t input_channel, int32_t channel,
+                                                                   int32_t one_input, int32_t filter_offset) {
   const int16x2_t offsets = na_pair(w->offset), filter_offsets = na_pair(filter_offset);
   int32_t a0 = (int32_t)sum[0], a1 = (int32_t)sum[1], a2 = (int32_t)sum[2], a3 = (int32_t)sum[3];
   const int8_t *row = w->input + input_channel, *filter_row = w->filter + channel;
@@ -57,9 +58,10 @@ static inline uint32_t na_one_channel(uint32_t sum, const na_place_t *w, int32_t
   return sum;
 }
 
-static inline __attribute__((always_inline)) void na_depthwise(const int8_t *input, const int8_t *filter, const int32_t *bias,
-                                const int32_t *multiplier, const int32_t *shift, int8_t *output, const na_conv2d_t *p,
-                                int32_t filter_offset) {
+static inline __attribute__((always_inline)) void na_depthwise(const int8_t *input, const int8_t *filter,
+                                                               const int32_t *bias, const int32_t *multiplier,
+                                                               const int32_t *shift, int8_t *output,
+                                                               const na_conv2d_t *p, int32_t filter_offset) {
   const int32_t input_row = p->input_width * p->input_channels;
   const int32_t filter_row = p->kernel_width * p->output_channels;
   const int32_t times = p->output_channels / p->input_channels;

@@ -119,8 +119,8 @@ static inline void na_dot_x4(uint32_t sum[NA_FOUR], const int8_t *input, const i
   sum[0] = (uint32_t)a0, sum[1] = (uint32_t)a1, sum[2] = (uint32_t)a2, sum[3] = (uint32_t)a3;
 }
 
-/* na_requantize, with fewer instructions: floor((x + 2^(e - 1)) / 2^e) is floor((floor(x / 2^(e - 1)) + 1) / 2), and for
- * halves away from zero a negative x is one less. */
+/* na_requantize, with fewer instructions: floor((x + 2^(e - 1)) / 2^e) is floor((floor(x / 2^(e - 1)) + 1) / 2), and
+ * for halves away from zero a negative x is one less. */
 static inline int8_t na_output(uint32_t sum, int32_t multiplier, int32_t shift, const na_conv2d_t *p) {
   const int32_t left = shift > 0 ? shift : 0;
   int32_t x = na_high_multiply((int32_t)(sum << left), multiplier);

@@ -22,7 +22,8 @@ static inline int32x4_t exp_last_quarter(int32x4_t x) {
   return vaddq_n_s32(vqrdmulhq_n_s32(vaddq_s32(d, rest), exp_minus_eighth), exp_minus_eighth);
 }
 
-/* exp(x) in Q0.31 for Q5.26 numbers x <= 0: a part within one quarter times powers exp(-2^k) by the bits of the rest. */
+/* exp(x) in Q0.31 for Q5.26 numbers x <= 0: a part within one quarter times powers exp(-2^k) by the bits of the
+ * rest. */
 static inline int32x4_t exp_negative(int32x4_t x) {
   static const int32_t powers[] = {/* exp(-1/4) .. exp(-16) */
                                    1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};

@@ -1,7 +1,7 @@
 /* TRANSPOSE_CONV with MVE: each output value gathers the input values whose windows cover it.
  *
- * sum((x + xo) * (f + fo)) = sum(x * f) + xo * sum(f) + fo * sum(x + xo), for each pair of runs that meet. The sums of a
- * filter's runs are the same wherever they meet: some output channels are done for all positions, with a table of them.
+ * sum((x + xo) * (f + fo)) = sum(x * f) + xo * sum(f) + fo * sum(x + xo), for each pair of runs that meet. The sums
+ * of a filter's runs are the same wherever they meet: some output channels are done for all positions, with a table.
  */
 #include "mve.h"
 #include "neuralart_kernels.h"
