@@ -1,4 +1,4 @@
-"""``kernels: mve``: the image computes the golden vectors, and is refused where no vector instructions run."""
+"""``kernels: mve`` and ``dsp``: the image computes the golden vectors; refused where no such instructions run."""
 
 from __future__ import annotations
 
@@ -31,3 +31,9 @@ def test_refused_where_no_mve_code_runs(built: Project) -> None:
     line = written[: written.index("kernels:")].count("\n") + 1
     said = f"variants.yaml:{line}: kernels: mve, but machine unicorn of board stm32n6570-dk runs no MVE code"
     assert said in failed.errors[0], failed.err
+    # Its core has the DSP extension.
+    words = "    network: digits\n    kernels: {}"
+    built.edit("variants.yaml", words.format("mve"), words.format("dsp"))
+    assert "20 vectors bit-exact" in built.run("run-digits-an547-mve").out
+    linked = built.path("build/digits-an547-mve/firmware.map").read_text("utf-8", "replace")
+    assert "libkernels-dsp.a(conv2d.o)" in linked and "libkernels-dsp.a(softmax.o)" in linked

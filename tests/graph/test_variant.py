@@ -332,22 +332,33 @@ def test_another_variant_makes_no_action(env: Any, gcc: Toolchain, monkeypatch: 
     assert made, "counted where SCons hashes"
 
 
-def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
+@pytest.mark.parametrize(("kernels", "board"), [("mve", "mps3-an547"), ("dsp", "stm32n6570-dk")])
+def test_kernels_for_an_extension(env: Any, gcc: Toolchain, kernels: str, board: str) -> None:
     def objects(made: Any) -> set[str]:
         return {str(node).split("/runtime/")[-1] for node in graphs.linked(made.firmware.elf)}
 
-    plain = env.NeuralArtVariant(variant("plain", board="mps3-an547"))
-    mve = env.NeuralArtVariant(variant("mve", board="mps3-an547", kernels="mve"))
-    files = sorted(path.stem for path in (firmware_dir() / "runtime" / "kernels_mve").glob("*.c"))
+    plain = env.NeuralArtVariant(variant("plain", board=board))
+    other = env.NeuralArtVariant(variant("other", board=board, kernels=kernels))
+    files = sorted(path.stem for path in (firmware_dir() / "runtime" / f"kernels_{kernels}").glob("*.c"))
     assert files
-    assert objects(plain) - objects(mve) >= {f"kernels/{name}.o" for name in files}
-    assert objects(mve) - objects(plain) >= {f"kernels_mve/{name}.o" for name in files}
-    assert not [name for name in objects(plain) if "kernels_mve" in name]
+    assert objects(plain) - objects(other) >= {f"kernels/{name}.o" for name in files}
+    assert objects(other) - objects(plain) >= {f"kernels_{kernels}/{name}.o" for name in files}
+    assert not [name for name in objects(plain) if "kernels_" in name]
     # The rest is shared.
     shared = {str(node) for node in graphs.linked(plain.firmware.elf)} & {
-        str(node) for node in graphs.linked(mve.firmware.elf)
+        str(node) for node in graphs.linked(other.firmware.elf)
     }
-    assert {name.split("/runtime/")[-1] for name in shared} >= {"kernels/softmax.o", "ll_aton_runtime.o"}
+    assert {name.split("/runtime/")[-1] for name in shared} >= {"kernels/prelu.o", "ll_aton_runtime.o"}
+
+
+def test_dsp_kernels_are_refused_without_the_extension(env: Any, gcc: Toolchain) -> None:
+    flags = "[-mcpu=cortex-m33+nodsp, -mfpu=fpv5-sp-d16, -mfloat-abi=hard, -mthumb]"
+    text = f"schema: 1\nbase: stm32n6570-dk\nmachines: {{silicon: {{cpu_flags: {flags}}}}}\n"
+    Path("small.yaml").write_text(text, "utf-8")
+    env["NEURALART_BOARD_FILES"] = ["small.yaml"]
+    words = r"kernels: dsp, but machine silicon of board small runs no DSP code \(-mcpu=cortex-m33\+nodsp"
+    with pytest.raises(SCons.Errors.UserError, match=words):
+        env.NeuralArtVariant(variant("one", board="small", machine="silicon", kernels="dsp"))
 
 
 @pytest.mark.parametrize(
@@ -361,7 +372,7 @@ def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
                 "every machine)"
             ],
         ),
-        ({"kernels": "mwe"}, ["variants.yaml:9: no kernels 'mwe' (did you mean 'mve'? known: c, mve)"]),
+        ({"kernels": "mwe"}, ["variants.yaml:9: no kernels 'mwe' (did you mean 'mve'? known: c, dsp, mve)"]),
         ({"board": "stm32n6750-dk"}, ["variants.yaml:9: no board", "did you mean 'stm32n6570-dk'"]),
         ({"machine": "qmu"}, ["variants.yaml:9: board stm32n6570-dk has no machine 'qmu'", "unicorn"]),
         ({"board": "stm32h747i-disco", "machine": ""}, ["variants.yaml:9: 'aspect_ratio' is missing"]),

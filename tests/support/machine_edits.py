@@ -39,7 +39,7 @@ VARIANT_KEYS = {
     "application": ["", "reference"],
     "toolchain": ["", "{libc: picolibc}", "{version: '1'}"],
     "optimization": ["", "-O1", "-Os"],
-    "kernels": ["", "mve"],
+    "kernels": ["", "mve", "dsp"],
     "sign": ["", "{type: fsbl}", "{header_version: '2.1'}"],
     "defines": ["", "[TORTURE=1]", "['TORTURE=2', 'B=\"x y\"']"],
     "slots": ["", "{application: 0x70120000}"],

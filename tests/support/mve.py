@@ -1,4 +1,4 @@
-"""Programs that print text, on QEMU's Cortex-M55: with plain C kernels, with MVE kernels, or with both."""
+"""Programs that print text, on a core of QEMU: with plain C kernels, with those for an extension, or with both."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from neuralart.resources import firmware_dir
 from support.firmware import Builder
 
 RUNTIME = firmware_dir() / "runtime"
-MVE = RUNTIME / "kernels_mve"
+MVE, DSP = RUNTIME / "kernels_mve", RUNTIME / "kernels_dsp"
+CHECKS = tuple(Path(__file__).with_name(f"kernels_{name}_check.c") for name in ("mve", "more"))
 PLAIN = RUNTIME / "kernels"
 LAST_LINE = "done"
-_FUNCTION = re.compile(r"^void (na_\w+)\(|^NA_BROADCAST_KERNEL\((na_\w+),", re.MULTILINE)
+_FUNCTION = re.compile(r"^void (na_\w+)\(|^(?:NA_BROADCAST_KERNEL|REQUANTIZE)\((na_\w+),", re.MULTILINE)
 
 
 def functions(source: Path) -> tuple[str, ...]:
@@ -25,9 +26,9 @@ def functions(source: Path) -> tuple[str, ...]:
     return tuple(a or b for a, b in _FUNCTION.findall(source.read_text("utf-8")))
 
 
-def replaced() -> list[Path]:
-    """Files of MVE kernels; each stands for the file of the same name among the plain C kernels."""
-    return sorted(MVE.glob("*.c"))
+def replaced(folder: Path = MVE) -> list[Path]:
+    """Files of the kernels for an extension; each stands for the file of the same name among the plain C kernels."""
+    return sorted(folder.glob("*.c"))
 
 
 def renamed(source: Path) -> tuple[str, ...]:
@@ -41,10 +42,28 @@ def board_objects(builder: Builder) -> list[Path]:
     return [builder.object(source) for source in sources]
 
 
-def both_kernels(builder: Builder) -> list[Path]:
-    """Objects with the MVE kernels, and with the plain C ones under other names."""
-    plain = [PLAIN / source.name for source in replaced()]
-    return [builder.object(s) for s in replaced()] + [builder.object(s, renamed(s)) for s in plain]
+def both_kernels(builder: Builder, folder: Path = MVE) -> list[Path]:
+    """Objects with the kernels for an extension, and with the plain C ones under other names: of all files that there
+    are for any extension, so that one program serves all.
+    """
+    names = sorted({path.name for kind in (MVE, DSP) for path in replaced(kind)})
+    faster = [folder / name if (folder / name).is_file() else PLAIN / name for name in names]
+    return [builder.object(s) for s in faster] + [builder.object(PLAIN / s, renamed(PLAIN / s)) for s in names]
+
+
+def compared(builder: Builder, folder: Path, defines: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """What the programs of :data:`CHECKS` say: for each kernel the layers, those whose output varies, and those that
+    differ.
+    """
+    found: dict[str, tuple[int, int, int]] = {}
+    for check in CHECKS:
+        objects = [*board_objects(builder), *both_kernels(builder, folder), builder.object(check, tuple(defines))]
+        lines = text_of(builder.board, builder.link(builder.folder / f"{check.stem}.elf", objects), timeout=120)
+        assert [line for line in lines if line.startswith("different")] == []
+        for name, *numbers in map(str.split, lines):
+            layers, varied, different = map(int, numbers)
+            found[name] = layers, varied, different
+    return found
 
 
 def text_of(

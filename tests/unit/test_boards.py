@@ -14,7 +14,7 @@ import yaml
 
 from neuralart import boards, cli
 from neuralart.boards.cli import as_data
-from neuralart.boards.types import BoardSection, Boot, Console, Enable, FlashWindow, LoadSlots
+from neuralart.boards.types import BoardSection, Boot, Console, Enable, FlashWindow, LoadSlots, Machine
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
@@ -112,6 +112,26 @@ def test_machines_with_mve(tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
         path.write_text(text, "utf-8")
         assert boards.load("mine", [path]).machines["silicon"].mve
+
+
+@pytest.mark.parametrize(
+    ("flags", "kernels"),
+    [
+        ("-mcpu=cortex-m7 -mfpu=fpv5-sp-d16", ("c", "dsp")),
+        ("-mcpu=cortex-m4", ("c", "dsp")),
+        ("-mcpu=cortex-m33+nofp", ("c", "dsp")),
+        ("-mcpu=cortex-m33+nodsp", ("c",)),
+        ("-mcpu=cortex-m3", ("c",)),
+        ("-mcpu=cortex-m0plus -mthumb", ("c",)),
+        ("-march=armv8-m.main", ("c",)),
+        ("-march=armv8-m.main+dsp+fp", ("c", "dsp")),
+        ("-march=armv7e-m", ("c", "dsp")),
+    ],
+)
+def test_kernels_that_a_machine_runs(flags: str, kernels: tuple[str, ...]) -> None:
+    machine = Machine("silicon", tuple(flags.split()))
+    assert machine.kernels == kernels
+    assert replace(machine, mve=True).kernels == (*kernels, "mve")
 
 
 @pytest.mark.parametrize("board", N6)

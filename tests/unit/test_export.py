@@ -384,12 +384,15 @@ def test_runtime_parts() -> None:
     names = [part.name for part in collect.runtime_parts(True)]
     assert names == sorted(names)
     assert {"ll_aton_runtime.c", "kernels/conv2d.c", "kernels/window.h", "include/ll_aton.h"} <= set(names)
-    assert not [name for name in names if name.startswith(("kernels_mve/", "relocatable/"))]
+    assert not [name for name in names if name.startswith(("kernels_", "relocatable/"))]
 
 
-def test_runtime_parts_with_vector_kernels() -> None:
-    plain = {part.name for part in collect.runtime_parts(True)}
-    vector = {part.name for part in collect.runtime_parts(True, "mve")}
+@pytest.mark.parametrize(("kernels", "cpu"), [("mve", False), ("dsp", False), ("dsp", True)])
+def test_runtime_parts_with_kernels_for_an_extension(kernels: str, cpu: bool) -> None:
+    plain = {part.name for part in collect.runtime_parts(True, cpu=cpu)}
+    vector = {part.name for part in collect.runtime_parts(True, kernels, cpu=cpu)}
+    assert {name.split("/")[0] for name in vector - plain} == {f"kernels_{kernels}"}
+    assert ("legacy/legacy_network.c" in vector) == cpu
     replaced = {name for name in plain if name not in vector}
     assert replaced == {f"kernels/{name.split('/')[1]}" for name in vector - plain if name.endswith(".c")}
     assert "kernels/conv2d.c" in replaced and "kernels/window.h" in vector

@@ -95,7 +95,7 @@ def test_kernels_that_are_not_known_lie_over_nothing() -> None:
     assert distance(replace(call, args=(call.args[1], *call.args[1:]))) is None
 
 
-def test_cores_whose_networks_overlap_have_the_plain_kernels_only() -> None:
+def test_cores_whose_networks_overlap_have_no_mve() -> None:
     """The MVE convolutions go over their input several times."""
     known = [boards.load(name) for name in boards.names()]
     cores = [board for board in known if flow_of(board.target) == CPU]

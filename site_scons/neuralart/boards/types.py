@@ -124,6 +124,20 @@ class DebugAccess:
     pyocd: str = ""  # pyOCD's name of the device; empty: it does not know it
 
 
+# Cores, architectures and extensions with which gcc uses the DSP extension.
+_WITH_DSP = {
+    "cortex-m4",
+    "cortex-m7",
+    "cortex-m33",
+    "cortex-m35p",
+    "cortex-m55",
+    "cortex-m85",
+    "armv7e-m",
+    "dsp",
+    "mve",
+}
+
+
 @dataclass(frozen=True)
 class Machine:
     """Where an image executes."""
@@ -137,6 +151,14 @@ class Machine:
     counter: int | None = None  # Address of the FPGA I/O block (QEMU's MPS2 and MPS3), which always counts
     counter_hz: int | None = None  # How fast it counts
     mve: bool = False  # Images may use the M-profile Vector Extension: the core has it, the flags let gcc use it
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Which ``kernels`` of a variant run here. The DSP extension is there where ``cpu_flags`` let gcc use it."""
+        names = [flag.partition("=")[2] for flag in self.cpu_flags if flag.startswith(("-mcpu=", "-march="))]
+        words = {word for name in names for word in name.split("+")}
+        dsp = bool(words & _WITH_DSP) and "nodsp" not in words
+        return ("c", *(("dsp",) if dsp else ()), *(("mve",) if self.mve else ()))
 
 
 @dataclass(frozen=True)

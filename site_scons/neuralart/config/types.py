@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # How the constants of a pool reach it.
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
-# The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
-KERNELS = ("c", "mve")
+# The kernels of a variant: plain C, or with the DSP or the M-profile Vector Extension where a kernel uses it.
+KERNELS = ("c", "dsp", "mve")
 REFERENCE_APPLICATION = ApplicationConfig()
 # Who compiles networks; auto: ST Edge AI Core where it is installed.
 COMPILERS = ("reference", "stedgeai", "auto", "recorded", "adopted")
@@ -190,7 +190,7 @@ class VariantConfig(Located):
     runner: str = ""  # Name of the flash runner; empty: what fits the machine
     toolchain: ToolchainConfig = ToolchainConfig()  # Cross compiler
     optimization: str = "-O2"  # GCC optimization flag of the firmware, for example ``-O2``
-    kernels: str = "c"  # ``c``, or ``mve``: for cores with the M-profile Vector Extension; the same results
+    kernels: str = "c"  # One of :data:`KERNELS`; the results are the same
     slots: tuple[tuple[str, int], ...] = ()  # (name, address) of flash slots that the variant moves
     reserved: tuple[Reserved, ...] = ()  # Ranges to keep free
     dead_bank: str = "fault"  # What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``

@@ -264,9 +264,9 @@ KEYS: tuple[Key, ...] = (
     Key(
         "kernels",
         one_of(KERNELS),
-        "`c`, or `mve`: convolutions, fully connected layers, additions and subtractions use the vector extension of "
-        "Cortex-M55 and Cortex-M85 (MVE). The results are the same, bit by bit. Refused where the board says that the "
-        "machine has no MVE",
+        "`c`, or `mve`: most kernels use the vector extension of Cortex-M55 and Cortex-M85 (MVE); or `dsp`: "
+        "convolutions and fully connected layers use the DSP extension of Cortex-M4, Cortex-M7, Cortex-M33 and later. "
+        "The results are the same, bit by bit. Refused where the machine has no such instructions",
     ),
     Key(
         "patch",

@@ -17,7 +17,7 @@ from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
-_KERNELS, _VECTOR = "kernels/", "kernels_mve/"
+_KERNELS, _OTHER_KERNELS = "kernels/", "kernels_"
 # Code of relocatable models, and of networks for a core without an NPU.
 _OF_OTHER_PROGRAMS = ("relocatable/", "legacy/")
 _OF_CORES = (_KERNELS, "include/", "legacy/")
@@ -62,22 +62,23 @@ def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
 def runtime_parts(
     ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
 ) -> tuple[RuntimePart, ...]:
-    """Sources and headers of our runtime. ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the
-    plain ones of the same name; empty: none. ``cpu``: that of networks for a core without an NPU.
+    """Sources and headers of our runtime. ``kernels``: ``c``, or others that stand for the plain ones of the same name;
+    empty: none. ``cpu``: that of networks for a core without an NPU.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
-    if cpu:
-        return tuple(RuntimePart(name, path) for name, path in sorted(found.items()) if name.startswith(_OF_CORES))
-    plain = {name: path for name, path in found.items() if not name.startswith((_VECTOR, *_OF_OTHER_PROGRAMS))}
+    plain = {name: path for name, path in found.items() if not name.startswith(_OTHER_KERNELS)}
     if not kernels:
         plain = {name: path for name, path in plain.items() if not name.startswith(_KERNELS)}
-    if kernels == "mve":
-        vector = {name: path for name, path in found.items() if name.startswith(_VECTOR)}
-        for name in vector:
-            plain.pop(f"{_KERNELS}{name.removeprefix(_VECTOR)}", None)
-        plain |= vector
-    return tuple(RuntimePart(name, path) for name, path in sorted(plain.items()) if ours or name.startswith(_MEMORY))
+    others = f"kernels_{kernels}/"
+    for name in [name for name in found if name.startswith(others)]:
+        plain.pop(f"{_KERNELS}{name.removeprefix(others)}", None)
+        plain[name] = found[name]
+    if cpu:
+        chosen = [name for name in plain if name.startswith((*_OF_CORES, others))]
+    else:
+        chosen = [name for name in plain if not name.startswith(_OF_OTHER_PROGRAMS)]
+    return tuple(RuntimePart(name, plain[name]) for name in sorted(chosen) if ours or name.startswith(_MEMORY))
 
 
 def _image(program: Path, item: Initializer) -> ImagePart:
@@ -107,7 +108,7 @@ def collect(
     ours = any(built.facts.runtime == NEURALART for built in networks)
     if layout is None:
         parts = tuple(network_part(built, linked=False) for built in networks)
-        runtime = runtime_parts(ours, cpu=True) if ours else ()
+        runtime = runtime_parts(ours, variant.kernels, cpu=True) if ours else ()
         return ExportInputs(**common, networks=parts, runtime=runtime, defines=variant.defines)
     linked = {item.network for item in layout.initializers if item.strategy == LINK}
     images = [_image(program, item) for item in layout.initializers if item.strategy in (FLASH, BOOT_COPY, EXTERNAL)]

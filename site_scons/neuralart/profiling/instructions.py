@@ -34,7 +34,7 @@ class InstructionProfile:
     network: str  # Its name
     machine: str  # Kind of the machine
     core: str  # What it executes, and what it is not
-    kernels: str  # ``c`` or ``mve``
+    kernels: str  # Of the variant: ``c``, ``dsp`` or ``mve``
     inputs: str  # Where they come from
     samples: int  # Inferences; counts are means over them, rounded up
     epochs: tuple[CountedEpoch, ...]  # In order of execution

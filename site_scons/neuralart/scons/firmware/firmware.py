@@ -75,22 +75,21 @@ def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
 
 
 def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> list[Path]:
-    """C files of the kernels. A file of MVE kernels stands for the file of the same name among the plain C ones."""
+    """C files of the kernels. A file for an extension stands for the file of the same name among the plain C ones."""
     if variant.kernels not in KERNELS:
         hint = nearest(variant.kernels, KERNELS)
         raise NeuralArtError(f"no kernels '{variant.kernels}'", where=variant.said("kernels"), hint=hint)
     folder = firmware_dir() / "runtime" / "kernels"
     chosen = {path.name: path for path in folder.glob("*.c")}
-    if variant.kernels == "mve":
-        if not machine.mve:
-            able = [kind for kind, other in board.machines.items() if other.mve]
-            raise NeuralArtError(
-                f"kernels: mve, but machine {machine.kind} of board {board.name} runs no MVE code "
-                f"({' '.join(machine.cpu_flags)})",
-                where=variant.said("kernels"),
-                hint=f"machine: {able[0]} does" if able else "kernels: c computes the same on every machine",
-            )
-        chosen.update({path.name: path for path in folder.with_name("kernels_mve").glob("*.c")})
+    if variant.kernels not in machine.kernels:
+        able = [kind for kind, other in board.machines.items() if variant.kernels in other.kernels]
+        raise NeuralArtError(
+            f"kernels: {variant.kernels}, but machine {machine.kind} of board {board.name} runs no "
+            f"{variant.kernels.upper()} code ({' '.join(machine.cpu_flags)})",
+            where=variant.said("kernels"),
+            hint=f"machine: {able[0]} does" if able else "kernels: c computes the same on every machine",
+        )
+    chosen.update({path.name: path for path in folder.with_name(f"kernels_{variant.kernels}").glob("*.c")})
     return [chosen[name] for name in sorted(chosen)]
 
 

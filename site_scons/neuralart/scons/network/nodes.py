@@ -108,7 +108,7 @@ def check_compiled(network: Any, where: str) -> None:
 
 
 # Kernels that stand for others of the same name, code that becomes a part of relocatable models, that of CPU networks.
-_OF_OTHER_PROGRAMS = ("kernels_mve/", "relocatable/", "legacy/")
+_OF_OTHER_PROGRAMS = ("kernels_", "relocatable/", "legacy/")
 
 
 def cpu_runtime_files() -> list[str]:

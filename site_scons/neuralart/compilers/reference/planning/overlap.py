@@ -7,8 +7,8 @@ begins ``distance`` bytes below its input never reaches what is still needed, wi
     distance = max over positions (end of the position in the output - first byte still needed in the input)
 
 Nothing is assumed of the order within a position: a kernel may write all of it before it reads. The plain C kernels
-keep to that, the only ones that CPU networks run with. The MVE convolutions do not: they go over their input again for
-each 64 output channels and for each group, so that networks of an NPU are placed without overlaps.
+and those for the DSP extension keep to that, the only ones that CPU networks run with. The MVE convolutions do not:
+they go over their input again for each 64 output channels and each group; networks of an NPU have no overlaps.
 """
 
 from __future__ import annotations
