@@ -67,6 +67,15 @@ def test_compiles(server: ReapiServer, tmp_path: Path) -> None:
     assert len(server.tasks) == 2 and "is done here" not in failed.out
 
 
+def test_what_is_not_in_the_tree_is_read_here(server: ReapiServer, tmp_path: Path) -> None:
+    mine = tree(tmp_path / "mine")
+    outside = mine.path("kws.tflite").rename(tmp_path / "kws.tflite")
+    mine.edit("SConstruct", '"build/one/kws.c", "kws.tflite"', f'"build/one/kws.c", {str(outside)!r}')
+    made = mine.run("build/one", env=variables(server))
+    assert server.tasks == [] and mine.path("build/one/kws.c").is_file()
+    assert "is done here" not in made.out and "steps done there" not in made.out
+
+
 def test_a_farm_that_fails(server: ReapiServer, tmp_path: Path) -> None:
     def killed(task: Task) -> Done:
         return Done(137)

@@ -42,6 +42,49 @@ thread-pool-size: 20
 """
 
 
+_BUILDGRID_FARM = """server:
+  - !channel
+    address: localhost:{port}
+    insecure-mode: true
+connections:
+  - !sql-connection &sql
+    connection-string: {database}
+instances:
+  - name: main
+    storages:
+      - !lru-storage &cas
+        size: 64M
+    caches:
+      - !lru-action-cache &ac
+        storage: *cas
+        max-cached-refs: 256
+        allow-updates: true
+    schedulers:
+      - !sql-scheduler &scheduler
+        storage: *cas
+        sql: *sql
+        action-cache: *ac
+        bot-session-keepalive-timeout: 5
+        session-expiry-timer-interval: 1
+        poll-interval: 0.2
+        assigners:
+          - !priority-age-assigner
+            interval: 0.2
+    services:
+      - !action-cache
+        cache: *ac
+      - !cas
+        storage: *cas
+      - !bytestream
+        storage: *cas
+      - !execution
+        scheduler: *scheduler
+      - !bots
+        scheduler: *scheduler
+thread-pool-size: 20
+"""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a worker is given."""
@@ -284,11 +327,15 @@ def serving() -> Iterator[ReapiServer]:
 
 
 @contextlib.contextmanager
-def buildgrid(folder: Path) -> Iterator[str]:
-    """The URL of BuildGrid's cache, which keeps what it has in memory."""
+def buildgrid(folder: Path, database: str = "") -> Iterator[str]:
+    """The URL of BuildGrid's cache, which keeps what it has in memory; with an empty PostgreSQL database of a farm."""
     folder.mkdir()
     port = free_port()
-    (folder / "server.yml").write_text(_BUILDGRID.format(port=port), "utf-8")
+    text = _BUILDGRID.format(port=port)
+    if database:
+        subprocess.run(["bgd", "migrate", "apply", database], check=True, capture_output=True)
+        text = _BUILDGRID_FARM.format(port=port, database=database)
+    (folder / "server.yml").write_text(text, "utf-8")
     words = ["bgd", "server", "start", str(folder / "server.yml")]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log)

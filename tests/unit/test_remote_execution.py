@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -199,6 +203,49 @@ def test_who_ends_the_build_ends_the_step(
 
     assert opened(server, Ended).run(step, tmp_path / "top") == (130, "", "")
     assert len(server.canceled) == 1 and capsys.readouterr().out == "" and files(tmp_path / "top") == {}
+
+
+# ---- BuildGrid
+
+
+@contextlib.contextmanager
+def worker(url: str, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    words = [sys.executable, "-m", "support.reapi_worker", url, *more]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == b"there\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(
+    not shutil.which("bgd") or not os.environ.get("NEURALART_BUILDGRID"),
+    reason="bgd of BuildGrid is not installed, or NEURALART_BUILDGRID names no empty database (postgresql+psycopg2://)",
+)
+def test_buildgrid(step: FarmStep, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A worker is killed in the middle: another one does the step; and where there is none, the step is done here."""
+    copied = ["/bin/sh", "-c", "cp model.tflite out/net.c; cp pools/a/x.mpool out/large.raw; echo said; echo so >&2"]
+    mine = step._replace(words=copied, outputs=["out/net.c", "out/large.raw"], more=["out/log.txt"])
+    with reapi_server.buildgrid(tmp_path / "buildgrid", os.environ["NEURALART_BUILDGRID"]) as url:
+        farm = Farm(FarmConfig(url, queue=60), {"NETRC": os.devnull})
+        found: list[object] = []
+        with worker(url, "hold") as first:
+            waiting = threading.Thread(target=lambda: found.append(farm.run(mine, tmp_path / "top")))
+            waiting.start()
+            assert first.stdout is not None and first.stdout.readline() == b"begun\n"
+        with worker(url):
+            waiting.join(60)
+        assert found == [(0, "said\n", "so\n")]
+        assert files(tmp_path / "top") == {
+            "out/net.c": mine.files["model.tflite"][0].read_bytes(),
+            "out/large.raw": b"{}",
+        }
+        alone = Farm(FarmConfig(url, queue=2), {"NETRC": os.devnull})
+        assert alone.run(mine._replace(anew=True), tmp_path / "top") is None
+        assert "no worker has begun: out/large.raw is done here" in capsys.readouterr().out
+        assert ": 1 of 1 steps done there" in farm.ended() and ": 0 of 1" in alone.ended()
 
 
 # ---- what variants.yaml and the process say

@@ -175,7 +175,7 @@ class Farm(SharedCache):
     def run(self, step: FarmStep, folder: Path) -> tuple[int, str, str] | None:
         """Exit status and output of a step, whose files are below a folder now; None: it is to be done here."""
         done = None
-        with self._asking(reading=True, instead=f": {min(step.outputs, default='it')} is done here"):
+        with self._asking(reading=True, instead=f": {min(step.outputs, default='the run')} is done here"):
             done = self._run(step, folder) if self.reads else None
         self._missed += done is None
         return done
