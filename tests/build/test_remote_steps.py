@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support import vendorproject
 from support.sconsproject import REPO, Project
 
 grpc = pytest.importorskip("grpc")
@@ -65,6 +66,28 @@ def test_compiles(server: ReapiServer, tmp_path: Path) -> None:
     failed = there.run("build/one", env=variables(server), code=2)
     assert failed.errors[0].startswith("neuralart compile: error: kws.tflite"), failed.err
     assert len(server.tasks) == 2 and "is done here" not in failed.out
+
+
+@pytest.mark.arm
+def test_vendor_compiles(server: ReapiServer, tmp_path: Path) -> None:
+    """The same files, and the log; what the tool says when it fails is said here."""
+    core = tmp_path / "core"
+    here = vendorproject.make(tmp_path / "here", core)
+    there = vendorproject.copy(here, tmp_path / "there")
+    server.work = reapi_server.worker(tmp_path, STEDGEAI_CORE_DIR=str(core))
+    here.run("build/networks")
+    made = there.run("build/networks", env=variables(server))
+    assert ": 1 of 1 steps done there (" in made.out
+    assert {name for name, data in here.kept().items() if there.kept().get(name) != data} == set()
+    assert here.kept().keys() == there.kept().keys()
+    assert sorted(path.name for path in (there.folder() / ".vendor").iterdir()) == ["command.txt", "log.txt"]
+
+    vendorproject.new_weights(there.path("net.tflite"))
+    server.work = reapi_server.worker(tmp_path, STEDGEAI_CORE_DIR=str(core), FAKE_STEDGEAI_FAIL="e700")
+    failed = there.run("build/networks", env=variables(server), code=2)
+    assert failed.errors[0].startswith("neuralart compile: error: net.tflite: "), failed.err
+    assert "/.vendor/log.txt" in failed.err and (there.folder() / ".vendor" / "log.txt").read_text("utf-8")
+    assert ": 1 of 1 steps done there (" in failed.out and not (there.folder() / "net.c").exists()
 
 
 def test_what_is_not_in_the_tree_is_read_here(server: ReapiServer, tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ class Done:
     err: bytes = b""
 
 
-def worker(folder: Path) -> Callable[[Task], Done]:
-    """One that runs what it is asked for in new folders, with this Python."""
+def worker(folder: Path, **more: str) -> Callable[[Task], Done]:
+    """One that runs what it is asked for in new folders, with this Python and more variables."""
 
     def work(task: Task) -> Done:
         with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -118,7 +118,7 @@ def worker(folder: Path) -> Callable[[Task], Done]:
                 (top / name).write_bytes(data)
             for name in task.outputs:
                 (top / name).parent.mkdir(parents=True, exist_ok=True)
-            env = {**task.environment, "PATH": f"{Path(sys.executable).parent}:{task.environment['PATH']}"}
+            env = {**task.environment, **more, "PATH": f"{Path(sys.executable).parent}:{task.environment['PATH']}"}
             ran = subprocess.run(task.words, cwd=top, env=env, capture_output=True)
             made = {name: (top / name).read_bytes() for name in task.outputs if (top / name).is_file()}
             return Done(ran.returncode, made, ran.stdout, ran.stderr)
