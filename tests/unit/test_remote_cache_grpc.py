@@ -117,6 +117,23 @@ def test_wrong_answers(
     cache.ended()
 
 
+def test_what_is_small_goes_together(server: reapi_server.ReapiServer, made: Path, empty: Path) -> None:
+    """As many as the server takes; what it has already is not sent."""
+    names = [f"{number}.o" for number in range(70)]
+    for name in names:
+        (made / name).write_bytes(name.encode() * 100)
+    for batch, messages in ((0, 2), (1 << 20, 5), (1, 0)):
+        server.batch, server.contents, server.asked = batch, {}, []
+        cache = opened(server)
+        cache.keep(KEY, [*NAMES, *names], made, 2)
+        assert cache.retrieve(KEY, [*NAMES, *names], empty) and same(made, empty)
+        cache.keep("another", [*NAMES, *names], made, 2)
+        asked = [name for name, _ in server.asked]
+        assert asked.count("BatchUpdateBlobs") == asked.count("BatchReadBlobs") == messages
+        assert asked.count("Write") == asked.count("Read") == (1 if messages else 72)
+        cache.ended()
+
+
 def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(NeuralArtError, match=r"need the package grpcio.*pip install 'scons-neuralart\[remote\]'"):

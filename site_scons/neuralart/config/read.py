@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neuralart.config import networks, variant_keys
 from neuralart.config.keys import Key, Settings, distinct, names
@@ -15,11 +15,8 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 
-if TYPE_CHECKING:
-    from neuralart.config.cache import CacheConfig
-
 SCHEMA = 1
-KEYS = ("schema", "default", "boards", "cache", "defaults", "networks", "variants")
+KEYS = ("schema", "default", "boards", "cache", "execute", "defaults", "networks", "variants")
 VERBS = (
     *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-"),
     *("reset-", "monitor-"),
@@ -77,15 +74,18 @@ def read(path: Path, display: str = "") -> ProjectFile:
         default=_default(entries.get("default"), tuple(drafts)),
         titles={name: draft.title for name, draft in drafts.items()},
         boards=distinct(entries["boards"]) if "boards" in entries else (),
-        cache=_cache(entries["cache"]) if "cache" in entries else None,
+        **_elsewhere(entries),
     )
     return ProjectFile(config, nets, drafts, network_defaults)
 
 
-def _cache(value: Value) -> CacheConfig:
+def _elsewhere(entries: Mapping[str, Value]) -> dict[str, Any]:
+    if not entries.keys() & {"cache", "execute"}:
+        return {}
     from neuralart.config import cache
 
-    return cache.read(value)
+    readers: dict[str, Any] = {"cache": cache.read, "execute": cache.read_farm}
+    return {key: read(entries[key]) for key, read in readers.items() if key in entries}
 
 
 def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:

@@ -19,6 +19,7 @@ _DECLARED: tuple[tuple[Key, ...], ...] = (
     variant_keys.RELOCATABLE_KEYS,
     variant_keys.SIGN_KEYS,
     cache.KEYS,
+    cache.FARM_KEYS,
     *application.KEYS.values(),
 )
 _DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}
@@ -42,6 +43,7 @@ def variants() -> Schema:
         ),
         "boards": described({"type": "array", "items": names}, "board files of your own"),
         "cache": described(shapes.found(cache.read).schema(_DOCS), "where several machines share results"),
+        "execute": described(shapes.found(cache.read_farm).schema(_DOCS), "a farm of machines that do steps"),
         "defaults": described(closed(shared), "keys that all networks or all variants share"),
         "networks": _named({"allOf": [_ref("network"), {"anyOf": [_MODEL, _ADOPTED]}]}, networks.NAME.pattern),
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),

@@ -28,6 +28,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
     "budgets": lambda: table(budgets.BUDGET_KEYS, None),
     "cache": lambda: table(cache.KEYS, cache.CacheConfig),
+    "execute": lambda: table(cache.FARM_KEYS, cache.FarmConfig),
 }
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 

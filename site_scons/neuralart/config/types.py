@@ -12,7 +12,7 @@ from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
-    from neuralart.config.cache import CacheConfig
+    from neuralart.config.cache import CacheConfig, FarmConfig
     from neuralart.config.patch import PatchConfig
 
 # How the constants of a pool reach it.
@@ -225,3 +225,4 @@ class ProjectConfig:
     titles: dict[str, str] = field(default_factory=dict)  # By variant, in the order of the file
     boards: tuple[str, ...] = ()  # The user's own board files (paths), in order
     cache: CacheConfig | None = None  # Where several machines share results; None: nowhere
+    execute: FarmConfig | None = None  # A farm that does steps; None: all are done here

@@ -1,19 +1,27 @@
-"""The Remote Execution API (REAPI v2) as a cache: Capabilities, ActionCache, ByteStream for contents of any size."""
+"""The Remote Execution API (REAPI v2) over gRPC: capabilities, entries of steps, contents of any size by digest."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import threading
+import time
 import uuid
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
-from neuralart.remote.messages import DAMAGED, DeniedError, Digest, UnansweredError, message, parse
+from neuralart.remote.messages import DAMAGED, AbsentError, DeniedError, Digest, UnansweredError, message, parse
 
 _API, _STREAM = "/build.bazel.remote.execution.v2.", "/google.bytestream.ByteStream/"
+_CONTENTS = f"{_API}ContentAddressableStorage/"
 _SHA256 = 1  # DigestFunction.Value
-_PIECE = 1 << 20  # gRPC takes messages of 4 MB unless it is told otherwise
+_PIECE = 1 << 20
+_BATCH = 3 << 20  # gRPC takes messages of 4 MB unless it is told otherwise
+_SMALL = 1 << 16  # Bytes of contents that go together with others
+_NOTHING = [b""]
 _DENIED = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
 
 
@@ -25,81 +33,131 @@ class GrpcStore:
             import grpc
         except ImportError:
             hint = "pip install 'scons-neuralart[remote]'"
-            raise NeuralArtError("caches with gRPC need the package grpcio", where=config.url, hint=hint) from None
+            raise NeuralArtError("servers with gRPC need the package grpcio", where=config.url, hint=hint) from None
         parts = urlsplit(config.url)
-        self._error, self._timeout, self._instance = grpc.RpcError, config.timeout, parts.path.strip("/")
+        self._error, self._timeout, self.instance = grpc.RpcError, config.timeout, parts.path.strip("/")
         self._metadata = [("authorization", authorization)] if authorization else []
         tls = [grpc.ssl_channel_credentials()] if parts.scheme == "grpcs" else []
         self._channel = (grpc.secure_channel if tls else grpc.insecure_channel)(parts.netloc, *tls)
         self._asked = False
+        self._together = 0  # Small contents in one message
 
     def read(self, kind: str, digest: Digest, out: BinaryIO) -> bool:
         """Write what is there into a file, not much more than its size; False: it is not there."""
-        if kind == "cas":
-            request = message((1, self._name(f"blobs/{digest.hash}/{digest.size}")))
-            return self._call(f"{_STREAM}Read", request, digest.size, out) is not None
-        request = message((1, self._instance), (2, message((1, digest.hash), (2, digest.size))))
-        answer = self._call(f"{_API}ActionCache/GetActionResult", request)
-        return answer is not None and out.write(answer) > 0
+        with contextlib.suppress(AbsentError), self._asking():
+            if kind != "cas":
+                request = message((1, self.instance), (2, digest.written))
+                return out.write(self.call(f"{_API}ActionCache/GetActionResult", request)) > 0
+            request, left = message((1, self._name(digest))), digest.size
+            for piece in self.stream(f"{_STREAM}Read", request, self._timeout + left / 1e6):
+                left -= out.write(parse(piece)[10][0])
+                if left < 0:
+                    break
+            return True
+        return False
+
+    def small(self, digests: Iterable[Digest]) -> dict[Digest, bytes]:
+        """Contents of few bytes, many in one answer; what is large or not there is left out."""
+        found = {}
+        for group in self._groups(digests):
+            request = message((1, self.instance), (2, [digest.written for digest in group]))
+            with self._asking():
+                for one in map(parse, parse(self.call(f"{_CONTENTS}BatchReadBlobs", request, _BATCH)).get(1, ())):
+                    if not parse(one.get(3, _NOTHING)[0]).get(1):
+                        found[Digest.read(one[1][0])] = one.get(2, _NOTHING)[0]
+        return found
 
     def write(self, kind: str, digest: Digest, body: BinaryIO) -> None:
         """Store what is in a file."""
         if kind == "cas":
-            self._call(f"{_STREAM}Write", self._pieces(digest, body), digest.size)
+            pieces = _written(self._name(digest, f"uploads/{uuid.uuid4()}/"), body)
+            self.call(f"{_STREAM}Write", pieces, digest.size)
         else:
-            key = message((1, digest.hash), (2, digest.size))
-            self._call(
-                f"{_API}ActionCache/UpdateActionResult", message((1, self._instance), (2, key), (3, body.read()))
-            )
+            entry = message((1, self.instance), (2, digest.written), (3, body.read()))
+            self.call(f"{_API}ActionCache/UpdateActionResult", entry)
+
+    def upload(self, contents: Mapping[Digest, Callable[[], bytes]]) -> int:
+        """Store what the server does not have, each read when it is sent; the bytes of that."""
+        request = message((1, self.instance), (2, [digest.written for digest in contents]))
+        with self._asking():
+            answer = parse(self.call(f"{_CONTENTS}FindMissingBlobs", request))
+            missing = {*map(Digest.read, answer.get(2, ()))} & contents.keys()
+            large = set(missing)
+            for group in self._groups(missing):
+                rows = [message((1, digest.written), (2, contents[digest]())) for digest in group]
+                batch = self.call(f"{_CONTENTS}BatchUpdateBlobs", message((1, self.instance), (2, rows)), _BATCH)
+                if any(parse(parse(one).get(2, _NOTHING)[0]).get(1) for one in parse(batch)[1]):
+                    raise UnansweredError("it does not take contents")
+                large.difference_update(group)
+            for digest in large:
+                self.write("cas", digest, io.BytesIO(contents[digest]()))
+        return sum(digest.size for digest in missing)
 
     def close(self) -> None:
         """End the connection."""
         self._channel.close()
 
-    def _name(self, place: str) -> str:
-        return f"{self._instance}/{place}".lstrip("/")
-
-    def _pieces(self, digest: Digest, body: BinaryIO) -> Iterator[bytes]:
-        name, at = self._name(f"uploads/{uuid.uuid4()}/blobs/{digest.hash}/{digest.size}"), 0
-        while data := body.read(_PIECE):
-            at += len(data)
-            yield message((1, name), (2, at - len(data)), (3, int(at == digest.size)), (10, data))
-
     def _check(self) -> None:
-        """Before the first question. DeniedError: the server names contents by something else than SHA-256."""
+        """Before the first question. DeniedError: The server names contents by something else than SHA-256."""
         self._asked = True
-        answer = self._call(f"{_API}Capabilities/GetCapabilities", message((1, self._instance))) or b""
-        functions = parse(parse(answer)[1][0])[1]
+        said = parse(parse(self.call(f"{_API}Capabilities/GetCapabilities", message((1, self.instance))))[1][0])
         # A list of numbers is written as one text, or one by one.
-        if _SHA256 not in (each for one in functions for each in (one if isinstance(one, bytes) else [one])):
-            self._asked = False
+        if _SHA256 not in (each for one in said[1] for each in (one if isinstance(one, bytes) else [one])):
             raise DeniedError("it does not name contents by their SHA-256")
+        self._together = min(said.get(4, [0])[0] or _BATCH, _BATCH) // _SMALL
 
-    def _call(
-        self, name: str, request: bytes | Iterator[bytes], size: int = 0, out: BinaryIO | None = None
-    ) -> bytes | None:
-        """Ask; pieces go into a file. None: what is asked for is not there."""
-        kind = "unary_stream" if out else "unary_unary" if isinstance(request, bytes) else "stream_unary"
-        try:
+    def call(self, name: str, request: bytes | Iterator[bytes], size: int = 0) -> bytes:
+        """Ask for one message. ``size``: of what is sent or comes, about. UnansweredError: There is no answer."""
+        ask = getattr(self._channel, "unary_unary" if isinstance(request, bytes) else "stream_unary")(name)
+        with self._asking():
             if not self._asked:
                 self._check()
-            call = getattr(self._channel, kind)(name)
-            answer = call(request, timeout=self._timeout + size / 1e6, metadata=self._metadata)
-            if out is None:
-                return bytes(answer)
-            for piece in answer:
-                size -= out.write(parse(piece)[10][0])
-                if size < 0:
-                    answer.cancel()
-                    break
-            return b""
+            return bytes(ask(request, timeout=self._timeout + size / 1e6, metadata=self._metadata))
+
+    def stream(self, name: str, request: bytes, seconds: float, stop: Any = None) -> Iterator[bytes]:
+        """Messages of an answer that takes so many seconds at most, and that ``stop`` ends; errors as of ``call``."""
+        with self._asking():
+            answer = self._channel.unary_stream(name)(request, timeout=seconds, metadata=self._metadata)
+            if stop is not None:
+                threading.Thread(target=_watch, args=(answer, stop), daemon=True).start()
+            try:
+                yield from answer
+            finally:
+                answer.cancel()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
         except self._error as error:
             code = error.code().name
-            if code == "NOT_FOUND":
-                return None
             if code in _DENIED:
                 raise DeniedError(code) from error
             late = f"no answer in {self._timeout:g} s"
-            raise UnansweredError(late if code == "DEADLINE_EXCEEDED" else f"{code}: {error.details()}") from error
+            said = late if code == "DEADLINE_EXCEEDED" else f"{code}: {error.details()}"
+            raise (AbsentError if code == "NOT_FOUND" else UnansweredError)(said) from error
         except DAMAGED as error:
             raise UnansweredError(f"its answer is damaged: {error}") from error
+
+    def _name(self, digest: Digest, before: str = "") -> str:
+        return f"{self.instance}/{before}blobs/{digest.hash}/{digest.size}".lstrip("/")
+
+    def _groups(self, digests: Iterable[Digest]) -> Iterator[list[Digest]]:
+        small = sorted(digest for digest in digests if self._together and digest.size <= _SMALL)
+        return (small[at : at + self._together] for at in range(0, len(small), self._together or 1))
+
+
+def _written(name: str, body: BinaryIO) -> Iterator[bytes]:
+    """Messages that write a file; the last one says so."""
+    at, data = 0, body.read(_PIECE)
+    while data:
+        after = body.read(_PIECE)
+        yield message((1, name), (2, at), (3, int(not after)), (10, data))
+        at, data = at + len(data), after
+
+
+def _watch(answer: Any, stop: Callable[[], bool]) -> None:
+    while answer.is_active():
+        if stop():
+            answer.cancel()
+        time.sleep(0.1)

@@ -1,11 +1,11 @@
-"""What a cache keeps: messages of the Remote Execution API, over HTTP as well. So few fields of protocol buffers need
-neither generated code nor a package.
+"""Messages of the Remote Execution API: what caches keep, over HTTP as well, and what farms are asked. So few fields of
+protocol buffers need neither generated code nor a package.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +15,15 @@ _FIXED = {1: 8, 5: 4}
 
 
 class UnansweredError(Exception):
-    """The cache did not answer, too late, or with an error of its own."""
+    """The server did not answer, too late, or with an error of its own."""
 
 
 class DeniedError(UnansweredError):
-    """The cache does not let us: asking again makes no sense."""
+    """The server does not let us: asking again makes no sense."""
+
+
+class AbsentError(UnansweredError):
+    """What is asked for is not there."""
 
 
 def _varint(number: int) -> bytes:
@@ -27,14 +31,15 @@ def _varint(number: int) -> bytes:
     return bytes([*head, number >> 7 * len(head)])
 
 
-def message(*fields: tuple[int, int | bytes | str]) -> bytes:
-    """A message of (number, value); as in proto3, a number 0 and an empty text are left out."""
+def message(*fields: tuple[int, int | bytes | str | Sequence[bytes | str]]) -> bytes:
+    """A message of (number, value or list of them); as in proto3, a number 0 and an empty text are left out."""
     made = b""
     for number, value in fields:
         if isinstance(value, int):
             made += _varint(number << 3) + _varint(value) if value else b""
-        elif value:
-            data = value.encode() if isinstance(value, str) else value
+            continue
+        for each in [value] * bool(value) if isinstance(value, bytes | str) else value:
+            data = each.encode() if isinstance(each, str) else each
             made += _varint(number << 3 | 2) + _varint(len(data)) + data
     return made
 
@@ -77,6 +82,41 @@ class Digest(NamedTuple):
         with path.open("rb") as file:
             return cls(hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
 
+    @classmethod
+    def read(cls, data: bytes) -> Digest:
+        """From a ``Digest`` of the API. Raises one of ``DAMAGED``: it is none."""
+        fields = parse(data)
+        return cls(fields[1][0].decode(), fields.get(2, [0])[0])
+
+    @property
+    def written(self) -> bytes:
+        """As a ``Digest`` of the API."""
+        return message((1, self.hash), (2, self.size))
+
+
+def files_of(fields: Mapping[int, list[Any]]) -> list[tuple[str, Digest, bool]]:
+    """Files of an ``ActionResult``. Raises one of ``DAMAGED``: it is none."""
+    return [(one[1][0].decode(), Digest.read(one[2][0]), 4 in one) for one in map(parse, fields.get(2, ()))]
+
+
+def tree(files: Mapping[str, Digest], made: dict[Digest, Callable[[], bytes]]) -> Digest:
+    """The ``Directory`` with some files (by path), whose messages are added to ``made``."""
+    entries: dict[str, dict[str, Digest]] = {}
+    for path, digest in files.items():
+        name, _, rest = path.partition("/")
+        entries.setdefault(name, {})[rest] = digest
+    rows: dict[bool, list[bytes]] = {True: [], False: []}  # Of files, whose path ends here, and of folders
+    for name, below in sorted(entries.items()):
+        rows["" in below].append(message((1, name), (2, (below.get("") or tree(below, made)).written)))
+    return kept(made, (1, rows[True]), (2, rows[False]))
+
+
+def kept(made: dict[Digest, Callable[[], bytes]], *fields: tuple[int, Any]) -> Digest:
+    """The digest of a message, which is added to ``made``."""
+    digest = Digest(hashlib.sha256(data := message(*fields)).hexdigest(), len(data))
+    made[digest] = lambda: data
+    return digest
+
 
 class StepResult(NamedTuple):
     """Files that a step has made, and how long it took."""
@@ -86,10 +126,7 @@ class StepResult(NamedTuple):
 
     def written(self, key: str) -> bytes:
         """As an ``ActionResult``. The time is a span from the beginning of time: no date is in it."""
-        files = (
-            (2, message((1, path), (2, message((1, digest.hash), (2, digest.size))), (4, int(runs))))
-            for path, digest, runs in self.files
-        )
+        files = ((2, message((1, path), (2, digest.written), (4, int(runs)))) for path, digest, runs in self.files)
         end = message((1, self.milliseconds // 1000), (2, self.milliseconds % 1000 * 1_000_000))
         made = message(*files, (9, message((8, end))))
         # It is not named by its contents. A step's own output is not kept: its place is free for a checksum.
@@ -98,12 +135,9 @@ class StepResult(NamedTuple):
     @classmethod
     def read(cls, data: bytes, key: str) -> StepResult:
         """From an ``ActionResult``. Raises one of ``DAMAGED``: it is none, or of another key."""
-        fields, files = parse(data), []
-        for one in map(parse, fields[2]):
-            digest = parse(one[2][0])
-            files.append((one[1][0].decode(), Digest(digest[1][0].decode(), digest.get(2, [0])[0]), 4 in one))
+        fields = parse(data)
         end = parse(parse(fields.get(9, [b""])[0]).get(8, [b""])[0])
-        made = cls(files, end.get(1, [0])[0] * 1000 + end.get(2, [0])[0] // 1_000_000)
+        made = cls(files_of(fields), end.get(1, [0])[0] * 1000 + end.get(2, [0])[0] // 1_000_000)
         if fields[5] != parse(made.written(key))[5] or 4 in fields:
             raise ValueError("its checksum is wrong")
         return made

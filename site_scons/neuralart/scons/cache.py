@@ -22,9 +22,10 @@ import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
+from neuralart.scons import commands
 
 if TYPE_CHECKING:
-    from neuralart.config.cache import CacheConfig
+    from neuralart.config.cache import CacheConfig, FarmConfig
     from neuralart.remote.client import SharedCache
 
 _remote: list[RemoteSteps] = []  # Of the process; at most one
@@ -88,7 +89,7 @@ class RemoteSteps:
 
     def __init__(self, cache: SharedCache) -> None:
         self._cache = cache
-        atexit.register(self._report)
+        atexit.register(report, cache)
         # By executor, which stands for a step.
         self._asked: dict[Any, tuple[str, float]] = {}  # Key, and when it was answered
         self._found: set[Any] = set()
@@ -120,9 +121,11 @@ class RemoteSteps:
         if key and self._cache.writes and not any(_edited(each) for target in targets for each in target.children()):
             self._cache.keep(key, *_files(targets, executor.get_build_env()), time.monotonic() - began)
 
-    def _report(self) -> None:
-        if (said := self._cache.ended()) and not SCons.Script.GetOption("silent"):
-            print(said)
+
+def report(cache: SharedCache) -> None:
+    """End it, and say what it was good for."""
+    if (said := cache.ended()) and not SCons.Script.GetOption("silent"):
+        print(said)
 
 
 def _files(targets: Sequence[Any], env: Any) -> tuple[list[str], Path]:
@@ -160,10 +163,15 @@ def _starts_program(action: Any, env: Any) -> bool:
 _SHOWN = SCons.Action.Action(lambda target, source, env: None, "CACHED   $TARGET")
 
 
-def share(said: CacheConfig | None = None) -> None:
-    """Use the cache on another machine that variants.yaml (``said``) or the process environment names.
-    NeuralArtError: It cannot be used as it is named.
+def share(said: CacheConfig | None = None, execute: FarmConfig | None = None) -> None:
+    """Use the cache and the farm on other machines that variants.yaml or the process environment names.
+    NeuralArtError: One cannot be used as it is named.
     """
+    if execute or (os.environ.get("NEURALART_EXECUTE") and not commands.FARM):
+        from neuralart.scons import farm
+
+        for each in farm.use(execute):
+            atexit.register(report, each)
     if said or (os.environ.get("NEURALART_CACHE") and not _remote):
         from neuralart.config.cache import chosen
         from neuralart.remote.client import SharedCache

@@ -128,6 +128,15 @@ def function(work: Callable[..., None], text: str, *variables: str) -> Any:
 NO_INCLUDES = SCons.Scanner.ScannerBase(function=lambda *_: [], name="neuralart-no-includes")
 
 
+FARM: list[Any] = []
+"""Who runs commands on other machines (:class:`neuralart.scons.farm.FarmSteps`), at most one."""
+
+
+def on_farm(env: Any, targets: Any, plain: Any = None) -> dict[str, Any]:
+    """Settings with which a command of some targets goes to the farm; none: There is no farm."""
+    return {"SPAWN": partial(FARM[0].spawn, plain or env["SPAWN"], targets, env)} if FARM else {}
+
+
 class Process(SCons.Action.LazyAction):
     """``$NAMECOM``, shown as ``$NAMECOMSTR``: run with the process environment that our commands need."""
 
@@ -141,10 +150,10 @@ class Process(SCons.Action.LazyAction):
 
     def __call__(self, target: Any, source: Any, env: Any, *args: Any, **kw: Any) -> Any:
         """Run it, in the environment of its target."""
-        own = dict(env["ENV"])
+        own, executor = dict(env["ENV"]), kw.get("executor")
+        targets = executor.get_all_targets() if executor is not None else target
         if self._tools is not None:
-            executor = kw.get("executor")
-            folder = self._tools(executor.get_all_targets() if executor is not None else target)
+            folder = self._tools(targets)
             own["PATH"] = os.pathsep.join(part for part in (folder, own.get("PATH", "")) if part)
         changed: dict[str, Any] = {"ENV": child_environment(own)}
         if os.name == "posix":
@@ -154,6 +163,7 @@ class Process(SCons.Action.LazyAction):
                 from neuralart.scons import warm
 
                 changed["SPAWN"] = partial(warm.spawn, subprocess_spawn)
+            changed |= on_farm(env, targets, changed.get("SPAWN"))
         if env["NEURALART_VERBOSE"]:
             changed[self._message] = ""
         return super().__call__(target, source, env.Override(changed), *args, **kw)

@@ -29,7 +29,7 @@ from neuralart.patching import inplace, journal, mirror
 from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
 from neuralart.remote import client
-from neuralart.remote.messages import DAMAGED, Digest, StepResult
+from neuralart.remote.messages import DAMAGED, Digest, StepResult, files_of, message, parse
 from neuralart.report.page import document
 from neuralart.report.page.gather import gather
 from neuralart.validation_link.messages import PacketLink, decode, encode
@@ -83,6 +83,8 @@ def _journal(path: Path) -> object:
 # ---- a remote cache
 
 _ENTRY = StepResult([("build/a.o", Digest("0" * 64, 4096), False), ("build/run", Digest("f" * 64, 1), True)], 61_001)
+_RESULT = message((2, message((1, "build/net.c"), (2, Digest("0" * 64, 4096).written))), (4, 1), (5, "said"))
+_ANSWER = message((1, "type"), (2, message((1, _RESULT), (3, message((2, "ok"))))))
 _NETRC = b"machine cache.lan login builder password p4ss\nmacdef all\n  quit\n\ndefault login x password y\n"
 _CACHE = CacheConfig("http://cache.lan:9090")
 
@@ -91,6 +93,15 @@ def _entry(path: Path) -> StepResult:
     """As the cache of a build reads it, which says what is wrong and does the step here."""
     try:
         return StepResult.read(path.read_bytes(), "key")
+    except DAMAGED as error:
+        raise NeuralArtError(f"is not taken: {error}", where=str(path)) from error
+
+
+def _operation(path: Path) -> object:
+    """What a farm has done, likewise."""
+    try:
+        result = parse(client._answered(parse(path.read_bytes()))[1][0])
+        return files_of(result), result.get(4), result.get(5)
     except DAMAGED as error:
         raise NeuralArtError(f"is not taken: {error}", where=str(path)) from error
 
@@ -397,7 +408,8 @@ KINDS = [
         damage,
         accepted=lambda good, bad, read: "" if read == _ENTRY else "another entry",
     ),
-    Kind("netrc", [_NETRC], lambda p: client._authorization(_CACHE, {"NETRC": str(p)}), damage),
+    Kind("farm-answer", [message((1, "operations/1"), (3, 1), (5, _ANSWER))], _operation, damage),
+    Kind("netrc", [_NETRC], lambda p: client.authorization(_CACHE, {"NETRC": str(p)}), damage),
     Kind("object-list", _OBJECTS, objects._entries, json_tree),
     Kind(
         "owner-manifest",

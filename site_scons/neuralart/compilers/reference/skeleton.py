@@ -16,6 +16,7 @@ from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
 from neuralart.network.targets import check_name, usable
+from neuralart.resources import stable_name
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]
@@ -157,7 +158,7 @@ def with_provenance(
         f"tool: {TOOL} {__version__}",
         f"model: {request.model_display or request.model}",
         f"model sha256: {hashlib.sha256(read_bytes(request.model)).hexdigest()}",
-        f"memory pools: {pools}",
+        f"memory pools: {stable_name(pools)}",
         f"arguments: {request.arguments}",
         *more,
     ]

@@ -138,6 +138,7 @@ def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram
         actions.append(action)
         variables |= literals
         sources += [node for node in needed if node not in sources]
+    variables |= commands.on_farm(base, base.Alias(name)) if verb in ("run", "load") else {}
     (alias,) = base.Alias(name, sources, actions, **variables)
     return alias
 

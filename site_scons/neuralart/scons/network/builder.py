@@ -28,7 +28,7 @@ from neuralart.network.facts import changed_since
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
-from neuralart.scons.commands import Process, Variable, words
+from neuralart.scons.commands import FARM, Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
@@ -152,7 +152,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     for node in nodes:
         if node.name in plan.includes:
             node.includes = [('"', header, '"') for header in plan.includes[node.name]]
-    if plan.compiler.slow:
+    if plan.compiler.slow and not FARM:
         # No more of them at the same time than there are slots.
         env.SideEffect(env.Value(f"compile slot {int(plan.digest, 16) % SLOTS}"), nodes)
     return nodes, list(dict.fromkeys([source[0], *plan.sources]))
