@@ -188,9 +188,10 @@ VARIANT_KEYS = (
     "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
 )
 NETWORK_KEYS = (
-    "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, dispatch_weights, extra_options, failures, "
-    "initializers, input, input_data_type, inputs_ch_position, labels, memory, min_accuracy, min_cos, model, mpool, "
-    "options, output_data_type, outputs_ch_position, pair, profile, strategies, timeout, vectors"
+    "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, dispatch_weights, "
+    "extra_options, failures, initializers, input, input_data_type, inputs_ch_position, labels, memory, "
+    "min_accuracy, min_cos, model, mpool, options, output_data_type, outputs_ch_position, pair, profile, "
+    "strategies, timeout, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
