@@ -187,8 +187,8 @@ static inline int32x4_t sum_two(const two_t *two, const int8_t **filter, const p
       "vmladava.s8 %[s10], q3, q1\n"
       "vmladava.s8 %[s11], q3, q2\n"
       "letp lr, 1b\n"
-      "vmov %q[sums][2], %q[sums][0], %[s10], %[s00]\n"
-      "vmov %q[sums][3], %q[sums][1], %[s11], %[s01]\n"
+      "vmov %e[sums], %[s00], %[s01]\n"
+      "vmov %f[sums], %[s10], %[s11]\n"
       : [x0] "=&r"(x0), [x1] "=&r"(x1), [f0] "=&r"(f0), [f1] "=&r"(f1), [s00] "=&Te"(s00), [s01] "=&Te"(s01),
         [s10] "=&Te"(s10), [s11] "=&Te"(s11), [sums] "=&w"(sums), [f] "+r"(*filter), [pair] "+r"(*pair)
       : [size] "r"(size), [two] "m"(*two), [next] "i"(sizeof(pair_t))
