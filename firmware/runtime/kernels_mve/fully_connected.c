@@ -1,55 +1,103 @@
 /* FULLY_CONNECTED with MVE. The requantization in float64 is that of the plain C kernel. */
 #include "../kernels/fully_connected_output.h"
+#include "loops.h"
 #include "mve.h"
 #include "neuralart_kernels.h"
 
-enum { UNITS = 2 }; /* neighboring units that share the loads of an input value */
-
-/* Sums of products and sums of filter values, of two units. */
+/* Sums of products and sums of filter values of three units, which share the loads of an input value; `count` > 0. A sum
+ * is in an even register, of which there are seven. */
 typedef struct {
-  uint32_t products[UNITS], filters[UNITS];
+  int32_t product0, product1, product2, filter0, filter1, filter2;
 } sums_t;
 
-static sums_t sum_two(const int8_t *input, const int8_t *f0, const int8_t *f1, int32_t depth) {
-  int32_t a0 = 0, a1 = 0, s0 = 0, s1 = 0;
-  for (uint32_t whole = (uint32_t)depth / NA_BYTES; whole > 0;
-       whole--, input += NA_BYTES, f0 += NA_BYTES, f1 += NA_BYTES) {
-    const int8x16_t x = vld1q_s8(input), v0 = vld1q_s8(f0), v1 = vld1q_s8(f1);
-    a0 = vmladavaq_s8(a0, x, v0);
-    a1 = vmladavaq_s8(a1, x, v1);
-    s0 = vaddvaq_s8(s0, v0);
-    s1 = vaddvaq_s8(s1, v1);
+static inline sums_t sum_three(const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2, int32_t count) {
+  sums_t s = {0, 0, 0, 0, 0, 0};
+  __asm__ volatile(
+      "dlstp.8 lr, %[count]\n"
+      "1:\n"
+      "vldrb.u8 q0, [%[x]], #16\n"
+      "vldrb.u8 q1, [%[f0]], #16\n"
+      "vmladava.s8 %[p0], q0, q1\n"
+      "vaddva.s8 %[s0], q1\n"
+      "vldrb.u8 q2, [%[f1]], #16\n"
+      "vmladava.s8 %[p1], q0, q2\n"
+      "vaddva.s8 %[s1], q2\n"
+      "vldrb.u8 q3, [%[f2]], #16\n"
+      "vmladava.s8 %[p2], q0, q3\n"
+      "vaddva.s8 %[s2], q3\n"
+      "letp lr, 1b\n"
+      : [x] "+r"(x), [f0] "+r"(f0), [f1] "+r"(f1), [f2] "+r"(f2), [p0] "+Te"(s.product0), [p1] "+Te"(s.product1),
+        [p2] "+Te"(s.product2), [s0] "+Te"(s.filter0), [s1] "+Te"(s.filter1), [s2] "+Te"(s.filter2)
+      : [count] "r"(count)
+      : "lr", "q0", "q1", "q2", "q3", "memory");
+  return s;
+}
+
+enum { BLOCK = 48 }; /* units whose sums wait for their output; a multiple of three and of NA_LANES */
+
+/* Stores sum(f * x) + xo * sum(f) of up to BLOCK units, and as many more as make it a multiple of three. */
+static __attribute__((noinline)) void sum_block(int32_t *sums, const int8_t *input, const int8_t *filter, int32_t units,
+                                                const na_fully_connected_t *p) {
+  const int32_t depth = p->depth;
+  const uint32_t offset = (uint32_t)p->input_offset;
+  for (; units > 0; units -= 3, filter += 3 * depth, sums += 3) {
+    const int8_t *const f1 = units > 1 ? filter + depth : filter, *const f2 = units > 2 ? f1 + depth : f1;
+    const sums_t s = sum_three(input, filter, f1, f2, depth);
+    sums[0] = (int32_t)((uint32_t)s.product0 + offset * (uint32_t)s.filter0);
+    sums[1] = (int32_t)((uint32_t)s.product1 + offset * (uint32_t)s.filter1);
+    sums[2] = (int32_t)((uint32_t)s.product2 + offset * (uint32_t)s.filter2);
   }
-  const uint32_t left = (uint32_t)depth % NA_BYTES;
-  if (left) {
-    const mve_pred16_t rest = vctp8q(left);
-    const int8x16_t x = vldrbq_z_s8(input, rest), v0 = vldrbq_z_s8(f0, rest), v1 = vldrbq_z_s8(f1, rest);
-    a0 = vmladavaq_s8(a0, x, v0);
-    a1 = vmladavaq_s8(a1, x, v1);
-    s0 = vaddvaq_s8(s0, v0);
-    s1 = vaddvaq_s8(s1, v1);
+}
+
+#if __ARM_FP & 8
+/* VCVTA rounds as na_round_away, halves away from zero, and saturates. */
+static inline int32_t rounded(double value) {
+  float stored;
+  int32_t result;
+  __asm__("vcvta.s32.f64 %0, %P1" : "=t"(stored) : "w"(value));
+  __builtin_memcpy(&result, &stored, sizeof result);
+  return result;
+}
+#else
+static inline int32_t rounded(double value) { return na_round_away(value); }
+#endif
+
+/* What na_fully_connected_output makes of the sums. Limits come before the zero point, so that nothing wraps. */
+static __attribute__((noinline)) void store_block(int32_t *sums, int32_t common, const int32_t *bias,
+                                                  const double *scale, int8_t *output, int32_t units,
+                                                  const na_fully_connected_t *p) {
+  const int32x4_t low = vdupq_n_s32(p->activation_min - p->output_offset);
+  const int32x4_t high = vdupq_n_s32(p->activation_max - p->output_offset);
+  const int32_t step = p->per_channel;
+  for (int32_t i = 0; i < units; i += NA_LANES) {
+    int32x4_t sum = vaddq_n_s32(vld1q_s32(sums + i), common);
+    if (bias) sum = vaddq_s32(sum, vldrwq_z_s32(bias + i, vctp32q((uint32_t)(units - i))));
+    vst1q_s32(sums + i, sum);
   }
-  return (sums_t){{(uint32_t)a0, (uint32_t)a1}, {(uint32_t)s0, (uint32_t)s1}};
+  for (int32_t i = 0; i < units; i++, scale += step) sums[i] = rounded((double)sums[i] * *scale);
+  for (int32_t i = 0; i < units; i += NA_LANES) {
+    const int32x4_t value = vminq_s32(vmaxq_s32(vld1q_s32(sums + i), low), high);
+    vstrbq_p_s32(output + i, vaddq_n_s32(value, p->output_offset), vctp32q((uint32_t)(units - i)));
+  }
 }
 
 void na_fully_connected_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const double *scale,
                            int8_t *output, const na_fully_connected_t *p) {
   const int32_t depth = p->depth;
-  const uint32_t offset = (uint32_t)p->input_offset;
+  int32_t sums[BLOCK];
   for (int32_t batch = 0; batch < p->batches; batch++, input += depth) {
     /* sum((f + fo) * (x + xo)) = sum(f * x) + xo * sum(f) + fo * sum(x + xo); the last part is the same for all units.
      */
     uint32_t common = 0;
-    if (p->filter_offset != 0) common = (uint32_t)p->filter_offset * (na_sum(input, depth) + (uint32_t)depth * offset);
-    for (int32_t unit = 0; unit < p->units; unit += UNITS) {
-      const int32_t units = p->units - unit < UNITS ? 1 : UNITS;
-      const int8_t *f = filter + unit * depth;
-      const sums_t sums = sum_two(input, f, units == UNITS ? f + depth : f, depth);
-      for (int32_t j = 0; j < units; j++) {
-        uint32_t a = common + sums.products[j] + offset * sums.filters[j];
-        if (bias) a += (uint32_t)bias[unit + j];
-        *output++ = na_fully_connected_output(a, scale[p->per_channel ? unit + j : 0], p);
-      }
+    if (p->filter_offset != 0)
+      common = (uint32_t)p->filter_offset *
+               ((uint32_t)na_total(input, depth) + (uint32_t)depth * (uint32_t)p->input_offset);
+    for (int32_t unit = 0; unit < p->units; unit += BLOCK) {
+      const int32_t units = p->units - unit < BLOCK ? p->units - unit : BLOCK;
+      sum_block(sums, input, filter + unit * depth, units, p);
+      store_block(sums, (int32_t)common, bias ? bias + unit : bias, p->per_channel ? scale + unit : scale, output,
+                  units, p);
+      output += units;
     }
   }
 }
