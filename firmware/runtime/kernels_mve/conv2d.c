@@ -38,7 +38,7 @@ typedef struct {
   int32_t paired; /* two windows at once */
   /* Positions whose windows are inside with all of their columns. */
   int32_t whole_first, whole_end;
-  uint32_t begin[SLICE];
+  int32_t begin[SLICE + 2];
   pair_t pairs[SLICE / 2];
 } slice_t;
 
@@ -120,13 +120,12 @@ static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s
   }
 }
 
-/* Stores the outputs of up to four neighboring channels. */
-static inline void store(int8_t *output, const uint32_t sum[NA_LANES], const slice_t *s, const na_conv2d_t *p,
-                         int32_t channel, int32_t outputs) {
-  const mve_pred16_t lanes = vctp32q((uint32_t)outputs);
-  const int32x4_t scaled =
-      na_scale_x4(vreinterpretq_s32_u32(vld1q_u32(sum)), vldrwq_z_s32(s->multiplier + channel, lanes),
-                  vldrwq_z_s32(s->shift + channel, lanes));
+/* Stores the outputs of neighboring channels: four, or what is left. */
+static inline void store(int8_t *output, int32x4_t sum, const slice_t *s, const na_conv2d_t *p, int32_t channel,
+                         int32_t left) {
+  const mve_pred16_t lanes = vctp32q((uint32_t)left);
+  const int32x4_t scaled = na_scale_x4(sum, vldrwq_z_s32(s->multiplier + channel, lanes),
+                                       vldrwq_z_s32(s->shift + channel, lanes));
   vstrbq_p_s32(output + channel, na_output_x4(scaled, p->output_offset, p->activation_min, p->activation_max), lanes);
 }
 
@@ -135,12 +134,30 @@ static inline void store(int8_t *output, const uint32_t sum[NA_LANES], const sli
 static __attribute__((noinline)) void do_run(const int8_t *window, const slice_t *s, int8_t *output,
                                              const na_conv2d_t *p) {
   for (int32_t channel = 0; channel < s->channels; channel += NA_LANES) {
+    const int32_t left = s->channels - channel, size = s->filter_size;
+    const int8_t *const f0 = s->filter + channel * size, *const f1 = left > 1 ? f0 + size : f0;
+    const int8_t *const f2 = left > 2 ? f1 + size : f1, *const f3 = left > 3 ? f2 + size : f2;
+    store(output, na_dot_four(window, f0, f1, f2, f3, s->begin + channel, size), s, p, channel, left);
+  }
+}
+
+/* The only window of a layer: sums of filters are not worth a loop of their own. */
+static void do_one(const int8_t *window, slice_t *s, int8_t *output, const na_conv2d_t *p) {
+  const int32_t size = s->filter_size;
+  for (int32_t channel = 0; channel < s->channels; channel += 3) {
     const int32_t left = s->channels - channel;
-    const int32_t outputs = left < NA_LANES ? left : NA_LANES;
-    uint32_t sum[NA_LANES];
-    for (int32_t j = 0; j < NA_LANES; j++) sum[j] = s->begin[channel + j];
-    na_dot_x4(sum, window, s->filter + channel * s->filter_size, s->filter_size, outputs, s->filter_size);
-    store(output, sum, s, p, channel, outputs);
+    const int8_t *const f0 = s->filter + channel * size, *const f1 = left > 1 ? f0 + size : f0;
+    const na_sums_t sums = na_sum_three(window, f0, f1, left > 2 ? f1 + size : f1, size);
+    int32_t *const to = s->begin + channel;
+    to[0] = (int32_t)((uint32_t)sums.product0 + (uint32_t)p->input_offset * (uint32_t)sums.filter0);
+    to[1] = (int32_t)((uint32_t)sums.product1 + (uint32_t)p->input_offset * (uint32_t)sums.filter1);
+    to[2] = (int32_t)((uint32_t)sums.product2 + (uint32_t)p->input_offset * (uint32_t)sums.filter2);
+  }
+  for (int32_t channel = 0; channel < s->channels; channel += NA_LANES) {
+    int32x4_t sum = vld1q_s32(s->begin + channel);
+    const int32_t left = s->channels - channel;
+    if (s->bias) sum = vaddq_s32(sum, vldrwq_z_s32(s->bias + channel, vctp32q((uint32_t)left)));
+    store(output, sum, s, p, channel, left);
   }
 }
 
@@ -151,9 +168,9 @@ static __attribute__((noinline)) void do_runs(const window_t *w, const slice_t *
     const int32_t left = s->channels - channel;
     const int32_t outputs = left < NA_LANES ? left : NA_LANES;
     uint32_t sum[NA_LANES];
-    for (int32_t j = 0; j < NA_LANES; j++) sum[j] = s->begin[channel + j];
+    for (int32_t j = 0; j < NA_LANES; j++) sum[j] = (uint32_t)s->begin[channel + j];
     sum_runs(sum, w, s, p, channel, outputs, !w->whole);
-    store(output, sum, s, p, channel, outputs);
+    store(output, vreinterpretq_s32_u32(vld1q_u32(sum)), s, p, channel, outputs);
   }
 }
 
@@ -229,18 +246,20 @@ static __attribute__((noinline)) void do_two(const int8_t *first, const int8_t *
   }
 }
 
-static void prepare(slice_t *s, const na_conv2d_t *p) {
+/* `several`: there is more than one window. */
+static void prepare(slice_t *s, const na_conv2d_t *p, int32_t several) {
+  const uint32_t offset = (uint32_t)p->input_offset;
   for (int32_t c = 0; c < s->channels; c++)
-    s->begin[c] = (s->bias ? (uint32_t)s->bias[c] : 0u) +
-                  (uint32_t)p->input_offset * (uint32_t)na_total(s->filter + c * s->filter_size, s->filter_size);
-  for (int32_t c = s->channels; c % NA_LANES; c++) s->begin[c] = 0u;
-  s->paired = s->channels > 1 && na_all_negative(s->shift, s->channels);
+    s->begin[c] = (int32_t)((s->bias ? (uint32_t)s->bias[c] : 0u) +
+                            offset * (uint32_t)na_total(s->filter + c * s->filter_size, s->filter_size));
+  for (int32_t c = s->channels; c % NA_LANES; c++) s->begin[c] = 0;
+  s->paired = several && s->channels > 1 && na_all_negative(s->shift, s->channels);
   if (!s->paired) return;
   for (int32_t c = 0; c < s->channels; c += 2) {
     pair_t *pair = &s->pairs[c / 2];
     for (int32_t j = 0; j < 2; j++) {
       const int32_t channel = c + 1 < s->channels ? c + j : c - 1 + j;
-      pair->begin[j] = (int32_t)s->begin[channel];
+      pair->begin[j] = s->begin[channel];
       pair->multiplier[j] = pair->multiplier[j + 2] = s->multiplier[channel];
       pair->shift[j] = pair->shift[j + 2] = s->shift[channel];
     }
@@ -312,6 +331,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
                          p->stride_width == 1 && p->pad_top == 0 && p->pad_left == 0 &&
                          p->output_height == p->input_height && p->output_width == p->input_width &&
                          p->kernel_channels == p->input_channels;
+  const int32_t windows = p->batches * p->output_height * p->output_width;
   slice_t s;
   s.filter_row = p->kernel_width * p->kernel_channels;
   s.filter_size = p->kernel_height * s.filter_row;
@@ -328,7 +348,11 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
     s.bias = bias ? bias + first : bias;
     s.multiplier = multiplier + first;
     s.shift = shift + first;
-    prepare(&s, p);
-    (points ? do_points : do_windows)(&s, input + group * p->kernel_channels, output + first, p);
+    if (points && windows == 1) {
+      do_one(input, &s, output + first, p);
+    } else {
+      prepare(&s, p, windows > 1);
+      (points ? do_points : do_windows)(&s, input + group * p->kernel_channels, output + first, p);
+    }
   }
 }

@@ -44,26 +44,6 @@ static void eight(const window_t *w, int32_t channel, const int32_t *bias, const
   vstrbq_s16(output, vmovntq_s32(vreinterpretq_s16_s32(even), odd));
 }
 
-/* The same eight channels of a layer with one input channel, whose value they share. */
-static void shared(const window_t *w, int32_t channel, const int32_t *bias, const int32_t *multiplier,
-                   const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
-  int32x4_t low = vdupq_n_s32(0), high = low;
-  if (bias) low = vld1q_s32(bias + channel), high = vld1q_s32(bias + channel + NA_LANES);
-  for (int32_t ky = 0; ky < w->rows; ky++) {
-    const int8_t *input = w->input + ky * w->input_row_step;
-    const int8_t *filter = w->filter + ky * w->filter_row_step + channel;
-    for (int32_t kx = w->columns; kx > 0; kx--, input += w->input_step, filter += w->filter_step) {
-      const int32_t x = *input + w->offset;
-      low = vmlaq_n_s32(low, vldrbq_s32(filter), x);
-      high = vmlaq_n_s32(high, vldrbq_s32(filter + NA_LANES), x);
-    }
-  }
-  low = na_scale_x4(low, vld1q_s32(multiplier + channel), vld1q_s32(shift + channel));
-  high = na_scale_x4(high, vld1q_s32(multiplier + channel + NA_LANES), vld1q_s32(shift + channel + NA_LANES));
-  vstrbq_s32(output, na_output_x4(low, p->output_offset, p->activation_min, p->activation_max));
-  vstrbq_s32(output + NA_LANES, na_output_x4(high, p->output_offset, p->activation_min, p->activation_max));
-}
-
 /* Up to four channels; each lane takes its input channel. */
 static void four(const window_t *w, int32_t channel, int32_t outputs, int32_t depth_multiplier, const int32_t *bias,
                  const int32_t *multiplier, const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
@@ -84,7 +64,7 @@ static void four(const window_t *w, int32_t channel, int32_t outputs, int32_t de
   vstrbq_p_s32(output, na_output_x4(sum, p->output_offset, p->activation_min, p->activation_max), lanes);
 }
 
-/* The usual way: windows one after the other. */
+/* Eight or four channels at a time. */
 static void any(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
                 const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
   const int32_t input_row = p->input_width * p->input_channels;
@@ -113,9 +93,9 @@ static void any(const int8_t *input, const int8_t *filter, const int32_t *bias, 
           w.filter = filter + rows.first * filter_row + columns.first * p->output_channels;
         }
         int32_t channel = 0;
-        if (depth_multiplier == 1 || p->input_channels == 1)
+        if (depth_multiplier == 1)
           for (; channel + PAIR <= p->output_channels; channel += PAIR)
-            (depth_multiplier == 1 ? eight : shared)(&w, channel, bias, multiplier, shift, output + channel, p);
+            eight(&w, channel, bias, multiplier, shift, output + channel, p);
         for (; channel < p->output_channels; channel += NA_LANES) {
           const int32_t left = p->output_channels - channel;
           four(&w, channel, left < NA_LANES ? left : NA_LANES, depth_multiplier, bias, multiplier, shift,
@@ -319,15 +299,17 @@ static void by_sixteen(const slice_t *s, const int8_t *input, int8_t *output, co
   }
 }
 
-void na_depthwise_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
-                            const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
+static __attribute__((noinline)) void by_channels(const int8_t *input, const int8_t *filter, const int32_t *bias,
+                                                  const int32_t *multiplier, const int32_t *shift, int8_t *output,
+                                                  const na_conv2d_t *p) {
   const int32_t taps = p->kernel_height * p->kernel_width;
   slice_t s;
   s.step = p->output_channels;
   s.pairs = taps / 2, s.single = taps % 2;
   s.zero_point = p->output_offset, s.low = p->activation_min, s.high = p->activation_max;
-  if (p->input_channels != p->output_channels || taps > TAPS || !fits(filter, taps * s.step) ||
-      !na_all_negative(shift, p->output_channels)) {
+  /* What is prepared pays with the second window. */
+  if (p->batches * p->output_height * p->output_width < 2 || p->input_channels != p->output_channels || taps > TAPS ||
+      !fits(filter, taps * s.step) || !na_all_negative(shift, p->output_channels)) {
     any(input, filter, bias, multiplier, shift, output, p);
     return;
   }
@@ -338,4 +320,31 @@ void na_depthwise_conv2d_s8(const int8_t *input, const int8_t *filter, const int
     prepare(&s, bias ? bias + first : bias, multiplier + first, shift + first, p->input_offset);
     by_sixteen(&s, input + first, output + first, p);
   }
+}
+
+/* ---- one input channel */
+
+enum { FILTERS = 1024 }; /* bytes of filters that are turned around, at most */
+
+/* A convolution: what differs is the order of the filter values. */
+static __attribute__((noinline)) void as_convolution(const int8_t *input, const int8_t *filter, const int32_t *bias,
+                                                     const int32_t *multiplier, const int32_t *shift, int8_t *output,
+                                                     const na_conv2d_t *p) {
+  const int32_t taps = p->kernel_height * p->kernel_width;
+  na_conv2d_t q = *p;
+  int8_t turned[FILTERS];
+  for (int32_t tap = 0; tap < taps; tap++)
+    for (int32_t channel = 0; channel < p->output_channels; channel++) turned[channel * taps + tap] = *filter++;
+  q.kernel_channels = 1;
+  na_conv2d_s8(input, turned, bias, multiplier, shift, output, &q);
+}
+
+void na_depthwise_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
+                            const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
+  const int32_t taps = p->kernel_height * p->kernel_width;
+  if (p->input_channels == 1 && p->output_channels > 1 && taps * p->output_channels <= FILTERS) {
+    as_convolution(input, filter, bias, multiplier, shift, output, p);
+    return;
+  }
+  by_channels(input, filter, bias, multiplier, shift, output, p);
 }

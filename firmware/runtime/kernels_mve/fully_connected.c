@@ -4,48 +4,25 @@
 #include "mve.h"
 #include "neuralart_kernels.h"
 
-/* Sums of products and sums of filter values of three units, which share the loads of an input value; `count` > 0. A sum
- * is in an even register, of which there are seven. */
-typedef struct {
-  int32_t product0, product1, product2, filter0, filter1, filter2;
-} sums_t;
-
-static inline sums_t sum_three(const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2, int32_t count) {
-  sums_t s = {0, 0, 0, 0, 0, 0};
-  __asm__ volatile(
-      "dlstp.8 lr, %[count]\n"
-      "1:\n"
-      "vldrb.u8 q0, [%[x]], #16\n"
-      "vldrb.u8 q1, [%[f0]], #16\n"
-      "vmladava.s8 %[p0], q0, q1\n"
-      "vaddva.s8 %[s0], q1\n"
-      "vldrb.u8 q2, [%[f1]], #16\n"
-      "vmladava.s8 %[p1], q0, q2\n"
-      "vaddva.s8 %[s1], q2\n"
-      "vldrb.u8 q3, [%[f2]], #16\n"
-      "vmladava.s8 %[p2], q0, q3\n"
-      "vaddva.s8 %[s2], q3\n"
-      "letp lr, 1b\n"
-      : [x] "+r"(x), [f0] "+r"(f0), [f1] "+r"(f1), [f2] "+r"(f2), [p0] "+Te"(s.product0), [p1] "+Te"(s.product1),
-        [p2] "+Te"(s.product2), [s0] "+Te"(s.filter0), [s1] "+Te"(s.filter1), [s2] "+Te"(s.filter2)
-      : [count] "r"(count)
-      : "lr", "q0", "q1", "q2", "q3", "memory");
-  return s;
-}
-
 enum { BLOCK = 48 }; /* units whose sums wait for their output; a multiple of three and of NA_LANES */
 
-/* Stores sum(f * x) + xo * sum(f) of up to BLOCK units, and as many more as make it a multiple of three. */
+/* Stores sum(f * x) + xo * sum(f) of three units. */
+static inline void sum_units(int32_t *sums, const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2,
+                             int32_t depth, uint32_t offset) {
+  const na_sums_t s = na_sum_three(x, f0, f1, f2, depth);
+  sums[0] = (int32_t)((uint32_t)s.product0 + offset * (uint32_t)s.filter0);
+  sums[1] = (int32_t)((uint32_t)s.product1 + offset * (uint32_t)s.filter1);
+  sums[2] = (int32_t)((uint32_t)s.product2 + offset * (uint32_t)s.filter2);
+}
+
+/* The same of up to BLOCK units; behind the last one are others, or it stands there again. */
 static __attribute__((noinline)) void sum_block(int32_t *sums, const int8_t *input, const int8_t *filter, int32_t units,
-                                                const na_fully_connected_t *p) {
-  const int32_t depth = p->depth;
-  const uint32_t offset = (uint32_t)p->input_offset;
-  for (; units > 0; units -= 3, filter += 3 * depth, sums += 3) {
-    const int8_t *const f1 = units > 1 ? filter + depth : filter, *const f2 = units > 2 ? f1 + depth : f1;
-    const sums_t s = sum_three(input, filter, f1, f2, depth);
-    sums[0] = (int32_t)((uint32_t)s.product0 + offset * (uint32_t)s.filter0);
-    sums[1] = (int32_t)((uint32_t)s.product1 + offset * (uint32_t)s.filter1);
-    sums[2] = (int32_t)((uint32_t)s.product2 + offset * (uint32_t)s.filter2);
+                                                int32_t depth, uint32_t offset) {
+  for (; units > 2; units -= 3, filter += 3 * depth, sums += 3)
+    sum_units(sums, input, filter, filter + depth, filter + 2 * depth, depth, offset);
+  if (units > 0) {
+    const int8_t *const last = filter + (units - 1) * depth;
+    sum_units(sums, input, filter, last, last, depth, offset);
   }
 }
 
@@ -66,18 +43,31 @@ static inline int32_t rounded(double value) { return na_round_away(value); }
 static __attribute__((noinline)) void store_block(int32_t *sums, int32_t common, const int32_t *bias,
                                                   const double *scale, int8_t *output, int32_t units,
                                                   const na_fully_connected_t *p) {
-  const int32x4_t low = vdupq_n_s32(p->activation_min - p->output_offset);
-  const int32x4_t high = vdupq_n_s32(p->activation_max - p->output_offset);
-  const int32_t step = p->per_channel;
-  for (int32_t i = 0; i < units; i += NA_LANES) {
-    int32x4_t sum = vaddq_n_s32(vld1q_s32(sums + i), common);
-    if (bias) sum = vaddq_s32(sum, vldrwq_z_s32(bias + i, vctp32q((uint32_t)(units - i))));
-    vst1q_s32(sums + i, sum);
+  const int32_t zero_point = p->output_offset, rest = units % NA_LANES, whole = units - rest;
+  const int32x4_t low = vdupq_n_s32(p->activation_min - zero_point);
+  const int32x4_t high = vdupq_n_s32(p->activation_max - zero_point);
+  const mve_pred16_t lanes = vctp32q((uint32_t)rest);
+  if (bias) {
+    for (int32_t i = 0; i < whole; i += NA_LANES)
+      vst1q_s32(sums + i, vaddq_s32(vaddq_n_s32(vld1q_s32(sums + i), common), vld1q_s32(bias + i)));
+    if (rest) {
+      const int32x4_t some = vldrwq_z_s32(bias + whole, lanes);
+      vst1q_s32(sums + whole, vaddq_s32(vaddq_n_s32(vld1q_s32(sums + whole), common), some));
+    }
+  } else if (common) {
+    for (int32_t i = 0; i < units; i += NA_LANES) vst1q_s32(sums + i, vaddq_n_s32(vld1q_s32(sums + i), common));
   }
-  for (int32_t i = 0; i < units; i++, scale += step) sums[i] = rounded((double)sums[i] * *scale);
-  for (int32_t i = 0; i < units; i += NA_LANES) {
-    const int32x4_t value = vminq_s32(vmaxq_s32(vld1q_s32(sums + i), low), high);
-    vstrbq_p_s32(output + i, vaddq_n_s32(value, p->output_offset), vctp32q((uint32_t)(units - i)));
+  if (p->per_channel) {
+    for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * scale[i]);
+  } else {
+    const double all = *scale;
+    for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * all);
+  }
+  for (int32_t i = 0; i < whole; i += NA_LANES)
+    vstrbq_s32(output + i, vaddq_n_s32(vminq_s32(vmaxq_s32(vld1q_s32(sums + i), low), high), zero_point));
+  if (rest) {
+    const int32x4_t value = vminq_s32(vmaxq_s32(vld1q_s32(sums + whole), low), high);
+    vstrbq_p_s32(output + whole, vaddq_n_s32(value, zero_point), lanes);
   }
 }
 
@@ -94,7 +84,7 @@ void na_fully_connected_s8(const int8_t *input, const int8_t *filter, const int3
                ((uint32_t)na_total(input, depth) + (uint32_t)depth * (uint32_t)p->input_offset);
     for (int32_t unit = 0; unit < p->units; unit += BLOCK) {
       const int32_t units = p->units - unit < BLOCK ? p->units - unit : BLOCK;
-      sum_block(sums, input, filter + unit * depth, units, p);
+      sum_block(sums, input, filter + unit * depth, units, depth, (uint32_t)p->input_offset);
       store_block(sums, (int32_t)common, bias ? bias + unit : bias, p->per_channel ? scale + unit : scale, output,
                   units, p);
       output += units;
