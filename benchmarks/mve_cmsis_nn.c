@@ -60,9 +60,8 @@ static uint32_t convolution(const layer_t *l, int8_t *output, cmsis_nn_context *
     return ticks();
   }
   const cmsis_nn_dims filter = {1, p->kernel_height, p->kernel_width, p->output_channels};
-  const cmsis_nn_dw_conv_params q = {p->input_offset, p->output_offset, p->output_channels / p->input_channels,
-                                     stride,          padding,          dilation,
-                                     limits};
+  const cmsis_nn_dw_conv_params q = {
+      p->input_offset, p->output_offset, p->output_channels / p->input_channels, stride, padding, dilation, limits};
   context->size = arm_depthwise_conv_wrapper_s8_get_buffer_size(&q, &input, &filter, &out);
   start();
   arm_depthwise_conv_wrapper_s8(context, &q, &factors, &input, l->input, &filter, l->filter, &bias, l->bias, &out,
@@ -90,9 +89,9 @@ static uint32_t fully_connected(const layer_t *l, int8_t *output, cmsis_nn_conte
 static uint32_t add(const layer_t *l, int8_t *output) {
   const na_add_t *p = l->parameters;
   start();
-  arm_elementwise_add_s8(l->input, l->input2, p->input1_offset, p->input1_multiplier, p->input1_shift,
-                         p->input2_offset, p->input2_multiplier, p->input2_shift, 20, output, p->output_offset,
-                         p->output_multiplier, p->output_shift, p->activation_min, p->activation_max, l->outputs);
+  arm_elementwise_add_s8(l->input, l->input2, p->input1_offset, p->input1_multiplier, p->input1_shift, p->input2_offset,
+                         p->input2_multiplier, p->input2_shift, 20, output, p->output_offset, p->output_multiplier,
+                         p->output_shift, p->activation_min, p->activation_max, l->outputs);
   return ticks();
 }
 

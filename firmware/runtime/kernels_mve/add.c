@@ -31,8 +31,8 @@ static inline int32x4_t run_operand(const int8_t *input, int32_t offset, int32_t
 }
 
 /* As many whole groups of four as there are in two runs without repetition; all shifts are to the right. */
-static inline __attribute__((always_inline)) void run(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p, kind_t kind,
-                       int32_t count, int32_t exact) {
+static inline __attribute__((always_inline)) void run(const int8_t *input1, const int8_t *input2, int8_t *output,
+                                                      const na_add_t *p, kind_t kind, int32_t count, int32_t exact) {
   const int32_t fraction_bits = kind == SQUARE ? SQUARE_SHIFT : SUM_SHIFT;
   const int32x4_t shift1 = vdupq_n_s32(p->input1_shift), shift2 = vdupq_n_s32(p->input2_shift);
   const int32x4_t shift = vdupq_n_s32(p->output_shift);
@@ -40,8 +40,7 @@ static inline __attribute__((always_inline)) void run(const int8_t *input1, cons
   const int32_t offset1 = p->input1_offset, multiplier1 = p->input1_multiplier;
   const int32_t offset2 = p->input2_offset, multiplier2 = p->input2_multiplier;
   const int32_t zero_point = p->output_offset, multiplier = p->output_multiplier;
-  for (int32_t left = count / NA_LANES; left > 0;
-       left--, input1 += NA_LANES, input2 += NA_LANES, output += NA_LANES) {
+  for (int32_t left = count / NA_LANES; left > 0; left--, input1 += NA_LANES, input2 += NA_LANES, output += NA_LANES) {
     const int32x4_t a = run_operand(input1, offset1, fraction_bits, multiplier1, shift1, exact);
     const int32x4_t b = run_operand(input2, offset2, fraction_bits, multiplier2, shift2, 0);
     const int32x4_t between = kind == SUM ? vaddq_s32(a, b) : vsubq_s32(a, b);

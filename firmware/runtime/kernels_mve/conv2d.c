@@ -124,8 +124,8 @@ static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s
 static inline void store(int8_t *output, int32x4_t sum, const slice_t *s, const na_conv2d_t *p, int32_t channel,
                          int32_t left) {
   const mve_pred16_t lanes = vctp32q((uint32_t)left);
-  const int32x4_t scaled = na_scale_x4(sum, vldrwq_z_s32(s->multiplier + channel, lanes),
-                                       vldrwq_z_s32(s->shift + channel, lanes));
+  const int32x4_t scaled =
+      na_scale_x4(sum, vldrwq_z_s32(s->multiplier + channel, lanes), vldrwq_z_s32(s->shift + channel, lanes));
   vstrbq_p_s32(output + channel, na_output_x4(scaled, p->output_offset, p->activation_min, p->activation_max), lanes);
 }
 

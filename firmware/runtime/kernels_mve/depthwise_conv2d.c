@@ -129,47 +129,50 @@ typedef struct {
   block_t blocks[SLICE / NA_BYTES];
 } slice_t;
 
+/* clang-format off */
 /* Adds the products of all pairs of taps. The input of the second is loaded twice: there are just eight registers, and
- * four of them hold sums. The arguments make loads those of `lanes` only;
- * gcc has no name for the register of a predicate, so it is put back. */
-#define PAIRS_OF_TAPS(begin, end, both, one, t)                                                                         \
+ * four of them hold sums. `begin` and `end` set the predicate and put it back, which gcc has no name for; `two` and `one`
+ * are in front of that many loads that it is for. */
+#define PAIRS_OF_TAPS(load, begin, end, two, one)                                                                      \
   do {                                                                                                                 \
-    int32_t place0, place1, saved;                                                                                            \
+    int32_t place0, place1, saved;                                                                                     \
     int8x16_t x, f, even, other;                                                                                       \
-    __asm__ volatile(begin "wls lr, %[pairs], 2f\n"                                                                          \
-                     "1:\n"                                                                                            \
-                     "ldrd %[place0], %[place1], [%[places]], #8\n"                                    \
-                     "add %[place0], %[place0], %[input]\n"                                                            \
-                     "add %[place1], %[place1], %[input]\n" both /* */                                                 \
-                     "vldrb" t ".u8 %q[x], [%[place0]]\n"                                                              \
-                     "vldrb" t ".u8 %q[f], [%[filter]]\n"                                                              \
-                     "add %[filter], %[filter], %[step]\n"                                                             \
-                     "vmullb.s8 %q[even], %q[x], %q[f]\n"                                                              \
-                     "vmullt.s8 %q[x], %q[x], %q[f]\n" both /* */                                                      \
-                     "vldrb" t ".u8 %q[f], [%[filter]]\n"                                                              \
-                     "vldrb" t ".u8 %q[other], [%[place1]]\n"                                                          \
-                     "add %[filter], %[filter], %[step]\n"                                                             \
-                     "vmullb.s8 %q[other], %q[other], %q[f]\n"                                                         \
-                     "vadd.i16 %q[even], %q[even], %q[other]\n" one /* */                                              \
-                     "vldrb" t ".u8 %q[other], [%[place1]]\n"                                                          \
-                     "vmullt.s8 %q[other], %q[other], %q[f]\n"                                                         \
-                     "vadd.i16 %q[x], %q[x], %q[other]\n"                                                              \
-                     "vmovlb.s16 %q[other], %q[even]\n"                                                                \
-                     "vadd.i32 %q[sum0], %q[sum0], %q[other]\n"                                                        \
-                     "vmovlt.s16 %q[other], %q[even]\n"                                                                \
-                     "vadd.i32 %q[sum2], %q[sum2], %q[other]\n"                                                        \
-                     "vmovlb.s16 %q[other], %q[x]\n"                                                                   \
-                     "vadd.i32 %q[sum1], %q[sum1], %q[other]\n"                                                        \
-                     "vmovlt.s16 %q[other], %q[x]\n"                                                                   \
-                     "vadd.i32 %q[sum3], %q[sum3], %q[other]\n"                                                        \
-                     "le lr, 1b\n"                                                                                     \
-                     "2:\n" end                                                                                         \
-                     : [places] "+r"(places), [filter] "+r"(filter), [sum0] "+w"(sum0), [sum1] "+w"(sum1),             \
-                       [sum2] "+w"(sum2), [sum3] "+w"(sum3), [place0] "=&r"(place0), [place1] "=&r"(place1), [saved] "=&r"(saved),           \
-                       [x] "=&w"(x), [f] "=&w"(f), [even] "=&w"(even), [other] "=&w"(other)                            \
-                     : [input] "r"(input), [step] "r"(s->step), [pairs] "r"(s->pairs), [lanes] "r"(lanes)              \
-                     : "lr", "memory");                                                                         \
+    __asm__ volatile(                                                                                                  \
+        begin "wls lr, %[pairs], 2f\n"                                                                                 \
+        "1:\n"                                                                                                         \
+        "ldrd %[place0], %[place1], [%[places]], #8\n"                                                                 \
+        "add %[place0], %[place0], %[input]\n"                                                                         \
+        "add %[place1], %[place1], %[input]\n"                                                                         \
+        two load "%q[x], [%[place0]]\n"                                                                                \
+        load "%q[f], [%[filter]]\n"                                                                                    \
+        "add %[filter], %[filter], %[step]\n"                                                                          \
+        "vmullb.s8 %q[even], %q[x], %q[f]\n"                                                                           \
+        "vmullt.s8 %q[x], %q[x], %q[f]\n"                                                                              \
+        two load "%q[f], [%[filter]]\n"                                                                                \
+        load "%q[other], [%[place1]]\n"                                                                                \
+        "add %[filter], %[filter], %[step]\n"                                                                          \
+        "vmullb.s8 %q[other], %q[other], %q[f]\n"                                                                      \
+        "vadd.i16 %q[even], %q[even], %q[other]\n"                                                                     \
+        one load "%q[other], [%[place1]]\n"                                                                            \
+        "vmullt.s8 %q[other], %q[other], %q[f]\n"                                                                      \
+        "vadd.i16 %q[x], %q[x], %q[other]\n"                                                                           \
+        "vmovlb.s16 %q[other], %q[even]\n"                                                                             \
+        "vadd.i32 %q[sum0], %q[sum0], %q[other]\n"                                                                     \
+        "vmovlt.s16 %q[other], %q[even]\n"                                                                             \
+        "vadd.i32 %q[sum2], %q[sum2], %q[other]\n"                                                                     \
+        "vmovlb.s16 %q[other], %q[x]\n"                                                                                \
+        "vadd.i32 %q[sum1], %q[sum1], %q[other]\n"                                                                     \
+        "vmovlt.s16 %q[other], %q[x]\n"                                                                                \
+        "vadd.i32 %q[sum3], %q[sum3], %q[other]\n"                                                                     \
+        "le lr, 1b\n"                                                                                                  \
+        "2:\n" end                                                                                                     \
+        : [places] "+r"(places), [filter] "+r"(filter), [sum0] "+w"(sum0), [sum1] "+w"(sum1), [sum2] "+w"(sum2),       \
+          [sum3] "+w"(sum3), [place0] "=&r"(place0), [place1] "=&r"(place1), [saved] "=&r"(saved), [x] "=&w"(x),       \
+          [f] "=&w"(f), [even] "=&w"(even), [other] "=&w"(other)                                                       \
+        : [input] "r"(input), [step] "r"(s->step), [pairs] "r"(s->pairs), [lanes] "r"(lanes)                           \
+        : "lr", "memory");                                                                                             \
   } while (0)
+/* clang-format on */
 
 static inline int32x4_t scaled(int32x4_t sum, const block_t *b, int32_t part) {
   return na_scale_down_x4(sum, vld1q_s32(b->multiplier[part]), vld1q_s32(b->shift[part]));
@@ -181,15 +184,16 @@ static inline int16x8_t narrowed(int32x4_t even, int32x4_t odd) {
 }
 
 /* One block of a window. `places` says how far each tap is from `input`. Inactive lanes are zero. */
-static inline __attribute__((always_inline)) void block(const int8_t *input, const int32_t *places, const int8_t *filter, const block_t *b,
-                         const slice_t *s, int8_t *output, mve_pred16_t lanes, int32_t all) {
+static inline __attribute__((always_inline)) void block(const int8_t *input, const int32_t *places,
+                                                        const int8_t *filter, const block_t *b, const slice_t *s,
+                                                        int8_t *output, mve_pred16_t lanes, int32_t all) {
 #define LOAD(from) (all ? vld1q_s8(from) : vldrbq_z_s8(from, lanes))
   int32x4_t sum0 = vld1q_s32(b->begin[0]), sum1 = vld1q_s32(b->begin[1]);
   int32x4_t sum2 = vld1q_s32(b->begin[2]), sum3 = vld1q_s32(b->begin[3]);
   if (all)
-    PAIRS_OF_TAPS("", "", "", "", "");
+    PAIRS_OF_TAPS("vldrb.u8 ", "", "", "", "");
   else
-    PAIRS_OF_TAPS("vmrs %[saved], p0\nvmsr p0, %[lanes]\n", "vmsr p0, %[saved]\n", "vpstt\n", "vpst\n", "t");
+    PAIRS_OF_TAPS("vldrbt.u8 ", "vmrs %[saved], p0\nvmsr p0, %[lanes]\n", "vmsr p0, %[saved]\n", "vpstt\n", "vpst\n");
   if (s->single) {
     const int8x16_t x = LOAD(input + places[0]), f = LOAD(filter);
     const int16x8_t even = vmullbq_int_s8(x, f), odd = vmulltq_int_s8(x, f);

@@ -80,8 +80,8 @@ void na_fully_connected_s8(const int8_t *input, const int8_t *filter, const int3
      */
     uint32_t common = 0;
     if (p->filter_offset != 0)
-      common = (uint32_t)p->filter_offset *
-               ((uint32_t)na_total(input, depth) + (uint32_t)depth * (uint32_t)p->input_offset);
+      common =
+          (uint32_t)p->filter_offset * ((uint32_t)na_total(input, depth) + (uint32_t)depth * (uint32_t)p->input_offset);
     for (int32_t unit = 0; unit < p->units; unit += BLOCK) {
       const int32_t units = p->units - unit < BLOCK ? p->units - unit : BLOCK;
       sum_block(sums, input, filter + unit * depth, units, depth, (uint32_t)p->input_offset);

@@ -33,13 +33,14 @@ static inline int32x4_t na_dot_four(const int8_t *x, const int8_t *f0, const int
   return sums;
 }
 
-/* Sums of products and sums of filter values of three filters, which share the loads of an input value; `count` > 0. A sum
- * is in an even register, of which there are seven. */
+/* Sums of products and sums of filter values of three filters, which share the loads of an input value; `count` > 0. A
+ * sum is in an even register, of which there are seven. */
 typedef struct {
   int32_t product0, product1, product2, filter0, filter1, filter2;
 } na_sums_t;
 
-static inline na_sums_t na_sum_three(const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2, int32_t count) {
+static inline na_sums_t na_sum_three(const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2,
+                                     int32_t count) {
   na_sums_t s = {0, 0, 0, 0, 0, 0};
   __asm__ volatile(
       "dlstp.8 lr, %[count]\n"
