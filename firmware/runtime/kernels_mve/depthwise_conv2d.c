@@ -225,9 +225,13 @@ static __attribute__((noinline)) void all_blocks(const int8_t *input, const int3
 }
 
 /* Sums of the filters of up to eight channels. */
-static inline int16x8_t filter_sums(const int8_t *filter, int32_t step, int32_t taps, mve_pred16_t lanes) {
+static inline int16x8_t filter_sums(const int8_t *filter, int32_t step, int32_t taps, uint32_t channels) {
   int16x8_t sum = vdupq_n_s16(0);
-  for (; taps > 0; taps--, filter += step) sum = vaddq_s16(sum, vldrbq_z_s16(filter, lanes));
+  const mve_pred16_t lanes = vctp16q(channels);
+  if (channels >= PAIR)
+    for (; taps > 0; taps--, filter += step) sum = vaddq_s16(sum, vldrbq_s16(filter));
+  else
+    for (; taps > 0; taps--, filter += step) sum = vaddq_s16(sum, vldrbq_z_s16(filter, lanes));
   return sum;
 }
 
@@ -241,7 +245,7 @@ static void prepare(slice_t *s, const int32_t *bias, const int32_t *multiplier, 
     const int32_t lane = channel / NA_LANES % NA_LANES, half = channel % PAIR;
     const uint32_t left = (uint32_t)(s->channels - channel);
     const mve_pred16_t lanes = vctp32q(left);
-    if (!half) vst1q_s16(sums, filter_sums(s->filter + channel, s->step, taps, vctp16q(left)));
+    if (!half) vst1q_s16(sums, filter_sums(s->filter + channel, s->step, taps, left));
     int32x4_t begin = vmulq_n_s32(vldrhq_s32(sums + half), offset);
     if (bias) begin = vaddq_s32(begin, vldrwq_z_s32(bias + channel, lanes));
     vstrwq_scatter_offset_s32(&b->begin[0][lane], parts, begin);
@@ -311,9 +315,8 @@ static __attribute__((noinline)) void by_channels(const int8_t *input, const int
   s.step = p->output_channels;
   s.pairs = taps / 2, s.single = taps % 2;
   s.zero_point = p->output_offset, s.low = p->activation_min, s.high = p->activation_max;
-  /* What is prepared pays with the second window. */
-  if (p->batches * p->output_height * p->output_width < 2 || p->input_channels != p->output_channels || taps > TAPS ||
-      !fits(filter, taps * s.step) || !na_all_negative(shift, p->output_channels)) {
+  if (p->input_channels != p->output_channels || taps > TAPS || !fits(filter, taps * s.step) ||
+      !na_all_negative(shift, p->output_channels)) {
     any(input, filter, bias, multiplier, shift, output, p);
     return;
   }

@@ -18,6 +18,15 @@ static inline void sum_units(int32_t *sums, const int8_t *x, const int8_t *f0, c
 /* The same of up to BLOCK units; behind the last one are others, or it stands there again. */
 static __attribute__((noinline)) void sum_block(int32_t *sums, const int8_t *input, const int8_t *filter, int32_t units,
                                                 int32_t depth, uint32_t offset) {
+  if (depth <= NA_BYTES) {
+    const mve_pred16_t lanes = vctp8q((uint32_t)depth);
+    const int8x16_t x = vldrbq_z_s8(input, lanes);
+    for (; units > 0; units--, filter += depth) {
+      const int8x16_t f = vldrbq_z_s8(filter, lanes);
+      *sums++ = (int32_t)((uint32_t)vmladavq_s8(x, f) + offset * (uint32_t)vaddvq_s8(f));
+    }
+    return;
+  }
   for (; units > 2; units -= 3, filter += 3 * depth, sums += 3)
     sum_units(sums, input, filter, filter + depth, filter + 2 * depth, depth, offset);
   if (units > 0) {
@@ -26,7 +35,7 @@ static __attribute__((noinline)) void sum_block(int32_t *sums, const int8_t *inp
   }
 }
 
-#if __ARM_FP & 8
+#if defined(__ARM_FP) && (__ARM_FP & 8)
 /* VCVTA rounds as na_round_away, halves away from zero, and saturates. */
 static inline int32_t rounded(double value) {
   float stored;
@@ -61,6 +70,7 @@ static __attribute__((noinline)) void store_block(int32_t *sums, int32_t common,
     for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * scale[i]);
   } else {
     const double all = *scale;
+#pragma GCC unroll 4
     for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * all);
   }
   for (int32_t i = 0; i < whole; i += NA_LANES)
