@@ -4,7 +4,7 @@
 #include "mve.h"
 #include "neuralart_kernels.h"
 
-enum { BLOCK = 48 }; /* units whose sums wait for their output; a multiple of three and of NA_LANES */
+enum { BLOCK = 96 }; /* units whose sums wait for their output; a multiple of three and of NA_LANES */
 
 /* Stores sum(f * x) + xo * sum(f) of three units. */
 static inline void sum_units(int32_t *sums, const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2,
@@ -70,7 +70,6 @@ static __attribute__((noinline)) void store_block(int32_t *sums, int32_t common,
     for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * scale[i]);
   } else {
     const double all = *scale;
-#pragma GCC unroll 4
     for (int32_t i = 0; i < units; i++) sums[i] = rounded((double)sums[i] * all);
   }
   for (int32_t i = 0; i < whole; i += NA_LANES)
