@@ -97,6 +97,20 @@ static __attribute__((noinline)) void gather(int8_t *to, const window_t *w, cons
   na_fill(to, outside, (p->kernel_height - w->rows.end) * s->filter_row);
 }
 
+/* The same of a window without edges. */
+static inline void take_whole(int8_t *to, const int8_t *row, const slice_t *s, const na_conv2d_t *p) {
+  const int32_t depth = p->kernel_channels, step = p->dilation_width * p->input_channels;
+  for (int32_t ky = p->kernel_height; ky > 0; ky--, row += p->dilation_height * s->input_row) {
+    const int8_t *tap = row;
+    if (s->joined) {
+      na_take(to, row, s->filter_row);
+      to += s->filter_row;
+    } else {
+      for (int32_t kx = p->kernel_width; kx > 0; kx--, tap += step, to += depth) na_take(to, tap, depth);
+    }
+  }
+}
+
 /* sums += products of the window with four filters, run by run. With `from_bias` they begin at the bias, and what the
  * offset adds is added: it is not that of the whole filter. */
 static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s, const na_conv2d_t *p, int32_t channel,
@@ -290,14 +304,12 @@ static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, co
       for (int32_t x = 0; x < p->output_width; x++, output += p->output_channels) {
         int8_t *free = waiting ? gathered + s->filter_size : gathered;
         const int8_t *here = free;
-        if (all_rows && fits && s->joined && x >= s->whole_first && x < s->whole_end) {
+        if (all_rows && fits && x >= s->whole_first && x < s->whole_end) {
           const int8_t *from = row + x * p->stride_width * p->input_channels;
           if (in_place)
             here = from;
           else
-            for (int32_t ky = p->kernel_height; ky > 0;
-                 ky--, from += p->dilation_height * s->input_row, free += s->filter_row)
-              na_take(free, from, s->filter_row);
+            take_whole(free, from, s, p);
         } else {
           const window_t w = window_at(s, p, input, rows, x);
           if (in_place && w.whole) {
