@@ -97,17 +97,12 @@ static __attribute__((noinline)) void gather(int8_t *to, const window_t *w, cons
   na_fill(to, outside, (p->kernel_height - w->rows.end) * s->filter_row);
 }
 
-/* The same of a window without edges. */
-static inline void take_whole(int8_t *to, const int8_t *row, const slice_t *s, const na_conv2d_t *p) {
+/* The same of a window without edges whose taps are no neighbors. */
+static __attribute__((noinline)) void take_taps(int8_t *to, const int8_t *row, const slice_t *s, const na_conv2d_t *p) {
   const int32_t depth = p->kernel_channels, step = p->dilation_width * p->input_channels;
   for (int32_t ky = p->kernel_height; ky > 0; ky--, row += p->dilation_height * s->input_row) {
     const int8_t *tap = row;
-    if (s->joined) {
-      na_take(to, row, s->filter_row);
-      to += s->filter_row;
-    } else {
-      for (int32_t kx = p->kernel_width; kx > 0; kx--, tap += step, to += depth) na_take(to, tap, depth);
-    }
+    for (int32_t kx = p->kernel_width; kx > 0; kx--, tap += step, to += depth) na_take(to, tap, depth);
   }
 }
 
@@ -308,8 +303,12 @@ static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, co
           const int8_t *from = row + x * p->stride_width * p->input_channels;
           if (in_place)
             here = from;
+          else if (!s->joined)
+            take_taps(free, from, s, p);
           else
-            take_whole(free, from, s, p);
+            for (int32_t ky = p->kernel_height; ky > 0;
+                 ky--, from += p->dilation_height * s->input_row, free += s->filter_row)
+              na_take(free, from, s->filter_row);
         } else {
           const window_t w = window_at(s, p, input, rows, x);
           if (in_place && w.whole) {
