@@ -6,6 +6,11 @@
 
 #include "mve.h"
 
+/* The loops want eleven of the core's registers, which are not there without optimization or with a frame pointer. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O2", "omit-frame-pointer")
+#endif
+
 /* A run of input values times four filters, all of `count` > 0 bytes. The sums begin at those of `begin`. */
 static inline int32x4_t na_dot_four(const int8_t *x, const int8_t *f0, const int8_t *f1, const int8_t *f2,
                                     const int8_t *f3, const int32_t begin[NA_LANES], int32_t count) {
