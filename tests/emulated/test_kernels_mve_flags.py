@@ -14,9 +14,8 @@ pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none
 def test_kernels_compile_without_optimization_and_with_frame_pointers(tmp_path):
     sources = [path for path in mve.replaced() if '"loops.h"' in path.read_text("utf-8")]
     assert len(sources) > 2
+    debug = ("-O0", "-fno-omit-frame-pointer", f"-I{mve.RUNTIME / 'include'}")
     flags = [*boards.load("mps3-an547").machines["qemu"].cpu_flags, *(flag for flag in COMMON if flag != "-O2")]
     for source in sources:
-        run_tool(
-            [f"{PREFIX}gcc", *flags, *WARNINGS, "-O0", "-fno-omit-frame-pointer", f"-I{mve.RUNTIME / 'include'}"]
-            + ["-c", str(source), "-o", str(tmp_path / f"{source.stem}.o")]
-        )
+        target = tmp_path / f"{source.stem}.o"
+        run_tool([f"{PREFIX}gcc", *flags, *WARNINGS, *debug, "-c", str(source), "-o", str(target)])
