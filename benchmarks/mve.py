@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How many instructions an inference takes on a Cortex-M55: plain C kernels against those that use MVE.
 
-    python benchmarks/mve.py [MODEL.tflite ...]
+    python benchmarks/mve.py [--cmsis-nn FOLDER] [--optimize O3] [--layers] [MODEL.tflite ...]
 
 Without models: single layers of usual sizes, then every .tflite below models/. Each is compiled, built twice for
 mps3-an547 (gcc -O2), and run once on QEMU with -icount, whose virtual time is counted by the core's SysTick. Exits with
-1 unless all outputs are equal, and those of the golden vectors where a model has some. See benchmarks/README.md.
+1 unless all outputs are equal, and those of the golden vectors where a model has some. With --cmsis-nn: the layers that
+CMSIS-NN has kernels for, one by one, with our MVE kernels and with its own. See benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
 for folder in ("site_scons", "models", "tests"):
     sys.path.insert(0, str(REPO / folder))
 
+import cmsis_nn  # noqa: E402
 import numpy as np  # noqa: E402
 
 import vectors as golden  # noqa: E402
@@ -34,7 +37,7 @@ from tflite_writer import ModelWriter  # noqa: E402
 
 MPOOL = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "mps3-an547.mpool"
 COUNT = Path(__file__).with_name("mve_count.c")
-CALIBRATION = 30_000_000  # as in mve_count.c
+CALIBRATION = 30_000_000  # as in mve_count.h
 # One instruction takes 1 ns of virtual time: 24 bits of SysTick are half a billion.
 ICOUNT = ("-icount", "shift=0,sleep=off")
 KERNELS = ("c", "mve")
@@ -110,19 +113,23 @@ LAYERS = {
 class Bench:
     """Compiles, builds and runs; objects that all images share are built once."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, optimize: str) -> None:
         self.work = work
         self.board = boards.load("mps3-an547")
         self.builder = Builder(work / "objects", self.board, "qemu", 0, 0)
+        self.builder.flags = [f"-{optimize}" if flag == "-O2" else flag for flag in self.builder.flags]
         instead = {path.name: path for path in mve.replaced()}
         plain = sorted(mve.PLAIN.glob("*.c"))
         self.kernels = {
             "c": [self.builder.object(path) for path in plain],
             "mve": [self.builder.object(instead.get(path.name, path)) for path in plain],
         }
-        self.common = [*mve.board_objects(self.builder), self.builder.object(mve.RUNTIME / "ll_aton_runtime.c")]
-        self.common.append(self.builder.object(COUNT))
+        self.startup = mve.board_objects(self.builder)
         self.number = 0
+
+    @cached_property
+    def common(self) -> list[Path]:
+        return [*self.startup, *map(self.builder.object, (mve.RUNTIME / "ll_aton_runtime.c", COUNT))]
 
     def runs(self, model: Path, vectors: Path | None) -> tuple[dict[str, Run], bool | None]:
         """Both runs of a model, and whether outputs are the golden ones (None: there are none)."""
@@ -171,33 +178,83 @@ def cases(work: Path, models: list[Path]) -> Iterator[tuple[str, Path, Path | No
         yield path.stem, path, vectors if (vectors / "vectors.json").is_file() else None
 
 
+def compare(bench: Bench, models: list[Path]) -> bool:
+    """Print the table of single inferences; whether an output was wrong."""
+    failed = False
+    print("| what | instructions, plain C | with MVE | ratio | outputs |\n|---|---|---|---|---|")
+    for name, path, vectors in cases(bench.work, models):
+        try:
+            runs, right = bench.runs(path, vectors)
+        except NeuralArtError as error:
+            print(f"| {name} | - | - | - | {error} |", flush=True)
+            continue
+        plain, vector = runs["c"], runs["mve"]
+        same = plain.outputs == vector.outputs
+        failed |= not same or right is False
+        said = ("equal" if same else "DIFFER") + {None: "", True: ", golden", False: ", NOT GOLDEN"}[right]
+        ratio = f"{plain.instructions / vector.instructions:.1f}" if plain.instructions * vector.instructions else "-"
+        counts = [f"{run.instructions:,}" if run.instructions else LIMIT for run in (plain, vector)]
+        print(f"| {name} | {counts[0]} | {counts[1]} | {ratio} | {said} |", flush=True)
+    return failed
+
+
+def row(name: str, counts: Sequence[cmsis_nn.Count]) -> str:
+    """A line of the other table. Sums of weights count for CMSIS-NN only in the last ratio."""
+    ours, theirs, prepared, different = (
+        sum(getattr(count, field) for count in counts) for field in ("ours", "theirs", "prepared", "different")
+    )
+    if not all(count.ours and count.theirs for count in counts):
+        return f"| {name} | {LIMIT} | {LIMIT} | - | - | - |"
+    said = f"{different} differ" if different else "equal"
+    return f"| {name} | {ours:,} | {theirs:,} | {ours / theirs:.2f} | {ours / (theirs + prepared):.2f} | {said} |"
+
+
+def beside(bench: Bench, folder: Path, models: list[Path], each: bool) -> bool:
+    """Print the table of layers beside CMSIS-NN; whether an output differs that must not."""
+    failed = False
+    elf = cmsis_nn.build(bench.builder, folder, bench.kernels["mve"], bench.startup)
+    print("| layer | ours | CMSIS-NN | ratio | with its sums | outputs |\n|---|---|---|---|---|---|")
+    for name, path, _ in cases(bench.work, models):
+        try:
+            found = cmsis_nn.layers(path, MPOOL)
+        except NeuralArtError as error:
+            print(f"| {name} | - | - | - | - | {error} |", flush=True)
+            continue
+        if not found:
+            print(f"| {name} | - | - | - | - | no such layers |", flush=True)
+            continue
+        counts = list(cmsis_nn.count(bench.builder, elf, found, ICOUNT))
+        failed |= any(
+            count.different for layer, count in zip(found, counts, strict=True) if layer.kind != cmsis_nn.FULLY
+        )
+        if len(found) > 1:
+            groups: dict[str, list[cmsis_nn.Count]] = {}
+            for layer, count in zip(found, counts, strict=True):
+                groups.setdefault(layer.text if each else layer.text.split(",")[0].split(" to ")[0], []).append(count)
+            for text, group in groups.items():
+                print(row(f"{name}: {text}" + (f" ({len(group)})" if len(group) > 1 else ""), group))
+            name = f"**{name}**, {len(found)} layers"
+        print(row(name, counts), flush=True)
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("models", nargs="*", type=Path, help="models; default: single layers, and all of models/")
+    parser.add_argument("--cmsis-nn", type=Path, metavar="FOLDER", help="a checkout of CMSIS-NN: compare with it")
+    parser.add_argument("--layers", action="store_true", help="with --cmsis-nn: each layer of a model, not each kind")
+    parser.add_argument("--optimize", default="O2", metavar="LEVEL", help="of gcc, for all code: O2, O3, Ofast")
     args = parser.parse_args()
     if not (have_gcc and have_qemu):
         parser.error("needs arm-none-eabi-gcc and qemu-system-arm")
-    failed = False
-    print("| what | instructions, plain C | with MVE | ratio | outputs |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="neuralart-mve-") as folder:
-        work = Path(folder)
-        bench = Bench(work)
-        for name, path, vectors in cases(work, args.models):
-            try:
-                runs, right = bench.runs(path, vectors)
-            except NeuralArtError as error:
-                print(f"| {name} | - | - | - | {error} |", flush=True)
-                continue
-            plain, vector = runs["c"], runs["mve"]
-            same = plain.outputs == vector.outputs
-            failed |= not same or right is False
-            said = ("equal" if same else "DIFFER") + {None: "", True: ", golden", False: ", NOT GOLDEN"}[right]
-            ratio = (
-                f"{plain.instructions / vector.instructions:.1f}" if plain.instructions * vector.instructions else "-"
-            )
-            counts = [f"{run.instructions:,}" if run.instructions else LIMIT for run in (plain, vector)]
-            print(f"| {name} | {counts[0]} | {counts[1]} | {ratio} | {said} |", flush=True)
-    return int(failed)
+        bench = Bench(Path(folder), args.optimize)
+        try:
+            if args.cmsis_nn:
+                return int(beside(bench, args.cmsis_nn, args.models, args.layers))
+            return int(compare(bench, args.models))
+        except NeuralArtError as error:
+            parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ static void convolution(result_t *r, int depthwise) {
   new_layer();
   na_conv2d_t p = window_layer();
   if (depthwise) {
-    const int32_t channels = between(1, 36), times = one_in(3) ? between(2, 9) : 1;
+    const int32_t channels = one_in(8) ? between(120, 150) : one_in(6) ? 1 : between(1, 36);
+    const int32_t times = one_in(3) && channels < 120 ? between(2, channels == 1 ? 20 : 9) : 1;
     p.input_channels = channels, p.output_channels = channels * times;
     p.kernel_channels = 1;
   } else {
@@ -55,7 +56,10 @@ static void convolution(result_t *r, int depthwise) {
   const int32_t filter_bytes = taps * p.output_channels * p.kernel_channels;
   const int32_t count = p.batches * p.output_height * p.output_width * p.output_channels;
   const int8_t *input = bytes(p.batches * p.input_height * p.input_width * p.input_channels);
-  const int8_t *filter = bytes(filter_bytes);
+  int8_t *filter = bytes(filter_bytes);
+  /* As most converters make them: symmetric. */
+  if (one_in(2))
+    for (int32_t i = 0; i < filter_bytes; i++) filter[i] = (int8_t)(filter[i] == -128 ? -127 : filter[i]);
   const int32_t *bias = bias_of(p.output_channels);
   int32_t *multiplier = room(p.output_channels * 4, 4);
   for (int32_t i = 0; i < p.output_channels; i++) multiplier[i] = factor();
@@ -113,6 +117,9 @@ static void add(result_t *r, kernel_t *plain, kernel_t *mve) {
   p.input1_multiplier = factor(), p.input2_multiplier = factor(), p.output_multiplier = factor();
   p.input1_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
   p.input2_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
+  /* An operand that is halved. */
+  if (one_in(3)) p.input1_multiplier = 1 << 30, p.input1_shift = 0;
+  if (one_in(3)) p.input2_multiplier = 1 << 30, p.input2_shift = 0;
   p.output_shift = one_in(6) ? between(-31, 3) : between(-20, -17);
   limits(&p.activation_min, &p.activation_max);
   const int8_t *inputs[2] = {bytes(counts[0]), bytes(counts[1])};
