@@ -26,7 +26,7 @@ DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ANSWERS = ".watch"
 """In the build folder: the folder in which a watcher has its socket (:mod:`neuralart.scons.answers`)."""
-_SOON = 0.25  # seconds within which a watcher answers, or is not believed
+_SOON = 0.1  # seconds within which a watcher answers, or is not believed
 ASK = 3
 """Exit code: ask SCons."""
 # Options with which SCons is to answer: it knows the costs of variants, and writes the report.
@@ -193,8 +193,9 @@ def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list
     """
     folder = os.path.join(build, ANSWERS)
     try:
-        if os.stat(folder).st_uid != os.getuid():
-            return None
+        found = os.lstat(folder)
+        if found.st_uid != os.getuid() or found.st_mode & 0o170022 != 0o040000:
+            return None  # It is no folder that this user alone writes to
         from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
 
         line, said = socket(AF_UNIX, SOCK_STREAM), b""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from support import cases_numbers
+from support import cases_numbers, cases_recurrent
 from support.operator_draws import Case, Draw, f32, values, zero_point
 from tflite_writer import ModelWriter
 
@@ -93,5 +93,6 @@ SIGNED_ONLY = (
     *("QUANTIZE integer", "QUANTIZE float32", "DEQUANTIZE"),  # they draw their types themselves
     *("ABS", "EXP", "LOG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
     *cases_numbers.OPERATORS,
+    *cases_recurrent.OPERATORS,  # nor in integers other than int8
 )
 """What is not drawn as uint8."""

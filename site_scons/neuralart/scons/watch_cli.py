@@ -41,19 +41,19 @@ def _become_scons(words: Sequence[str]) -> None:
 
 
 def _places(build: str) -> tuple[set[str], set[str]]:
-    """Folders to watch (all of this project but hidden ones and the build folder, and those of what the last good
-    builds have read or written), and these files.
+    """Folders to watch (all of this project but hidden ones and the build folder, and those of the files that the last
+    good builds have read), and these files, behind links too.
     """
-    made, files, found = Path(build).absolute(), set[str](), set[str]()
-    from neuralart.scons import answers
-
+    files: set[str] = set()
     with contextlib.suppress(*intact.DAMAGED):
-        data = intact.load(f"{build}/{intact.NAME}") or {}
-        files, found = {str(Path(row[0]).absolute()) for row in data["files"]}, answers.folders_of(data)
+        files = {str(Path(row[0]).absolute()) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
+    files |= {os.path.realpath(file) for file in files}
+    made = Path(build).absolute()
+    found = {str(Path(file).parent) for file in files if not Path(file).is_relative_to(made)}
     for folder, below, _ in os.walk(Path.cwd()):
         below[:] = [name for name in below if not name.startswith((".", "__pycache__")) and Path(folder, name) != made]
         found.add(folder)
-    return {folder for folder in found if os.access(folder, os.R_OK)}, files
+    return {folder for folder in found if Path(folder).is_dir() and os.access(folder, os.R_OK)}, files
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     import subprocess
 
     try:
-        from watchfiles import DefaultFilter, watch
+        from watchfiles import Change, DefaultFilter, watch
     except ImportError as error:
         raise NeuralArtError("needs watchfiles", where="watch", hint="pip install 'scons-neuralart[watch]'") from error
     own = Path("site_scons", PACKAGE.name)
@@ -88,12 +88,10 @@ def run(args: argparse.Namespace) -> int:
     atexit.register(here.end)
     while True:
         (folders, files), first = _places(args.build), True
-        every = sorted({*folders, str(here.folder)} if here.folder.is_dir() else folders)
-        turns = watch(*every, watch_filter=None, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
-        here.begin(folders)
+        turns = watch(*folders, watch_filter=None, recursive=False, step=20, rust_timeout=200, yield_on_timeout=True)
         for changes in turns:
-            if here.see(path for _, path in changes):
-                break
+            if any(path in folders and each is not Change.modified for each, path in changes):
+                break  # another folder has its name
             paths = sorted({path for each, path in changes if quiet(each, path) and not path.startswith(made)})
             paths = [path for path in paths if path.startswith(top) or path in files]
             due, first = bool(paths) or first, False  # something may have changed before this watch began
@@ -109,10 +107,9 @@ def run(args: argparse.Namespace) -> int:
                 return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
             since = time.monotonic()
             build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))
-            here.busy = True
-            build.start()
+            with here.quiet:
+                build.start()
             build.join()
-            here.busy = False
             code = build.exitcode
             took = f"after {time.monotonic() - since:.2f} s"
             print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
