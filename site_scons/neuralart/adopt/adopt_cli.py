@@ -97,9 +97,7 @@ def _text(made: Entries, shown: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write the entries, or print what was found. NeuralArtError: the folder cannot be read, nothing in it is
-    understood, or there is an output file already.
-    """
+    """Print or write entries, or what was found. NeuralArtError: unreadable, not understood, or the output is there."""
     import json
 
     from neuralart import boards

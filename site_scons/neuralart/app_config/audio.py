@@ -75,9 +75,7 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
 
 
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``, with the C type of a real number (``float32_t`` or
-    ``PREPROC_FLOAT_T``). Errors as :func:`filters`.
-    """
+    """``user_mel_tables.h`` and ``.c``, reals as ``float32_t`` or ``PREPROC_FLOAT_T``. Errors as :func:`filters`."""
     made = filters(audio, where)
     arrays = (
         (real, "user_win", [cfloat(value) for value in window(audio.window_length)]),

@@ -110,9 +110,7 @@ class LibraryNeed:
 
 
 def needed_library(path: Path) -> LibraryNeed | None:
-    """The C library that an archive was compiled for; None if nothing in it tells. NeuralArtError: it cannot be read,
-    or is damaged.
-    """
+    """The C library that an archive was compiled for; None: nothing tells. NeuralArtError: not readable, or damaged."""
     where = str(path)
     wanted: dict[str, str] = {}
     has: set[str] = set()

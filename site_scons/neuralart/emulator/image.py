@@ -181,9 +181,7 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
 
 
 def _check_boot_loader(board: Board, nor: Nor) -> None:
-    """What is in the slot of the first-stage boot loader must start, though the stand-in does its work. Nothing may be
-    there. MachineStop: the boot ROM does not start it.
-    """
+    """What is in the first-stage boot loader's slot must start. MachineStop: the boot ROM does not start it."""
     slot = board.slots.get("fsbl")
     if slot is None or nor.read(slot - nor.chip.base, 4) == b"\xff" * 4:
         return

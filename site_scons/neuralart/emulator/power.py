@@ -16,9 +16,7 @@ class Power:
     WINDOW_REGISTERS = 0x400
 
     def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
-        """Everything is as after reset and the boot chain, which maps ``mapped`` beside what the board's file says.
-        With ``unmapped`` it maps no memory at all.
-        """
+        """As after reset and boot chain, ``mapped`` beside the board's own; ``unmapped``: nothing is mapped."""
         self._board = board
         registers = board.registers
         self.controllers: dict[int, RegisterFile] = {}  # Clock controllers by base address, for the bus to map

@@ -1,6 +1,4 @@
-"""``network.mk`` and ``network.cmake``: what the user's own build includes. Both find their folder themselves: no path
-in them depends on where the folder is.
-"""
+"""``network.mk`` and ``network.cmake`` for the user's own build. They find their folder themselves: without paths."""
 
 from __future__ import annotations
 

@@ -61,9 +61,7 @@ class Names:
 
 
 def names_of(folder: Path) -> Names:
-    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``. NeuralArtError: it
-    gives no C name.
-    """
+    """Names by a folder's: ``my cam`` gives variant ``my-cam``, network ``my_cam``. NeuralArtError: it is no C name."""
     text = folder.resolve().name
     names = Names(re.sub(r"\s+", "-", text), re.sub(r"[\s.-]", "_", text))
     try:

@@ -275,9 +275,7 @@ def _any_header(folder: Path, name: str) -> bool:
 
 
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
-    """Read a network with the C name that the application expects. NeuralArtError: something is missing or wrong, or it
-    is a network that no application is patched for.
-    """
+    """Read a network with the C name of the application. NeuralArtError: a part is wrong, or cannot be patched in."""
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():
         others = sorted(path.name for path in c_info.parent.glob("*_c_info.json"))

@@ -153,9 +153,7 @@ def _memory_pools(request: PatchRequest, root: Path) -> Path | None:
 
 
 def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]] | None = None) -> Plan:
-    """Work out a patch; nothing is written. ``before``: pieces of an earlier patch in place, by file. NeuralArtError:
-    it cannot be done.
-    """
+    """Work out a patch; writes nothing. ``before``: pieces of an earlier one, by file. NeuralArtError: it cannot be."""
     what = request.patches
     root = find_root(request.application, what)
     if root is None:

@@ -128,9 +128,7 @@ def text(info: Info) -> str:
 
 
 def shortened(text: str, path: str) -> str:
-    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, without the list of artefacts.
-    ``path``: where all of it is.
-    """
+    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, no artefacts. ``path``: where all of it is."""
     head, _, files = text.partition("\n  artefacts\n")
     lines = head.splitlines()
     left = max(len(lines) + 1 - LINES, 0)

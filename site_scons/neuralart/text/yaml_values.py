@@ -233,9 +233,7 @@ def parse(data: bytes, display: str) -> YamlValue:
 
 
 def read(path: Path, display: str = "") -> YamlValue:
-    """Read a YAML file whose top is a mapping; ``display``: its name in messages, the path unless given. Raises
-    NeuralArtError: it cannot be read, or is not such a file.
-    """
+    """Read a YAML file that is a mapping; ``display``: its name in messages. NeuralArtError: unreadable, or none."""
     shown = display or str(path)
     try:
         data = read_bytes(path)

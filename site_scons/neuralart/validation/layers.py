@@ -94,9 +94,7 @@ def _differences(np: Any, port: Port, ours: bytes, theirs: Any, scale: float, ze
 def compare_layers(
     tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()
 ) -> tuple[LayerFigures, ...]:
-    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample. NeuralArtError:
-    LiteRT is missing, or cannot run the model.
-    """
+    """Compare epochs with a model's tensors of the same names, by sample. NeuralArtError: no LiteRT, or it fails."""
     np = library("numpy", "--per-layer")
     known: set[str] = set()
     worst: dict[str, float] = {}

@@ -127,9 +127,7 @@ class Programmer(Runner):
 
     @contextlib.contextmanager
     def session(self, job: FlashJob) -> Iterator[ProbeSession]:
-        """Have a probe alone. NeuralArtError: its program or the probe is not there, or several are and none is named,
-        or another process of ours has it.
-        """
+        """Have a probe alone. NeuralArtError: no program, no probe or several, or another process of ours has it."""
         program = self.needed()
         with tempfile.TemporaryDirectory(prefix="neuralart-", ignore_cleanup_errors=True) as name:
             folder = Path(name)

@@ -156,9 +156,7 @@ def machine_of(board: Board, kind: str) -> Machine:
 
 
 def read(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of an ELF file or a binary. ``address``: where the vector table of a binary goes; None: where the board
-    expects it. NeuralArtError: the file is damaged, or of another kind.
-    """
+    """Facts of an ELF file or a binary; ``address``: of its vector table; None: the board's. NeuralArtError: damage."""
     if data[:4] != b"\x7fELF":
         return image_facts.read_binary(path, data, board, address)
     if address is not None:

@@ -164,9 +164,7 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 
 
 def read(path: Path, data: bytes) -> ImageFacts:
-    """Facts of an Arm executable. ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not
-    for Arm, not linked, or without anything to load.
-    """
+    """Facts of an Arm executable; ``path``: for messages. NeuralArtError: no ELF, damaged, not Arm, or not linked."""
     where = str(path)
     elf = Elf(data, where)
     if elf.machine != "EM_ARM" or elf.bits != 32 or not elf.little_endian:

@@ -81,9 +81,7 @@ def check_name(pool: str, where: str) -> None:
 
 
 def build(entries: Sequence[Entry]) -> bytes:
-    """The bytes of a descriptor. ``entries``: in the order of the layout's initializers. NeuralArtError: an entry
-    cannot be written, or contradicts another.
-    """
+    """The bytes of a descriptor; ``entries`` in the layout's order. NeuralArtError: one is unwritable, or clashes."""
     _check(entries, [f"entry {number}" for number in range(len(entries))])
     body = bytes(16) + b"".join(
         _ENTRY.pack(

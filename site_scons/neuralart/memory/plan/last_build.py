@@ -48,9 +48,7 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
 
 
 def has_firmware(variant: VariantConfig, built: Sequence[Network]) -> bool:
-    """Whether an image of the variant is laid out as its board says.
-    ``built``: facts of its networks; empty before a build: the configuration tells as much as it can.
-    """
+    """Whether a variant's image is laid out as its board says. ``built``: its networks; empty before a build."""
     if variant.relocatable is None or variant.application.kind != REFERENCE:
         return variant.application.of_board
     if built:

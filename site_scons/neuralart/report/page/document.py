@@ -27,9 +27,7 @@ More = Callable[[int], Sequence[PageSection]]
 
 
 def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
-    """Everything that the page shows; ``most``: rows and boxes of a picture of a network.
-    ``more``: makes further sections, of ``most``: those of rooms above this one.
-    """
+    """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
     return [
         provenance.build(facts),
         memory_map.section(facts),

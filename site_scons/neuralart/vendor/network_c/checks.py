@@ -161,9 +161,7 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Buffer
 def problems(
     network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, what could not be read first; by ``path`` of the files beside it, too. ``placed`` are its rows by
-    pool, if they are known already.
-    """
+    """All of them, unreadable ones first; ``path``: with files beside it. ``placed``: its rows by pool, if known."""
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]
     if path is not None:

@@ -230,9 +230,7 @@ def blob_header(text: str) -> str:
 
 
 def parse(text: str, where: str) -> c.GeneratedNetwork:
-    """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`). NeuralArtError: it has
-    none of the functions of a generated network.
-    """
+    """Read a network.c with LF line ends (``c_source.decode``). NeuralArtError: no function of a generated network."""
     name = getter_name(text)
     other = None if name else _GETTERS.search(text)
     name = other[1] if other else name
