@@ -137,11 +137,8 @@ class Checker:
             if world["words"] != self._words:
                 said.append(f"the command line: {' '.join(world['words']) or 'no options'} then")
             then, now = world["environ"], self._environ
-            said += [
-                f"variable {name} of the environment"
-                for name in sorted({*then, *now})
-                if then.get(name) != now.get(name)
-            ]
+            names = sorted({*then, *now})
+            said += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
             self._worlds[number] = [*said, *self._changed(world)]
         return self._worlds[number]
 

@@ -71,11 +71,8 @@ def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple
 def _info_floats(info: CInfo, file: str) -> tuple[tuple[str, str], ...]:
     graph = info.graph
     ports = {*graph.inputs, *graph.outputs} if graph is not None else set()
-    return tuple(
-        (buffer.name, file)
-        for buffer in info.buffers
-        if buffer.format.startswith("STAI_FORMAT_FLOAT") and not buffer.constant and buffer.id not in ports
-    )
+    floats = (buffer for buffer in info.buffers if buffer.format.startswith("STAI_FORMAT_FLOAT"))
+    return tuple((buffer.name, file) for buffer in floats if not buffer.constant and buffer.id not in ports)
 
 
 def _beside(path: Path) -> list[Path]:

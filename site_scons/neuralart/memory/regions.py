@@ -83,11 +83,8 @@ def used_pools(network: Network) -> list[PoolUse]:
     application are parts of its image, which is looked at on its own.
     """
     listed = {pool.fname for pool in network.pools if not pool.virtual}
-    return [
-        pool
-        for pool in network.pools
-        if pool.used and not pool.of_application and not (pool.virtual and pool.parts and listed >= set(pool.parts))
-    ]
+    used = (pool for pool in network.pools if pool.used and not pool.of_application)
+    return [pool for pool in used if not (pool.virtual and pool.parts and listed >= set(pool.parts))]
 
 
 def memory_end(board: Board, address: int) -> int:
@@ -171,10 +168,8 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
     registers, enable = board.registers, region.enable
     for window in board.windows:
         if window.region == region.name:
-            return (
-                f"{region.name} answers when 0x{window.control:08x} & 0x{window.mask:x} == 0x{window.value:x}, "
-                f"with clock bit {window.clock_bit} of 0x{window.clock_register:08x}"
-            )
+            answers = f"answers when 0x{window.control:08x} & 0x{window.mask:x} == 0x{window.value:x}"
+            return f"{region.name} {answers}, with clock bit {window.clock_bit} of 0x{window.clock_register:08x}"
     steps = []
     if enable is not None and enable.clock_bit is not None and registers.memory_clock is not None:
         steps.append(f"set bit {enable.clock_bit} of 0x{registers.memory_clock:08x} (memory clock)")

@@ -95,17 +95,8 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     loader = jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates")
     environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, **TEMPLATE_RULES)
     cpu = flow_of(board.target) == CPU
-    said = {
-        "schema": SCHEMA,
-        "variant": names.variant,
-        "network": names.network,
-        "model": names.model,
-        "board": board.name,
-        "cpu": cpu,
-        "check": names.check,
-        "macro": names.network.upper(),
-        "toolpath": toolpath,
-    }
+    said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
+    said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}

@@ -109,11 +109,8 @@ def _listed(values: Sequence[object]) -> str:
 
 def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
     """(id, name, used bytes) of the pools that hold activations and that the application must provide."""
-    return [
-        (pool.id, pool.name, pool.used)
-        for pool in info.pools
-        if pool.rights == "ACC_WRITE" and pool.used and not pool.virtual and not pool.user_allocated
-    ]
+    pools = (pool for pool in info.pools if pool.rights == "ACC_WRITE" and pool.used)
+    return [(pool.id, pool.name, pool.used) for pool in pools if not pool.virtual and not pool.user_allocated]
 
 
 def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:

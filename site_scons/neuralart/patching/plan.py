@@ -194,11 +194,8 @@ def _crop_note(decision: Decision, path: str, macro: str) -> str:
 
 def diff(plan: Plan) -> str:
     """What would change, as a unified diff of the application's files; empty if nothing would."""
-    lines = (
-        line
-        for each in plan.files
-        for line in difflib.unified_diff(_lines(each.old), _lines(each.new), f"a/{each.path}", f"b/{each.path}")
-    )
+    pairs = ((_lines(each.old), _lines(each.new), f"a/{each.path}", f"b/{each.path}") for each in plan.files)
+    lines = (line for pair in pairs for line in difflib.unified_diff(*pair))
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

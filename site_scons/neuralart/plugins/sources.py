@@ -60,12 +60,9 @@ class Origin:
             return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
         top = sys.modules.get(self.module.partition(".")[0])
         folders = [Path(each) for each in getattr(top, "__path__", ())]
-        found = [
-            (f"{folder.name}/{path.relative_to(folder).as_posix()}", path)
-            for folder in folders
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts
-        ]
+        files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        files = [(folder, path) for folder, path in files if "__pycache__" not in path.parts]
+        found = [(f"{folder.name}/{path.relative_to(folder).as_posix()}", path) for folder, path in files]
         return found or [(file.name, file)]
 
 

@@ -356,8 +356,6 @@ class Programmer(Runner):
 
 def needs_debug(knows: str) -> Refusal:
     """A runner whose program must know the device: the board's ``debug`` names it under a key."""
-    return Refusal(
-        lambda of: of["board"].debug is None or not getattr(of["board"].debug, knows, True),
-        "runner {runner.name} does not know board {board.name}",
-        f"'debug: {knows}' in the board's file says how",
-    )
+    what = "runner {runner.name} does not know board {board.name}"
+    hint = f"'debug: {knows}' in the board's file says how"
+    return Refusal(lambda of: of["board"].debug is None or not getattr(of["board"].debug, knows, True), what, hint)

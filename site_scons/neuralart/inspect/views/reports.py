@@ -98,11 +98,8 @@ def _report_text(record: dict[str, Any]) -> str:
     tool = f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
     if record["tool"]:
         tool = f"{record['tool']} {record['compiler_version'] or ''}".rstrip()
-    lines = [
-        f"{what} of {record['command'] or 'a run'}{flow}",
-        f"  tool      {tool}",
-        f"  model     {record['model'] or 'unknown'}",
-    ]
+    lines = [f"{what} of {record['command'] or 'a run'}{flow}", f"  tool      {tool}"]
+    lines.append(f"  model     {record['model'] or 'unknown'}")
     totals, c_totals = record["model_totals"], record["c_totals"]
     if record["layers"] and totals:
         said = f"{len(record['layers'])}, {totals['macc'] or 0:,} MACC, {totals['weights'] or 0:,} bytes"

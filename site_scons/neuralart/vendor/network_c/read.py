@@ -98,12 +98,8 @@ _USUAL = re.compile(
 
 def tables(text: str, name: str) -> Iterator[tuple[str, int, int]]:
     """The getters of a network, by the suffix of its functions: (table, start, end) in the text."""
-    starts = [
-        (table, match)
-        for match in _GETTER.finditer(text)
-        for table in TABLES
-        if text.endswith(f"LL_ATON_{table.capitalize()}", 0, match.start())
-    ]
+    getters = ((table, match) for match in _GETTER.finditer(text) for table in TABLES)
+    starts = [(t, m) for t, m in getters if text.endswith(f"LL_ATON_{t.capitalize()}", 0, m.start())]
     for number, (table, match) in enumerate(starts):
         end = starts[number + 1][1].start() if number + 1 < len(starts) else len(text)
         if match[1] == name:
@@ -248,11 +244,8 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     problems += wrong
 
     def ports(table: str) -> tuple[c.NetworkPort, ...]:
-        return tuple(
-            _port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems)
-            for row in found_rows
-            if row.table == table and not row.is_param
-        )
+        own = (row for row in found_rows if row.table == table and not row.is_param)
+        return tuple(_port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems) for row in own)
 
     inputs, outputs = ports("input"), ports("output")
     if not found_blocks and not any(problem.code == "cut-off" for problem in problems):
