@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from neuralart.network.facts import Network
 
 TEMPLATES = {
-    "SConstruct": "SConstruct.j2",
-    "variants.yaml": "variants.yaml.j2",
-    ".gitignore": "gitignore.j2",
-    ".vscode/tasks.json": "tasks.json.j2",
-    ".vscode/extensions.json": "extensions.json.j2",
+    **{"SConstruct": "SConstruct.j2", "variants.yaml": "variants.yaml.j2", ".gitignore": "gitignore.j2"},
+    **{".vscode/tasks.json": "tasks.json.j2", ".vscode/extensions.json": "extensions.json.j2"},
     "README.md": "README.md.j2",
 }
 """File of a project -> template. Whatever else a project gets is a row here."""

@@ -197,14 +197,9 @@ def from_report(report: Report) -> Offload:
 
 def as_data(offload: Offload) -> dict[str, Any]:
     """For JSON."""
-    return {
-        "percent": offload.percent,
-        "epochs": offload.total,
-        "hardware": offload.hardware,
-        "hybrid": offload.hybrid,
-        "software": offload.software,
-        "cpu_epochs": [
-            {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
-            for row in offload.rows
-        ],
-    }
+    rows = [
+        {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
+        for row in offload.rows
+    ]
+    counts = {"hardware": offload.hardware, "hybrid": offload.hybrid, "software": offload.software}
+    return {"percent": offload.percent, "epochs": offload.total, **counts, "cpu_epochs": rows}

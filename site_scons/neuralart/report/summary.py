@@ -144,10 +144,7 @@ def index(info: Info) -> str:
     """Text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
     firmware = _firmware(info)
     data = {
-        "schema": 1,
-        "variant": info.variant,
-        "board": info.board.name,
-        "machine": info.machine,
+        **{"schema": 1, "variant": info.variant, "board": info.board.name, "machine": info.machine},
         "toolchain": info.toolchain,
         "networks": [{"name": network.name, "abi_stamp": network.abi_stamp} for network in info.networks],
         "firmware": {name: {"used": used, "capacity": capacity} for name, (used, capacity) in firmware.items()},

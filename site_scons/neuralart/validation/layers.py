@@ -143,17 +143,11 @@ def _reference(
 
 def layer_lines(layers: Sequence[LayerFigures]) -> list[str]:
     """For people."""
-    rows = [
-        [
-            layer.epoch,
-            layer.name,
-            layer.dtype or "-",
-            shape_text(layer.shape),
-            *(["-", layer.note] if layer.note else [_shown(layer.steps), _shown(layer.difference)]),
-            "-" if layer.note else len(layer.samples),
-        ]
-        for layer in layers
-    ]
+    rows = []
+    for layer in layers:
+        about = layer.epoch, layer.name, layer.dtype or "-", shape_text(layer.shape)
+        had = _shown(layer.steps), _shown(layer.difference), len(layer.samples)
+        rows.append([*about, *(("-", layer.note, "-") if layer.note else had)])
     first = first_difference(layers)
     if first is None:
         said = "  layers     no tensor differs from the reference"

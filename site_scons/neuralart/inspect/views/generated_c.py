@@ -83,16 +83,10 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
 
 
 def _port_row(port: dict[str, Any]) -> list[Any]:
-    return [
-        port["name"],
-        "application" if port["user_allocated"] else address(port["address"]),
-        port["pool"] or "-",
-        port["bytes"],
-        port["dtype"],
-        "x".join(map(str, port["mem_shape"])) or "-",
-        port["channel_position"],
-        quantization(port),
-    ]
+    place = "application" if port["user_allocated"] else address(port["address"])
+    shape = "x".join(map(str, port["mem_shape"])) or "-"
+    first = port["name"], place, port["pool"] or "-", port["bytes"], port["dtype"], shape
+    return [*first, port["channel_position"], quantization(port)]
 
 
 def _head(record: dict[str, Any]) -> list[str]:

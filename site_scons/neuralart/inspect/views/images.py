@@ -82,9 +82,7 @@ def _raw(path: Path) -> dict[str, Any]:
     filled = data.rstrip(b"\0")
     return {
         **{key: (named[key] or "") if named else "" for key in ("name", "prefix", "pool")},
-        "bytes": len(data),
-        "crc32": zlib.crc32(data),
-        "zeros_at_end": len(data) - len(filled),
+        **{"bytes": len(data), "crc32": zlib.crc32(data), "zeros_at_end": len(data) - len(filled)},
         "blank": not data.strip(b"\xff") or not filled,
     }
 

@@ -30,13 +30,10 @@ def _mpool_text(record: dict[str, Any]) -> str:
     for pool in record["pools"]:
         first, cached = pool["constants_preferred"], pool["cacheable"]
         remarks = {"constants first": first, "cached": cached, "disabled": not pool["size"]}
-        rows.append(
-            [
-                *(pool["fname"], pool["name"], address(pool["address"]), address(pool["address"] + pool["size"])),
-                *(pool["size"], pool["rights"], pool["mode"].removeprefix("USEMODE_").lower()),
-                ", ".join(word for word, so in remarks.items() if so),
-            ]
-        )
+        start, mode = pool["address"], pool["mode"].removeprefix("USEMODE_").lower()
+        place = pool["fname"], pool["name"], address(start), address(start + pool["size"])
+        said = ", ".join(word for word, so in remarks.items() if so)
+        rows.append([*place, pool["size"], pool["rights"], mode, said])
     lines = [
         f"memory pools: {plural(len(record['pools']), 'pool')}, enabled {record['enabled']}",
         *table(("file", "name", "base", "end", "size", "rights", "mode", ""), rows),
@@ -94,17 +91,12 @@ H7_CONF = View(_h7_conf, _h7_conf_text)
 
 def _profile(path: Path) -> dict[str, Any]:
     found = read_profiles(path)
-    return {
-        "profiles": [
-            {
-                **fields(entry, "name memory_pool memory_pool_found=found machine_desc options"),
-                "epoch_controller": "--enable-epoch-controller" in entry.options,
-                "line": entry.line,
-            }
-            for entry in found.profiles
-        ],
-        **fields(found, "globals=global_keys notes"),
-    }
+    names = "name memory_pool memory_pool_found=found machine_desc options"
+    rows = [
+        {**fields(entry, names), "epoch_controller": "--enable-epoch-controller" in entry.options, "line": entry.line}
+        for entry in found.profiles
+    ]
+    return {"profiles": rows, **fields(found, "globals=global_keys notes")}
 
 
 def _profile_text(record: dict[str, Any]) -> str:

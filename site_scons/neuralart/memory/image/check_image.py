@@ -178,20 +178,11 @@ def check(
     image is said to hold; none: they are not checked; ``allow_reference``: the reference runtime is wanted on silicon.
     """
     image = folded(board, image)
-    found = [
-        *place_checks.vectors(board, image),
-        *place_checks.stack(board, image),
-        *place_checks.reset(board, image),
-        *place_checks.size(board, image),
-        *place_checks.header(image),
-        *place_checks.memory(board, image),
-        *code_checks.cpu(board, machine, image),
-        *code_checks.semihosting(image),
-        *aliases(board, networks),
-        *overlap(board, image, networks),
-        *stamps(board, image, networks),
-        *runtime(machine, networks, allow_reference),
-    ]
+    found = [*place_checks.vectors(board, image), *place_checks.stack(board, image), *place_checks.reset(board, image)]
+    found += [*place_checks.size(board, image), *place_checks.header(image), *place_checks.memory(board, image)]
+    found += [*code_checks.cpu(board, machine, image), *code_checks.semihosting(image), *aliases(board, networks)]
+    found += [*overlap(board, image, networks), *stamps(board, image, networks)]
+    found += runtime(machine, networks, allow_reference)
     return tuple(sorted(found, key=lambda finding: (CHECKS.index(finding.check), finding.level)))
 
 

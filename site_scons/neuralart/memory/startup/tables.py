@@ -49,16 +49,9 @@ def link_object_c(network: str, pool: str, path_in_include: str) -> str:
         what = f"the assembler cannot take this path of a linked raw file: {path_in_include!r}"
         raise NeuralArtError(what, where=where, hint="use letters, digits and common punctuation")
     lines = [
-        f'.pushsection .rodata.{stem}, \\"a\\", %progbits',
-        f".balign {ALIGNMENT}",
-        f".global {stem}_start",
-        f".type {stem}_start, %object",
-        f"{stem}_start:",
-        f'.incbin \\"{path_in_include}\\"',
-        f".global {stem}_end",
-        f"{stem}_end:",
-        f".size {stem}_start, {stem}_end - {stem}_start",
-        ".popsection",
+        *(f'.pushsection .rodata.{stem}, \\"a\\", %progbits', f".balign {ALIGNMENT}", f".global {stem}_start"),
+        *(f".type {stem}_start, %object", f"{stem}_start:", f'.incbin \\"{path_in_include}\\"'),
+        *(f".global {stem}_end", f"{stem}_end:", f".size {stem}_start, {stem}_end - {stem}_start", ".popsection"),
     ]
     head = [f"/* The constants of pool {pool} of network {network}. Generated. */", "__asm__("]
     return "\n".join([*head, *(f'    "{line}\\n"' for line in lines), ");", ""])

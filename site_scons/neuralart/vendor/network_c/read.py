@@ -250,26 +250,11 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     inputs, outputs = ports("input"), ports("output")
     if not found_blocks and not any(problem.code == "cut-off" for problem in problems):
         problems.append(c.Problem(where, "no epoch table", "cut-off"))
-    return c.GeneratedNetwork(
-        where=where,
-        text=text,
-        name=name,
-        banner=origin,
-        runtime=runtime,
-        guard=complaint,
-        epoch_controller=(
-            include != ""
-            or origin.options.get("enable-epoch-controller") == "true"
-            or any(block.kind == c.EC for block in found_blocks)
-        ),
-        ecblobs=include,
-        blocks=tuple(found_blocks),
-        pools=tuple(found_pools),
-        rows=tuple(found_rows),
-        inputs=inputs,
-        outputs=outputs,
-        problems=tuple(problems),
-    )
+    asked = include != "" or origin.options.get("enable-epoch-controller") == "true"
+    controller = asked or any(block.kind == c.EC for block in found_blocks)
+    beginning = (where, text, name, origin, runtime, complaint)
+    tables = (tuple(found_blocks), tuple(found_pools), tuple(found_rows), inputs, outputs)
+    return c.GeneratedNetwork(*beginning, controller, include, *tables, tuple(problems))
 
 
 def read(path: Path, display: str = "") -> c.GeneratedNetwork:
