@@ -17,10 +17,8 @@ def generate(env: Any, **kw: Any) -> None:
     if "SCons.Script.Main" in sys.modules and not {"-f", "--no-stamps"} & {*sys.argv}:
         from neuralart import intact
 
-        told = (
-            "scons: done reading SConscript files.\nscons: Building targets ...\n",
-            "scons: done building targets.\n",
-        )
+        begun = "scons: done reading SConscript files.\nscons: Building targets ...\n"
+        told = begun, "scons: done building targets.\n"
         frame = ("", "") if env.GetOption("no_progress") else told
         if intact.say(str(kw.get("NEURALART_BUILD_DIR", "build")), sys.argv[1:], frame):
             env.Exit(0)

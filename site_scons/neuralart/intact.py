@@ -137,11 +137,8 @@ class Checker:
             if world["words"] != self._words:
                 said.append(f"the command line: {' '.join(world['words']) or 'no options'} then")
             then, now = world["environ"], self._environ
-            said += [
-                f"variable {name} of the environment"
-                for name in sorted({*then, *now})
-                if then.get(name) != now.get(name)
-            ]
+            names = sorted({*then, *now})
+            said += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
             self._worlds[number] = [*said, *self._changed(world)]
         return self._worlds[number]
 
@@ -172,9 +169,7 @@ def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
 
 
 def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
-    """The variants that a command line asks for, if all of them are intact; None: SCons is to be asked.
-    ``environ``: of :func:`environment`.
-    """
+    """The variants that a command line asks for, if all are; None: ask SCons. ``environ``: :func:`environment`."""
     data = load(os.path.join(build, NAME))
     if data is None or any(word.startswith(_FLEET) for word in argv):
         return None
@@ -188,9 +183,7 @@ def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[
 
 
 def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
-    """What a watcher of this tree answers, who looks at files only when something happened; None: it does not know, or
-    not at once, or there is none of this user's.
-    """
+    """What a watcher of this tree answers, with no look at files; None: it does not know, is slow, or there is none."""
     folder = os.path.join(build, ANSWERS)
     try:
         found = os.lstat(folder)
@@ -215,9 +208,7 @@ def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list
 
 
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
-    """Print a line for each variant that a command line asks for, if all of them are intact.
-    ``frame``: what is printed before and behind them; with it, variants must be named.
-    """
+    """Print a line per variant asked for, if all are intact. ``frame``: round them; then variants must be named."""
     sums = environment(os.environ)
     names = None if "--no-stamps" in argv else watched(build, argv, sums) or answer(build, argv, sums)
     if not names or (frame and names[0] not in argv):

@@ -16,9 +16,7 @@ def package_parent() -> Path:
 
 
 def firmware_dir() -> Path:
-    """The C sources: runtime, kernels, reference application, boards. In a wheel they are package data; in a checkout
-    (or a submodule) they stand beside site_scons.
-    """
+    """The C sources (runtime, kernels, boards): package data in a wheel, beside site_scons in a checkout."""
     packed = PACKAGE / "data" / "firmware"
     return packed if packed.is_dir() else PACKAGE.parent.parent / "firmware"
 

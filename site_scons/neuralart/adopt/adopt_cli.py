@@ -41,14 +41,9 @@ def _found(args: argparse.Namespace) -> FoundTree:
         raise NeuralArtError(f"no board '{args.board}'", where="--board", hint=nearest(args.board, tuple(known)))
     repository = tree.look(args.folder, args.folder.as_posix())
     made = builds.builds(repository)
-    return entries.FoundTree(
-        repository,
-        networks.networks(repository),
-        made,
-        builds.linker_scripts(repository, made),
-        flash.commands(repository),
-        [args.board] if args.board else entries.boards_of(repository, made, known),
-    )
+    scripts, flashed = builds.linker_scripts(repository, made), flash.commands(repository)
+    names = [args.board] if args.board else entries.boards_of(repository, made, known)
+    return entries.FoundTree(repository, networks.networks(repository), made, scripts, flashed, names)
 
 
 def record(found: FoundTree) -> dict[str, object]:
@@ -97,9 +92,7 @@ def _text(made: Entries, shown: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write the entries, or print what was found. NeuralArtError: the folder cannot be read, nothing in it is
-    understood, or there is an output file already.
-    """
+    """Print or write entries, or what was found. NeuralArtError: unreadable, not understood, or the output is there."""
     import json
 
     from neuralart import boards

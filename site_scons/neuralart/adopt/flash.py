@@ -11,16 +11,7 @@ from neuralart.adopt.tree import Repository, folder_of
 from neuralart.vendor.generated.initializers import first_address
 
 _READ = (
-    "*.sh",
-    "*.bat",
-    "*.cmd",
-    "*.ps1",
-    "*.md",
-    "readme*",
-    "makefile",
-    "gnumakefile",
-    "*.mk",
-    "launch.json",
+    *("*.sh", "*.bat", "*.cmd", "*.ps1", "*.md", "readme*", "makefile", "gnumakefile", "*.mk", "launch.json"),
     "tasks.json",
 )
 _PROGRAM = re.compile(

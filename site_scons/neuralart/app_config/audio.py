@@ -59,11 +59,8 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
     for number in range(count):
         left, middle, right = points[number : number + 3]
         area = 2.0 / (right - left) if audio.norm == "slaney" else 1.0
-        row = [
-            (at, area * min((bin_ - left) / (middle - left), (right - bin_) / (right - middle)))
-            for at, bin_ in enumerate(bins)
-            if left < bin_ < right
-        ]
+        near = [(at, bin_) for at, bin_ in enumerate(bins) if left < bin_ < right]
+        row = [(at, area * min((one - left) / (middle - left), (right - one) / (right - middle))) for at, one in near]
         if not row:
             place = f"({left:.1f} to {right:.1f} Hz) lies between two bins of {audio.target_rate / audio.n_fft:.1f} Hz"
             hint = "fewer n_mels, or a larger n_fft"
@@ -75,9 +72,7 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
 
 
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``, with the C type of a real number (``float32_t`` or
-    ``PREPROC_FLOAT_T``). Errors as :func:`filters`.
-    """
+    """``user_mel_tables.h`` and ``.c``, reals as ``float32_t`` or ``PREPROC_FLOAT_T``. Errors as :func:`filters`."""
     made = filters(audio, where)
     arrays = (
         (real, "user_win", [cfloat(value) for value in window(audio.window_length)]),

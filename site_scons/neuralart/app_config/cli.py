@@ -23,9 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the header and what belongs to it; files that would stay the same are left alone. NeuralArtError: a file is
-    wrong, or the network does not fit.
-    """
+    """Write the header and its files; equal ones stay. NeuralArtError: a wrong file, or no fitting network."""
     from neuralart import boards
     from neuralart.app_config import application as applications
     from neuralart.app_config import generate, tensors

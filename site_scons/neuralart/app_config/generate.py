@@ -35,9 +35,7 @@ class Header:
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
-    """Names of the classes, from either key; ``class_names_file`` is relative to the base. NeuralArtError: the file
-    cannot be read or holds no names.
-    """
+    """Class names of either key, ``class_names_file`` relative to the base. NeuralArtError: unreadable, or no names."""
     if not config.class_names_file:
         return config.class_names
     where = config.said("class_names_file")
@@ -171,9 +169,7 @@ def _welcome(request: Request, model_name: str, narrow: bool) -> dict[str, objec
 
 
 def _interfaces(request: Request) -> dict[str, str] | None:
-    """Display and camera of the H743; None on other boards. NeuralArtError: only one of them is named, or both want the
-    only USB port, or the generation has neither.
-    """
+    """Display and camera of the H743, else None. NeuralArtError: one alone, both on its only USB, or it has neither."""
     display, camera = request.config.display, request.config.camera
     if not display and not camera:
         return None

@@ -1,6 +1,4 @@
-"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C. The same input
-gives the same bytes on every machine.
-"""
+"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ def _single(value: float) -> float:
 
 
 def cfloat(value: float) -> str:
-    """A float32 as a C constant: the fewest digits that give the same float32. NeuralArtError: not a number, or outside
-    of what a float32 holds.
-    """
+    """A float32 as a C constant, in the fewest digits that keep it. NeuralArtError: not a number, or too large."""
     number = float(value)
     if not math.isfinite(number):
         raise NeuralArtError(f"{number} is not a number that C can write")

@@ -63,18 +63,14 @@ def patterns(config: ApplicationConfig) -> tuple[str, ...]:
 
 
 def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
-    """The files of the user's tree that an external build depends on: not build folders, and nothing that git ignores.
-    NeuralArtError: the folder is not there.
-    """
+    """Files of the user's tree that a build depends on, none that git ignores. NeuralArtError: no such folder."""
     assert config.external is not None
     folder = root / config.external.folder
     return scan(folder, patterns(config), avoid, config.said("folder"), ignored(folder))
 
 
 def plan(request: ApplicationRequest) -> StagedTree:
-    """Say which files the copy will hold; nothing is written. NeuralArtError: the folder is not there, or generated
-    files have no place in it.
-    """
+    """Say which files the copy will hold; writes none. NeuralArtError: no folder, or generated files have no place."""
     config = request.config
     assert config.external is not None
     tree = inputs(config, request.root, (request.work,))
@@ -184,9 +180,7 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
 
 
 def discard(output: Path) -> None:
-    """Remove the program of before: it must not be taken for the one that could not be made. NeuralArtError: it cannot
-    be removed.
-    """
+    """Remove the old program: it must not be taken for the one that failed. NeuralArtError: it cannot be removed."""
     try:
         output.unlink(missing_ok=True)
     except OSError as error:

@@ -237,9 +237,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, compare or check; 1 where builds differ, or parts do not belong together. NeuralArtError: As
-    :func:`~neuralart.applications.build.build`.
-    """
+    """Build, compare or check; 1 where builds differ or parts do not belong together. NeuralArtError: as ``build``."""
     return {"build": _build, "compare": _compare, "check": _check}[args.action](args)
 
 

@@ -167,11 +167,9 @@ def read(place: Path, top: Path, configuration: str, cpu: str, what: str, where:
 
     rows = element.findall("sourceEntries/entry") or [ElementTree.Element("entry")]
     entries = [(each.get("name", "").strip("/"), each.get("excluding", "")) for each in rows]
-    sources = {
-        key: path(str(file))
-        for key, file in _resources(place, top, _xml(place / ".project", what, where), own).items()
-        if key.split("/")[0] not in known and any(_chosen(key, *entry) for entry in entries)
-    }
+    files = _resources(place, top, _xml(place / ".project", what, where), own)
+    new = [key for key in files if key.split("/")[0] not in known and any(_chosen(key, *entry) for entry in entries)]
+    sources = {key: path(str(files[key])) for key in new}
     linker = next((found for each in ("c", "cpp") if (found := tools.get(f"{each}.linker", {})).get("script")), {})
     if not linker:
         raise NeuralArtError(f"configuration '{configuration}' names no linker script", where=own)
@@ -182,13 +180,8 @@ def read(place: Path, top: Path, configuration: str, cpu: str, what: str, where:
     link += ["-nostdlib"] if _one(linker, "nostdlib") == "true" else []
     link += [*linker.get("otherflags", ()), *map(path, linker.get("additionalobjs", ()))]
     link += [f"-L{path(text)}" for text in linker.get("directories", ())]
-    link += [
-        "-Wl,--start-group",
-        *(f"-l{text}" for text in linker.get("libraries", ())),
-        "-lc",
-        "-lm",
-        "-Wl,--end-group",
-    ]
+    libraries = (f"-l{text}" for text in linker.get("libraries", ()))
+    link += ["-Wl,--start-group", *libraries, "-lc", "-lm", "-Wl,--end-group"]
     single = [each.get("resourcePath", "") for each in element.iter("fileInfo") if each.find("tool/option") is not None]
     notes = tuple(f"{own}: options of {each} alone are not taken over" for each in single)
     return CubeProject(name, build, sources, {each: compiled(each) for each in _TOOLS}, tuple(link), script, own, notes)

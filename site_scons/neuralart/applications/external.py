@@ -36,9 +36,7 @@ class Outcome:
 
 
 def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[str, str]:
-    """The environment of the build: the user's, with messages in English and a folder in front of PATH. The folder is
-    that of the cross compiler; None: PATH as it is.
-    """
+    """The build's environment: the user's, in English, the cross compiler's folder first in PATH; None: as it is."""
     child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
     # Errors are looked for in what is printed. Only the language changes: file names keep their letters.
     everything = child.pop("LC_ALL", "")

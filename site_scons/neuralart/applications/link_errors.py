@@ -165,9 +165,8 @@ def _undefined(text: str, known: ProgramFacts) -> NeuralArtError | None:
         return NeuralArtError(what, hint=f"{near} {hint}" if near else hint)
     hint = near or hint or "name the source file or the library that has it in application: {sources: ...}"
     if chosen.library:
-        return NeuralArtError(
-            f"{chosen.user} of {chosen.library} needs '{name}', which nothing defines{more}", hint=hint
-        )
+        said = f"{chosen.user} of {chosen.library} needs '{name}', which nothing defines{more}"
+        return NeuralArtError(said, hint=hint)
     by = f", which {chosen.user} uses" if chosen.user else ""
     return NeuralArtError(f"nothing defines '{name}'{by}{more}", where=chosen.where, hint=hint)
 
@@ -182,9 +181,7 @@ def no_entry(text: str) -> NeuralArtError | None:
 
 
 def of_link(text: str, known: ProgramFacts | None = None) -> NeuralArtError | None:
-    """Why a link failed; None: nothing that is known. ``text``: what the linker printed (GNU ld); ``known``: what else
-    is known of the program.
-    """
+    """Why a link failed; None: unknown. ``text``: of GNU ld; ``known``: what else is known of the program."""
     known = known or ProgramFacts()
     lines = _lines(text)
     found = _twice(lines) or _undefined(text, known) or _full(lines, known) or no_entry(text)

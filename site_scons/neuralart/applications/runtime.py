@@ -110,9 +110,7 @@ class LibraryNeed:
 
 
 def needed_library(path: Path) -> LibraryNeed | None:
-    """The C library that an archive was compiled for; None if nothing in it tells. NeuralArtError: it cannot be read,
-    or is damaged.
-    """
+    """The C library that an archive was compiled for; None: nothing tells. NeuralArtError: not readable, or damaged."""
     where = str(path)
     wanted: dict[str, str] = {}
     has: set[str] = set()
@@ -135,11 +133,8 @@ _OF_MODELS, _LOADER = "ll_aton_reloc_callbacks.c", "ll_aton_reloc_network.c"
 _OSAL = "ll_aton_osal_"
 _CACHES = ("mcu_cache.c", "npu_cache.c")
 DEFINES = (
-    "LL_ATON_PLATFORM=LL_ATON_PLAT_STM32N6",
-    "LL_ATON_OSAL=LL_ATON_OSAL_BARE_METAL",
-    "LL_ATON_RT_MODE=LL_ATON_RT_ASYNC",
-    "LL_ATON_SW_FALLBACK",
-    "LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1",
+    *("LL_ATON_PLATFORM=LL_ATON_PLAT_STM32N6", "LL_ATON_OSAL=LL_ATON_OSAL_BARE_METAL"),
+    *("LL_ATON_RT_MODE=LL_ATON_RT_ASYNC", "LL_ATON_SW_FALLBACK", "LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1"),
 )
 
 
@@ -198,11 +193,8 @@ def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = Fal
     header = parse_runtime(decode(read_bytes(path)), path.as_posix())
     if header is None:
         raise NeuralArtError("does not define LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", where=path.as_posix())
-    sources = [
-        each
-        for each in sorted((top / _LL_ATON).glob("*.c"))
-        if each.name not in (_OF_MODELS, "" if loads else _LOADER) and not each.name.startswith(_OSAL)
-    ]
+    found, out = sorted((top / _LL_ATON).glob("*.c")), (_OF_MODELS, "" if loads else _LOADER)
+    sources = [each for each in found if each.name not in out and not each.name.startswith(_OSAL)]
     devices = _devices(top)
     sources += [device / name for device in devices for name in _CACHES if (device / name).is_file()]
     include = [top / _LL_ATON, *devices, *([top / "Inc"] if (top / "Inc").is_dir() else [])]

@@ -204,9 +204,7 @@ def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def check(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Refuse parts that do not belong together; what may be meant is returned. NeuralArtError: the first mismatch; says
-    how many more there are.
-    """
+    """Refuse parts that do not belong together; returns what is meant. NeuralArtError: the first of the mismatches."""
     found = conflicts(facts)
     errors = [conflict for conflict in found if conflict.level == ERROR]
     if errors:
@@ -217,9 +215,7 @@ def check(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
-    """Headers and libraries that are compiled and linked and say something of their versions. The vendor's runtime is
-    None where it is that of this project.
-    """
+    """Headers and libraries that tell a version. The vendor's runtime is None where it is that of this project."""
     found = [*chosen.archives]
     folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
     for folder in folders:

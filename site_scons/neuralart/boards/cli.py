@@ -81,33 +81,19 @@ def _enabled_by(region: MemoryRegion, board: Board) -> str:
 def _memory_rows(board: Board) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("MEMORY", "ADDRESS", "ALIAS", "SIZE", "KIND", "OWNER", "POOL", "AT RESET", "GATES")]
     for region in board.memory:
-        rows.append(
-            (
-                region.name,
-                f"0x{region.base:08x}",
-                f"0x{region.alias:08x}" if region.alias is not None else "-",
-                size_text(region.size),
-                region.kind,
-                region.owner,
-                region.pool_name or "-",
-                "on" if region.on_at_reset else "off",
-                _enabled_by(region, board) or "-",
-            )
-        )
+        alias = f"0x{region.alias:08x}" if region.alias is not None else "-"
+        place = region.name, f"0x{region.base:08x}", alias, size_text(region.size), region.kind, region.owner
+        state = "on" if region.on_at_reset else "off"
+        rows.append((*place, region.pool_name or "-", state, _enabled_by(region, board) or "-"))
     return rows
 
 
 def description(board: Board) -> str:
     """Everything about one board."""
     aliases = ", aliases non-secure" if any(region.alias is not None for region in board.memory) else ""
-    lines = [
-        f"{board.name}: {board.title}",
-        f"target {board.target}, device {board.device}, {board.cpu}",
-        f"addresses are those of the secure state{aliases}" if board.security == "secure" else "one security state",
-        "",
-        *table(_memory_rows(board)),
-        "",
-    ]
+    secure = f"addresses are those of the secure state{aliases}" if board.security == "secure" else "one security state"
+    lines = [f"{board.name}: {board.title}", f"target {board.target}, device {board.device}, {board.cpu}", secure]
+    lines += ["", *table(_memory_rows(board)), ""]
     for name, section in (("code", board.code), ("data", board.data)):
         if section is not None:
             start = board.region(section.region).base + section.offset

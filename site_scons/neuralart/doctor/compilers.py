@@ -50,9 +50,7 @@ class Wanted:
 
 
 def wanted(configs: Sequence[tuple[ToolchainConfig, tuple[str, ...]]]) -> list[Wanted]:
-    """The different compilers among those that variants ask for, each by its ``toolchain:`` and the GCC flags of its
-    core; the default one if none does.
-    """
+    """The compilers that variants ask for, by ``toolchain:`` and the GCC flags of a core; else the default one."""
     cores: dict[ToolchainConfig, dict[tuple[str, ...], None]] = {}
     for config, flags in configs or [(ToolchainConfig(), ())]:
         cores.setdefault(config, {}).update({flags: None} if flags else {})

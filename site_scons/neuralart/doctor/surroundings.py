@@ -16,12 +16,8 @@ from neuralart.vendor.asking import ask, fits, folders, on_path
 
 # Distribution -> range that works, as pyproject.toml has them.
 PACKAGES = {
-    "scons": ">=4.9,<5",
-    "pyyaml": ">=6,<7",
-    "jinja2": ">=3.1,<4",
-    "pyelftools": ">=0.31,<1",
-    "filelock": ">=3.25,<5",
-    "packaging": ">=24",
+    **{"scons": ">=4.9,<5", "pyyaml": ">=6,<7", "jinja2": ">=3.1,<4", "pyelftools": ">=0.31,<1"},
+    **{"filelock": ">=3.25,<5", "packaging": ">=24"},
 }
 EXTRAS = {"unicorn": ">=2.1.4,<3"}
 _MEANS = {

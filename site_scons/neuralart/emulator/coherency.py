@@ -211,10 +211,8 @@ class Checkpoints:
 
     def unused(self) -> list[str]:
         """What the external loader was never asked for."""
-        return [
-            f"the firmware never called {EXTERNAL_LOADER}: {load.name} was not loaded to 0x{load.address:08x}"
-            for load in self._external
-        ]
+        never = f"the firmware never called {EXTERNAL_LOADER}:"
+        return [f"{never} {load.name} was not loaded to 0x{load.address:08x}" for load in self._external]
 
     def _hook(self, address: int, callback: Callable[..., None]) -> None:
         self._uc.hook_add(import_unicorn().UC_HOOK_CODE, callback, begin=address, end=address)

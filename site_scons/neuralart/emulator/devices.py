@@ -13,16 +13,8 @@ CPUID, VTOR, AIRCR = 0xD00, 0xD08, 0xD0C
 RESET_REQUEST = 1 << 2
 # What a write to each cache operation's register does to the line (or set and way) in it.
 OPERATIONS = {
-    0xF50: "ICIALLU",
-    0xF58: "ICIMVAU",
-    0xF5C: "DCIMVAC",
-    0xF60: "DCISW",
-    0xF64: "DCCMVAU",
-    0xF68: "DCCMVAC",
-    0xF6C: "DCCSW",
-    0xF70: "DCCIMVAC",
-    0xF74: "DCCISW",
-    0xF78: "BPIALL",
+    **{0xF50: "ICIALLU", 0xF58: "ICIMVAU", 0xF5C: "DCIMVAC", 0xF60: "DCISW", 0xF64: "DCCMVAU", 0xF68: "DCCMVAC"},
+    **{0xF6C: "DCCSW", 0xF70: "DCCIMVAC", 0xF74: "DCCISW", 0xF78: "BPIALL"},
 }
 # CACHECMD in CR2 of the NPU cache.
 COMMANDS = {1: "clean", 2: "invalidate", 3: "clean and invalidate"}

@@ -92,16 +92,11 @@ def read_elf(path: Path) -> Firmware:
             raise NeuralArtError(f"{name} ends behind 4 GiB", where=str(path))
     if not loads:
         raise NeuralArtError("nothing in it is to be loaded", where=str(path))
-    sections = [
-        Load(section.name, address, elf.bytes_of(section, section.name))
-        for section in elf.sections
-        if section.allocated and section.filled and (address := elf.load_address(section)) is not None
-    ]
-    functions = [
-        (symbol.value & ~1, symbol.size, symbol.name)
-        for symbol in elf.symbols
-        if symbol.kind == FUNCTION and symbol.section != UNDEFINED
-    ]
+    filled = [section for section in elf.sections if section.allocated and section.filled]
+    places = ((section, elf.load_address(section)) for section in filled)
+    sections = [Load(each.name, at, elf.bytes_of(each, each.name)) for each, at in places if at is not None]
+    found = [symbol for symbol in elf.symbols if symbol.kind == FUNCTION and symbol.section != UNDEFINED]
+    functions = [(symbol.value & ~1, symbol.size, symbol.name) for symbol in found]
     return Firmware(str(path), tuple(loads), Symbols(functions), tuple(sections))
 
 
@@ -181,9 +176,7 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
 
 
 def _check_boot_loader(board: Board, nor: Nor) -> None:
-    """What is in the slot of the first-stage boot loader must start, though the stand-in does its work. Nothing may be
-    there. MachineStop: the boot ROM does not start it.
-    """
+    """What is in the first-stage boot loader's slot must start. MachineStop: the boot ROM does not start it."""
     slot = board.slots.get("fsbl")
     if slot is None or nor.read(slot - nor.chip.base, 4) == b"\xff" * 4:
         return

@@ -16,9 +16,7 @@ class Power:
     WINDOW_REGISTERS = 0x400
 
     def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
-        """Everything is as after reset and the boot chain, which maps ``mapped`` beside what the board's file says.
-        With ``unmapped`` it maps no memory at all.
-        """
+        """As after reset and boot chain, ``mapped`` beside the board's own; ``unmapped``: nothing is mapped."""
         self._board = board
         registers = board.registers
         self.controllers: dict[int, RegisterFile] = {}  # Clock controllers by base address, for the bus to map
@@ -27,13 +25,8 @@ class Power:
         self._early: set[str] = set()
         self.generation = 0
         console = board.console
-        for address in (
-            registers.memory_clock,
-            registers.ramcfg_clock,
-            registers.npu_cache_clock,
-            registers.rimc_clock,
-            console.clock_register if console else None,
-        ):
+        clocks = registers.memory_clock, registers.ramcfg_clock, registers.npu_cache_clock, registers.rimc_clock
+        for address in (*clocks, console.clock_register if console else None):
             if address is not None:
                 self._controller(address)
         if registers.memory_clock is not None:
@@ -41,11 +34,8 @@ class Power:
             controller = self._controller(registers.memory_clock)
             controller.write(registers.memory_clock - controller.base, sum(1 << bit for bit in on if bit is not None))
         if registers.ramcfg is not None and registers.shutdown_bit is not None:
-            off = {
-                region.enable.ramcfg_offset: 1 << registers.shutdown_bit
-                for region in board.memory
-                if not region.on_at_reset and region.enable is not None and region.enable.ramcfg_offset is not None
-            }
+            gates = [region.enable for region in board.memory if not region.on_at_reset and region.enable is not None]
+            off = {gate.ramcfg_offset: 1 << registers.shutdown_bit for gate in gates if gate.ramcfg_offset is not None}
             self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._on_ramcfg)
         # Registers of the controllers of memories that must be memory mapped, by base address.
         self.windows: dict[int, RegisterFile] = {}

@@ -25,9 +25,7 @@ PATIENCE = 5.0
 def arguments(
     program: str, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]], gdb: int | None = None
 ) -> list[str]:
-    """The command line, with raw files and their addresses; ``machine.model`` is QEMU's name of it.
-    ``gdb``: port of QEMU's GDB server, which is waited for; None: there is none.
-    """
+    """The command line, with raw files by address; ``gdb``: port of QEMU's GDB server; None: there is none."""
     command = [program, "-M", machine.model, "-display", "none", "-monitor", "none", "-serial", "stdio"]
     command += ["-kernel", str(elf)]
     command += [] if gdb is None else ["-S", "-gdb", f"tcp:127.0.0.1:{gdb}"]
@@ -49,9 +47,7 @@ class QemuMachine:
         gdb: int | None = None,
         words: Sequence[str] = (),
     ) -> None:
-        """Start QEMU, with more words of its command line.
-        NeuralArtError: QEMU is not there or cannot be started, or a file is missing.
-        """
+        """Start QEMU with more words of its command line. NeuralArtError: not there, or a file is missing."""
         program = shutil.which(PROGRAM)
         if program is None:
             hint = "Debian: apt-get install --no-install-recommends qemu-system-arm; elsewhere: qemu.org"

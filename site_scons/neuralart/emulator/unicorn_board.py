@@ -129,11 +129,9 @@ class UnicornBoard:
 
     def _core(self, machine: Machine) -> Any:
         unicorn = self._unicorn
-        models = {
-            name[len("UC_CPU_ARM_") :].lower().replace("_", "-"): value
-            for name, value in vars(unicorn.arm_const).items()
-            if name.startswith("UC_CPU_ARM_CORTEX_M")
-        }
+        names = [name for name in vars(unicorn.arm_const) if name.startswith("UC_CPU_ARM_CORTEX_M")]
+        known = vars(unicorn.arm_const)
+        models = {name[len("UC_CPU_ARM_") :].lower().replace("_", "-"): known[name] for name in names}
         model = machine.model or "cortex-m33"
         if model not in models:
             what = f"machine unicorn has no CPU model '{model}'"

@@ -58,13 +58,9 @@ def debug_tasks(variants: Sequence[str], scons: str = "scons") -> list[dict[str,
     }
     return [
         {
-            "label": f"debug-{name}",
-            "type": "process",
-            "command": scons,
-            "args": [f"debug-{name}"],
+            **{"label": f"debug-{name}", "type": "process", "command": scons, "args": [f"debug-{name}"]},
             "options": {"env": {"NEURALART_GDB": f":{port_of_variant(name)}"}},
-            "isBackground": True,
-            "problemMatcher": matcher,
+            **{"isBackground": True, "problemMatcher": matcher},
         }
         for name in variants
     ]

@@ -1,6 +1,4 @@
-"""``network.mk`` and ``network.cmake``: what the user's own build includes. Both find their folder themselves: no path
-in them depends on where the folder is.
-"""
+"""``network.mk`` and ``network.cmake`` for the user's own build. They find their folder themselves: without paths."""
 
 from __future__ import annotations
 
@@ -147,11 +145,8 @@ def cmake(text: BuildText) -> str:
     ]
     options = [f'    "$<$<COMPILE_LANG_AND_ID:C,GNU,Clang,ARMClang>:{EXACT}>"'] if text.exact_floats else []
     # CMake hands folders of imported targets over as system folders, which the assembler (.incbin) does not look into.
-    options += [
-        f'    "$<$<COMPILE_LANGUAGE:C>:-I${{CMAKE_CURRENT_LIST_DIR}}/{each.folder}>"'
-        for each in text.networks
-        if each.linked
-    ]
+    folders = [each.folder for each in text.networks if each.linked]
+    options += [f'    "$<$<COMPILE_LANGUAGE:C>:-I${{CMAKE_CURRENT_LIST_DIR}}/{folder}>"' for folder in folders]
     lines += _property(shared, "INTERFACE_COMPILE_OPTIONS", options)
     for each in text.networks:
         target = f"neuralart::{each.name}"

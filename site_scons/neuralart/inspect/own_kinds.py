@@ -13,15 +13,10 @@ from neuralart.plugins import register
 
 _HEAD = 1 << 16
 _COMMENT = re.compile(rb'"(?:\\.|[^"\\\n])*"|//[^\n]*')
-_ENDINGS = {
+_ENDINGS: dict[tuple[str, ...], str] = {
     (".h", ".hpp"): "a C header, none with epoch-controller blobs",
-    (".c", ".cpp"): "C source, no generated network",
-    (".map",): "a linker map",
-    (".ld", ".lkr"): "a linker script",
-    (".ini",): "a list of options",
-    (".npy", ".npz"): "arrays of NumPy",
-    (".md",): "a document",
-    (".log",): "a log",
+    **{(".c", ".cpp"): "C source, no generated network", (".map",): "a linker map", (".ld", ".lkr"): "a linker script"},
+    **{(".ini",): "a list of options", (".npy", ".npz"): "arrays of NumPy", (".md",): "a document", (".log",): "a log"},
 }
 _SOURCE = re.compile(r"^\s*#\s*(?:include|define|ifndef|pragma)\b", re.M)
 _CPU = re.compile(r'#\s*include\s+"(?:stai(?:_\w+)?|ai_platform(?:_interface)?|ai_datatypes_defines)\.h"')

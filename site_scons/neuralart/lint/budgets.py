@@ -19,9 +19,7 @@ def offload(network: Network) -> float:
 
 
 def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFinding]:
-    """Compare a compiled network with its limits: one error for each limit that is not kept, in the order of the keys'
-    documentation. ``info``: its ``c_info.json``; None if there is none.
-    """
+    """Limits that a network does not keep, an error each, in the order of the keys. ``info``: its ``c_info.json``."""
     found: list[LintFinding] = []
     name = network.name
 

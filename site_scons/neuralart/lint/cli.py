@@ -34,9 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply the rules: 0 without errors, 1 with any; NeuralArtError: a word is neither a variant nor a file, or a rule
-    is none.
-    """
+    """Apply the rules: 0 without errors, else 1. NeuralArtError: a word is no variant or file, or a rule is none."""
     from neuralart.lint import engine
 
     if args.rules or args.markdown:

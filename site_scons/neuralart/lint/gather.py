@@ -213,14 +213,9 @@ def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: P
             found = networks.from_c(path, path.as_posix(), read_bytes(path))
         else:
             found = networks.from_facts(facts.load(folder / "network.json"), where)
-    return replace(
-        found,
-        declared=layout.declared,
-        strategies=_strategies(board, layout),
-        loaded=layout.loaded,
-        model=PurePath(config.model.replace("\\", "/")).name,
-        model_where=config.said("model"),
-    )
+    strategies, model = _strategies(board, layout), PurePath(config.model.replace("\\", "/")).name
+    found = replace(found, declared=layout.declared, strategies=strategies, loaded=layout.loaded)
+    return replace(found, model=model, model_where=config.said("model"))
 
 
 def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Path, build: Path) -> tuple[Board, str]:

@@ -42,22 +42,12 @@ def _steps(generated: GeneratedNetwork, file: str) -> tuple[Step, ...]:
 def _pools(generated: GeneratedNetwork, file: str) -> tuple[LintedPool, ...]:
     lines = Lines(generated.text)
     rows = rows_by_pool(generated)
-    return tuple(
-        LintedPool(
-            fname=pool.fname,
-            name=pool.name,
-            address=pool.address,
-            used=used(pool, rows, generated.pools),
-            weights=covered(row for row in rows[pool.fname] if row.is_param),
-            writable=pool.writable,
-            relative=pool.relative,
-            virtual=pool.virtual,
-            cacheable=pool.cacheable,
-            where=f"{file}:{lines.of(pool.offset)}",
-        )
-        for pool in generated.pools
-        if not pool.of_user
-    )
+    made = []
+    for pool in (each for each in generated.pools if not each.of_user):
+        highest, kind = used(pool, rows, generated.pools), (pool.writable, pool.relative, pool.virtual, pool.cacheable)
+        weights, where = covered(row for row in rows[pool.fname] if row.is_param), f"{file}:{lines.of(pool.offset)}"
+        made.append(LintedPool(pool.fname, pool.name, pool.address, highest, weights, *kind, where))
+    return tuple(made)
 
 
 def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple[tuple[str, str], ...]:
@@ -71,11 +61,8 @@ def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple
 def _info_floats(info: CInfo, file: str) -> tuple[tuple[str, str], ...]:
     graph = info.graph
     ports = {*graph.inputs, *graph.outputs} if graph is not None else set()
-    return tuple(
-        (buffer.name, file)
-        for buffer in info.buffers
-        if buffer.format.startswith("STAI_FORMAT_FLOAT") and not buffer.constant and buffer.id not in ports
-    )
+    floats = (buffer for buffer in info.buffers if buffer.format.startswith("STAI_FORMAT_FLOAT"))
+    return tuple((buffer.name, file) for buffer in floats if not buffer.constant and buffer.id not in ports)
 
 
 def _beside(path: Path) -> list[Path]:
@@ -169,29 +156,13 @@ def from_info(info: CInfo) -> LintedNetwork:
 
 def from_facts(network: facts.Network, where: str) -> LintedNetwork:
     """A network from its ``network.json`` alone."""
-    return LintedNetwork(
-        name=network.name,
-        where=where,
-        runtime=network.runtime,
-        guard=network.runtime_version,
-        guard_where=where,
-        pools=tuple(
-            LintedPool(
-                fname=pool.fname,
-                name=pool.name,
-                address=pool.address,
-                used=pool.used,
-                weights=pool.weights,
-                writable=pool.rights != "ACC_READ",
-                relative=pool.mode == "USEMODE_RELATIVE",
-                virtual=pool.virtual,
-                cacheable=pool.cacheable,
-                where=where,
-            )
-            for pool in network.pools
-        ),
-        steps=tuple(Step(epoch.number, epoch.kind, epoch.operators, where) for epoch in network.epochs),
-    )
+    pools = []
+    for pool in network.pools:
+        kind = pool.rights != "ACC_READ", pool.mode == "USEMODE_RELATIVE", pool.virtual, pool.cacheable
+        pools.append(LintedPool(pool.fname, pool.name, pool.address, pool.used, pool.weights, *kind, where))
+    steps = tuple(Step(epoch.number, epoch.kind, epoch.operators, where) for epoch in network.epochs)
+    made = LintedNetwork(name=network.name, where=where, runtime=network.runtime, pools=tuple(pools), steps=steps)
+    return replace(made, guard=network.runtime_version, guard_where=where)
 
 
 def placed(network: LintedNetwork, files: Iterable[PoolFile]) -> LintedNetwork:

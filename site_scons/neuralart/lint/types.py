@@ -166,11 +166,8 @@ class LintedNetwork:
     def used(self) -> tuple[LintedPool, ...]:
         """Pools of which something is used; a virtual pool only where none of its own parts says so."""
         plain = [pool for pool in self.pools if pool.used and not pool.virtual]
-        virtual = [
-            pool
-            for pool in self.pools
-            if pool.used and pool.virtual and not any(pool.address <= each.address < pool.end for each in plain)
-        ]
+        used = (pool for pool in self.pools if pool.used and pool.virtual)
+        virtual = [pool for pool in used if not any(pool.address <= each.address < pool.end for each in plain)]
         return (*plain, *virtual)
 
 

@@ -110,9 +110,7 @@ def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes
 
 
 def of_folder(folder: Path, board: Board) -> Deployment:
-    """An ordinary network with its firmware: the folder of a variant that was built. NeuralArtError: it is none, is for
-    another board, or a file has changed since the build.
-    """
+    """A network with its firmware: a built variant's folder. NeuralArtError: none, other board, or changed since."""
     index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
     if (built_for := read_index(index)["board"]) != board.name:
         raise NeuralArtError(f"built for {built_for}, not for {board.name}", where=str(index), hint="--board")
@@ -191,9 +189,7 @@ def epochs(port: BoardPort, remote: RemoteNetwork, data: bytes, expected: bytes)
 
 
 def table(counts: Sequence[int], virtual: bool, hertz: float) -> Iterator[str]:
-    """Lines about what :func:`epochs` returned. ``virtual``: instructions were counted, which are no time; else cycles
-    of a core of ``hertz`` (0: unknown).
-    """
+    """Lines about :func:`epochs`. ``virtual``: instructions, no time; else cycles at ``hertz`` (0: unknown)."""
     *each, whole = counts
     yield f"  {'epoch':<8}{'instructions' if virtual else 'cycles':>14}{'%':>8}"
     for number, count in enumerate(each):

@@ -83,17 +83,12 @@ def used_pools(network: Network) -> list[PoolUse]:
     application are parts of its image, which is looked at on its own.
     """
     listed = {pool.fname for pool in network.pools if not pool.virtual}
-    return [
-        pool
-        for pool in network.pools
-        if pool.used and not pool.of_application and not (pool.virtual and pool.parts and listed >= set(pool.parts))
-    ]
+    used = (pool for pool in network.pools if pool.used and not pool.of_application)
+    return [pool for pool in used if not (pool.virtual and pool.parts and listed >= set(pool.parts))]
 
 
 def memory_end(board: Board, address: int) -> int:
-    """First address behind the memory at an address, and behind what follows it without a gap. ``address``: in the
-    alias of the firmware's security state.
-    """
+    """First address behind the memory at an address (in the firmware's alias), and all that follows without a gap."""
     end = address
     while True:
         region = next((r for r in board.memory if r.base <= end < r.end), None)
@@ -130,9 +125,7 @@ def firmware_spans(board: Board) -> list[Span]:
 
 
 def overlapping(spans: Iterable[Span]) -> list[tuple[Span, Span]]:
-    """Pairs of ranges of different groups that share a byte, in address order: (the one that begins first, the other).
-    Empty ranges overlap nothing.
-    """
+    """Pairs of ranges of different groups that share a byte, by address, first one first. Empty ones overlap none."""
     pairs: list[tuple[Span, Span]] = []
     open_: list[Span] = []
     for span in sorted((s for s in spans if s.end > s.start), key=lambda s: (s.start, s.end, s.owner)):
@@ -175,10 +168,8 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
     registers, enable = board.registers, region.enable
     for window in board.windows:
         if window.region == region.name:
-            return (
-                f"{region.name} answers when 0x{window.control:08x} & 0x{window.mask:x} == 0x{window.value:x}, "
-                f"with clock bit {window.clock_bit} of 0x{window.clock_register:08x}"
-            )
+            answers = f"answers when 0x{window.control:08x} & 0x{window.mask:x} == 0x{window.value:x}"
+            return f"{region.name} {answers}, with clock bit {window.clock_bit} of 0x{window.clock_register:08x}"
     steps = []
     if enable is not None and enable.clock_bit is not None and registers.memory_clock is not None:
         steps.append(f"set bit {enable.clock_bit} of 0x{registers.memory_clock:08x} (memory clock)")
@@ -191,9 +182,7 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
 
 
 def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | None, int, int]]:
-    """A range of addresses, cut where memories end. Yields (memory or None, start, end): neighbors that lie in no
-    memory are one piece.
-    """
+    """A range of addresses, cut where memories end: (memory, start, end); one piece without a memory: None."""
     at = fold(board, start)
     stop = at + end - start
     bounds = sorted({region.base for region in board.memory} | {r.alias for r in board.memory if r.alias is not None})

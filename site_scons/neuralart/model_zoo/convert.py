@@ -1,6 +1,4 @@
-"""From a configuration of the model zoo to a network and a variant, as the text of variants.yaml, and a list of
-everything that was left out.
-"""
+"""From a configuration of the model zoo to variants.yaml's text of a network and a variant; lists what was left out."""
 
 from __future__ import annotations
 
@@ -71,9 +69,7 @@ class Imported:
 
 
 def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
-    """Convert a configuration; ``boards``: names of those that there are. NeuralArtError: it names no model, or a value
-    is not what the zoo takes.
-    """
+    """Convert a configuration; ``boards``: those there are. NeuralArtError: no model is named, or a value is wrong."""
     source = ZooConfig(top)
     model = wishes.model or _model(source)
     use_case = _use_case(source, wishes.use_case, model)

@@ -70,9 +70,7 @@ class ZooEntry:
         return self._node.tag == f"{_TAG}null" or str(self._node.value) in ("", "None", "???")
 
     def children(self) -> dict[str, ZooEntry]:
-        """Keys and values, in the order of the file; the later of two equal keys wins, as in PyYAML. NeuralArtError:
-        not a mapping, or a key that is no plain word.
-        """
+        """Keys and values in the file's order; the later of equal keys wins (PyYAML). NeuralArtError: not a mapping."""
         if self._children is None:
             if self.is_empty:
                 return {}
@@ -101,9 +99,7 @@ class ZooEntry:
     # Values -----------------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """One line of text, references resolved. NeuralArtError: not a scalar, or a reference that leads nowhere or
-        outside of the file.
-        """
+        """One line of text, references resolved. NeuralArtError: not a scalar, or a reference leads nowhere."""
         return self._resolved(frozenset())
 
     def _resolved(self, seen: frozenset[str]) -> str:

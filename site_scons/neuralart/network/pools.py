@@ -86,9 +86,7 @@ class PoolFile:
 
 
 def default_initializers(pools: PoolFile) -> tuple[str, ...]:
-    """fnames of the pools for which a build declares an initializer when the user names none. Pools that prefer
-    constants or are read-only; without any such pool, all of them.
-    """
+    """Pools that get an initializer when none is named: those for constants or read-only; if none, all of them."""
     chosen = [p.fname for p in pools.enabled if p.constants_preferred or not p.writable]
     return tuple(chosen or [p.fname for p in pools.enabled])
 

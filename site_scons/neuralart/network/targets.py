@@ -27,11 +27,8 @@ _UNTRIED = Target(CPU, why="no board of it is known here, on which what comes ou
 _OTHERS = "f3 f4 f7 g0 g4 h5 l4 l5 u5 wl wb wba"
 
 TARGETS: dict[str, Target] = {
-    "stm32n6": Target(NPU, "stm32n6570-dk"),
-    "mps3-an547": Target(NPU, "mps3-an547"),
-    "stm32h7": Target(CPU),
-    "mps2-an500": Target(CPU),
-    "stm32": _UNTRIED,
+    **{"stm32n6": Target(NPU, "stm32n6570-dk"), "mps3-an547": Target(NPU, "mps3-an547")},
+    **{"stm32h7": Target(CPU), "mps2-an500": Target(CPU), "stm32": _UNTRIED},
     **{f"stm32{series}": _UNTRIED for series in _OTHERS.split()},
 }
 

@@ -66,9 +66,7 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: 
 def litert_runs(
     model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = (), *, every_tensor: bool = False
 ) -> Iterator[Any]:
-    """LiteRT's interpreter after each inference; ``every_tensor``: inner tensors keep their values until then.
-    NeuralArtError: it cannot run the model.
-    """
+    """LiteRT's interpreter after each inference; ``every_tensor``: keeps inner ones. NeuralArtError: it cannot run."""
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     try:
         interpreter = module.Interpreter(
@@ -97,9 +95,7 @@ def default_board() -> str:
 
 
 def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
-    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC. NeuralArtError: the model
-    cannot be built or run there.
-    """
+    """Outputs of the model on a virtual board (needs an Arm GCC). NeuralArtError: it cannot be built or run there."""
     from neuralart import boards
     from neuralart.emulator import RunFailure
     from neuralart.emulator.built import run_built

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from neuralart.network.facts import Network
 
 TEMPLATES = {
-    "SConstruct": "SConstruct.j2",
-    "variants.yaml": "variants.yaml.j2",
-    ".gitignore": "gitignore.j2",
-    ".vscode/tasks.json": "tasks.json.j2",
-    ".vscode/extensions.json": "extensions.json.j2",
+    **{"SConstruct": "SConstruct.j2", "variants.yaml": "variants.yaml.j2", ".gitignore": "gitignore.j2"},
+    **{".vscode/tasks.json": "tasks.json.j2", ".vscode/extensions.json": "extensions.json.j2"},
     "README.md": "README.md.j2",
 }
 """File of a project -> template. Whatever else a project gets is a row here."""
@@ -61,9 +58,7 @@ class Names:
 
 
 def names_of(folder: Path) -> Names:
-    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``. NeuralArtError: it
-    gives no C name.
-    """
+    """Names by a folder's: ``my cam`` gives variant ``my-cam``, network ``my_cam``. NeuralArtError: it is no C name."""
     text = folder.resolve().name
     names = Names(re.sub(r"\s+", "-", text), re.sub(r"[\s.-]", "_", text))
     try:
@@ -97,17 +92,8 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     loader = jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates")
     environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, **TEMPLATE_RULES)
     cpu = flow_of(board.target) == CPU
-    said = {
-        "schema": SCHEMA,
-        "variant": names.variant,
-        "network": names.network,
-        "model": names.model,
-        "board": board.name,
-        "cpu": cpu,
-        "check": names.check,
-        "macro": names.network.upper(),
-        "toolpath": toolpath,
-    }
+    said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
+    said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}

@@ -93,12 +93,9 @@ def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preproces
 
     how = AS_THEY_ARE
     if said is not None:
-        how = replace(
-            how,
-            resize=_RESIZES.get(said.aspect_ratio, said.aspect_ratio),
-            color="bgr" if said.color_mode == "bgr" else "rgb",
-            rate=said.audio.target_rate if said.audio is not None else 0,
-        )
+        resize, color = _RESIZES.get(said.aspect_ratio, said.aspect_ratio), "bgr" if said.color_mode == "bgr" else "rgb"
+        rate = said.audio.target_rate if said.audio is not None else 0
+        how = replace(how, resize=resize, color=color, rate=rate)
     asked = {key: getattr(args, key) for key in ("scale", "offset", "resize", "color", "rate")}
     return replace(how, **{key: value for key, value in asked.items() if value is not None})
 

@@ -37,9 +37,7 @@ class Applied:
 
 
 def block_text(body: str) -> str:
-    """A block with the line that tells whether it was changed by hand. Its number is the hash of the body (lines with
-    LF), so it is the same whatever line ends the file has.
-    """
+    """A block and its line that tells of edits by hand: the hash of the body with LF, the same with any line ends."""
     return f"/* neuralart patch {_hash(body)}: {_SENTENCE} */\n{body}"
 
 
@@ -147,9 +145,7 @@ def _check_block(source: CSource, old: str, earlier: PatchedPiece | None, force:
 def undo(
     source: CSource, what: FilePatch, markers: Markers, pieces: Mapping[str, PatchedPiece], *, force: bool
 ) -> bytes:
-    """Put back what was there before the first patch; whatever else was changed since stays. NeuralArtError: a place is
-    gone, or holds what no patch wrote.
-    """
+    """Put back what was before the first patch; other changes stay. NeuralArtError: a place is gone, or no patch's."""
     outside = _spans(source, what, markers)
     edits = []
     for operation in what.operations:

@@ -256,11 +256,8 @@ def decide(
         left = "macros that say in which it does are left out, and the application must give it a buffer of its own"
         notes.append(f"the network's input lies in no activation buffer: {left}")
     notes += filter(None, [budget.stack_note()])
-    regions = tuple(
-        RegionUse(name, region.text(), region.capacity, budget.used(name))
-        for name, region in budget.regions.items()
-        if budget.uses[name]
-    )
+    used = ((name, region) for name, region in budget.regions.items() if budget.uses[name])
+    regions = tuple(RegionUse(name, region.text(), region.capacity, budget.used(name)) for name, region in used)
     found = InputBuffer(network.input_pool) if network.input_pool else None
     return Decision(camera, activations, found, images, regions, tuple(notes))
 

@@ -109,11 +109,8 @@ def _listed(values: Sequence[object]) -> str:
 
 def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
     """(id, name, used bytes) of the pools that hold activations and that the application must provide."""
-    return [
-        (pool.id, pool.name, pool.used)
-        for pool in info.pools
-        if pool.rights == "ACC_WRITE" and pool.used and not pool.virtual and not pool.user_allocated
-    ]
+    pools = (pool for pool in info.pools if pool.rights == "ACC_WRITE" and pool.used)
+    return [(pool.id, pool.name, pool.used) for pool in pools if not pool.virtual and not pool.user_allocated]
 
 
 def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
@@ -275,9 +272,7 @@ def _any_header(folder: Path, name: str) -> bool:
 
 
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
-    """Read a network with the C name that the application expects. NeuralArtError: something is missing or wrong, or it
-    is a network that no application is patched for.
-    """
+    """Read a network with the C name of the application. NeuralArtError: a part is wrong, or cannot be patched in."""
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():
         others = sorted(path.name for path in c_info.parent.glob("*_c_info.json"))

@@ -40,11 +40,8 @@ def _marker_lines(source: CSource, marker: str) -> list[Line]:
     """Lines that are this marker, as a comment of its own (not within a comment or a string)."""
     comments = {start for start, _ in source.comments}
     indent = len(marker) - len(marker.lstrip())
-    return [
-        line
-        for line in source.lines
-        if source.text[line.start : line.stop] == marker and line.start + indent in comments
-    ]
+    found = (line for line in source.lines if source.text[line.start : line.stop] == marker)
+    return [line for line in found if line.start + indent in comments]
 
 
 def _difference(text: str, marker: str) -> str:
@@ -120,11 +117,8 @@ class Definition:
 
 def _seen(pattern: re.Pattern[str], source: CSource, outside: Sequence[Span]) -> list[re.Match[str]]:
     """What the compiler may see and does not stand in some places, in the order of the file."""
-    return [
-        match
-        for match in pattern.finditer(source.code)
-        if source.alive(match.start()) and not any(start <= match.start() < stop for start, stop in outside)
-    ]
+    found = (match for match in pattern.finditer(source.code) if source.alive(match.start()))
+    return [match for match in found if not any(start <= match.start() < stop for start, stop in outside)]
 
 
 def definitions(source: CSource, outside: Sequence[Span] = ()) -> list[Definition]:

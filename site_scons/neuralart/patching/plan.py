@@ -153,9 +153,7 @@ def _memory_pools(request: PatchRequest, root: Path) -> Path | None:
 
 
 def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]] | None = None) -> Plan:
-    """Work out a patch; nothing is written. ``before``: pieces of an earlier patch in place, by file. NeuralArtError:
-    it cannot be done.
-    """
+    """Work out a patch; writes nothing. ``before``: pieces of an earlier one, by file. NeuralArtError: it cannot be."""
     what = request.patches
     root = find_root(request.application, what)
     if root is None:
@@ -196,11 +194,8 @@ def _crop_note(decision: Decision, path: str, macro: str) -> str:
 
 def diff(plan: Plan) -> str:
     """What would change, as a unified diff of the application's files; empty if nothing would."""
-    lines = (
-        line
-        for each in plan.files
-        for line in difflib.unified_diff(_lines(each.old), _lines(each.new), f"a/{each.path}", f"b/{each.path}")
-    )
+    pairs = ((_lines(each.old), _lines(each.new), f"a/{each.path}", f"b/{each.path}") for each in plan.files)
+    lines = (line for pair in pairs for line in difflib.unified_diff(*pair))
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

@@ -51,16 +51,10 @@ def run(args: argparse.Namespace) -> int:
 def _json(found: Sequence[Plugin], errors: Sequence[NeuralArtError]) -> str:
     import json
 
-    rows = [
-        {
-            "kind": plugin.kind,
-            "name": plugin.name,
-            "version": plugin.source.version,
-            "from": plugin.source.package,
-            "protocol": KINDS[plugin.kind].version,
-        }
-        for plugin in found
-    ]
+    rows = []
+    for plugin in found:
+        said = {"kind": plugin.kind, "name": plugin.name, "version": plugin.source.version}
+        rows.append({**said, "from": plugin.source.package, "protocol": KINDS[plugin.kind].version})
     wrong = [{"what": error.what, "where": error.where, "hint": error.hint} for error in errors]
     return json.dumps({"schema": SCHEMA, "plugins": rows, "errors": wrong}, indent=1) + "\n"
 

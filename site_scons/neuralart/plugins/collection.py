@@ -212,16 +212,12 @@ def added(kind: str) -> tuple[Plugin, ...]:
 
 
 def every(kind: str) -> tuple[Plugin, ...]:
-    """All of a kind: the package's own in its order, then the others by name.
-    NeuralArtError: One of the others cannot be loaded.
-    """
+    """All of a kind: ours in its order, then the others by name. NeuralArtError: one of those cannot be loaded."""
     return (*own(kind), *added(kind))
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """Names of all of a kind, sorted. Those of entry points are known without importing them.
-    NeuralArtError: A file of the project cannot be loaded.
-    """
+    """All names of a kind, sorted; entry points are not imported. NeuralArtError: a file of the project is broken."""
     about = _kind(kind)
     known = dict.fromkeys(about.own)
     if about.modules:

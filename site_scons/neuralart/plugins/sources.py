@@ -55,19 +55,14 @@ class Origin:
         return self.error(f"{what}: the name is taken by {other.text}", self.remedy("register it under another name"))
 
     def files(self, file: Path) -> list[tuple[str, Path]]:
-        """The code behind one of its plugins: a module alone, a whole package, a file with its helpers.
-        Returns name and path; names are the same on every machine.
-        """
+        """The code behind a plugin: a module, package or file with helpers. Name and path, the same on each machine."""
         if self.folder is not None:
             return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
         top = sys.modules.get(self.module.partition(".")[0])
         folders = [Path(each) for each in getattr(top, "__path__", ())]
-        found = [
-            (f"{folder.name}/{path.relative_to(folder).as_posix()}", path)
-            for folder in folders
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts
-        ]
+        files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        files = [(folder, path) for folder, path in files if "__pycache__" not in path.parts]
+        found = [(f"{folder.name}/{path.relative_to(folder).as_posix()}", path) for folder, path in files]
         return found or [(file.name, file)]
 
 
@@ -76,9 +71,7 @@ OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 @cache
 def _somebody_installed() -> bool:
-    """Some installed package has a plugin for us. importlib.metadata costs ten times what reading the handful of small
-    files costs, and mostly there is none.
-    """
+    """Some installed package has a plugin for us. Reads small files: importlib.metadata costs ten times that."""
     mark = f"[{GROUP}".encode()
     for entry in dict.fromkeys(sys.path):
         with contextlib.suppress(OSError):
@@ -119,9 +112,7 @@ def of_python(kind: Kind) -> tuple[Origin, ...]:
 
 
 def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:
-    """Files of a project that may have a plugin of a kind: the kind's name stands somewhere in them.
-    ``top``: the project's top folder; None: the current folder.
-    """
+    """Files of a project that name a kind of plugin somewhere. ``top``: the project; None: the current folder."""
     folder = (top or Path.cwd()) / FOLDER
     for path in sorted(folder.glob("[!_]*.py")):
         if path.is_file() and kind.name.encode() in read_bytes(path):

@@ -274,9 +274,7 @@ def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the profile. Returns 2 if a limit is to be checked and not kept. NeuralArtError: there is no such network,
-    or one of its files is wrong.
-    """
+    """Print the profile; 2 if a checked limit is not kept. NeuralArtError: no such network, or a wrong file of it."""
     from neuralart.files import write_bytes, write_text
     from neuralart.profiling import measured_report as report
     from neuralart.profiling import totals

@@ -194,11 +194,8 @@ def _epoch(nodes: Sequence[_Node]) -> MeasuredEpoch:
         for key, (cycles,) in node.streams.items():
             streams.setdefault(key, []).append(cycles)
     bus = next((node.ports for node in nodes if node.ports), {})
-    ports = {
-        port: BusBursts(tuple(bus[port, "r"]), tuple(bus[port, "w"]))
-        for port in (0, 1)
-        if (port, "r") in bus and (port, "w") in bus
-    }
+    whole = [port for port in (0, 1) if (port, "r") in bus and (port, "w") in bus]
+    ports = {port: BusBursts(tuple(bus[port, "r"]), tuple(bus[port, "w"])) for port in whole}
     caches = [counted(f"npu_cache:{direction}") for direction in "rw"]
     means = [tuple(rounded_mean(column) for column in zip(*rows, strict=True)) for rows in caches]
     totals = [sum(row) for row in counted("mcu_cycles")]
@@ -244,11 +241,8 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
     chosen = _chosen(runs, batch)
     epochs = tuple(_epoch([run.nodes[at] for run in chosen]) for at in range(len(keys)))
     kinds = "".join({run.kind for run in chosen})
-    for letter, text in (
-        ("i", "stream engines that read: pass 0x31"),
-        ("o", "stream engines that write: pass 0x51"),
-        ("b", "bus interfaces: pass 0x08"),
-    ):
+    engines = ("i", "stream engines that read: pass 0x31"), ("o", "stream engines that write: pass 0x51")
+    for letter, text in (*engines, ("b", "bus interfaces: pass 0x08")):
         if letter not in kinds:
             missing.append(f"no counters of the {text}")
     model = log.models.get(name) or _Model()

@@ -167,23 +167,12 @@ def from_csv(
     """
     epochs = []
     for row in table.epochs:
-        pools = {
-            pool.name: PoolAccess(*map(round, (pool.read, pool.written, pool.read_cycles, pool.write_cycles)))
-            for pool in row.pools
-            if pool.read or pool.written
-        }
+        used = [pool for pool in row.pools if pool.read or pool.written]
+        pools = {p.name: PoolAccess(*map(round, (p.read, p.written, p.read_cycles, p.write_cycles))) for p in used}
         compute, most = round(row.compute_cycles), round(row.max_cycles)
-        epochs.append(
-            EpochEstimate(
-                id=row.number,
-                type=types.get(row.number, UNKNOWN),
-                operations=round(row.operations),
-                compute_cycles=compute,
-                max_cycles=most,
-                bound=bound_of(compute, most, pools, speeds),
-                pools=pools,
-            )
-        )
+        operations, bound = round(row.operations), bound_of(compute, most, pools, speeds)
+        epoch = EpochEstimate(row.number, types.get(row.number, UNKNOWN), operations=operations, compute_cycles=compute)
+        epochs.append(replace(epoch, max_cycles=most, bound=bound, pools=pools))
     return NetworkEstimate("", (table.file,), tuple(epochs))
 
 

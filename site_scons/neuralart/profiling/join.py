@@ -107,10 +107,8 @@ def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, cloc
     )
     notes = []
     differences: list[str] = []
-    for side, told, ours in (
-        ("input", measurement.inputs, estimate.inputs),
-        ("output", measurement.outputs, estimate.outputs),
-    ):
+    sides = ("input", measurement.inputs, estimate.inputs), ("output", measurement.outputs, estimate.outputs)
+    for side, told, ours in sides:
         if told and ours:
             differences += _tensors(side, told, ours)
         else:

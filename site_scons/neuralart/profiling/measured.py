@@ -152,9 +152,6 @@ def milliseconds(cycles: int | None, clock: int | None) -> float | None:
 
 def jitter(epochs: Iterable[MeasuredEpoch]) -> float | None:
     """The widest spread of an epoch's CPU cycles over the samples, as a share of its mean; None: not told."""
-    shares = [
-        (epoch.spread[1] - epoch.spread[0]) / total
-        for epoch in epochs
-        if epoch.spread is not None and epoch.mcu is not None and (total := epoch.mcu.total)
-    ]
+    known = ((epoch.spread, epoch.mcu.total) for epoch in epochs if epoch.spread and epoch.mcu is not None)
+    shares = [(spread[1] - spread[0]) / total for spread, total in known if total]
     return max(shares, default=None)

@@ -37,11 +37,8 @@ def _speed(count: float, cycles: int | None, clock: int | None) -> float | None:
 def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
     return {
         str(port): {
-            "read": bursts.bytes[0],
-            "written": bursts.bytes[1],
-            "read_bursts": list(bursts.read),
-            "write_bursts": list(bursts.written),
-            "bytes_per_second": _speed(sum(bursts.bytes), core, npu_hz),
+            **{"read": bursts.bytes[0], "written": bursts.bytes[1], "read_bursts": list(bursts.read)},
+            **{"write_bursts": list(bursts.written), "bytes_per_second": _speed(sum(bursts.bytes), core, npu_hz)},
         }
         for port, bursts in ports.items()
     }

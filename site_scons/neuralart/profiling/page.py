@@ -105,11 +105,8 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
     network, estimate, measured = profiled
     rows, name = _boxes(estimate, measured, npu_hz), f"Network {network.facts.name}"
     why = why_cpu(network)
-    reasons = [
-        (f"{epoch.id}", epoch.type, ", ".join(epoch.operators), why.get(epoch.id, "unknown"))
-        for epoch in estimate.epochs
-        if epoch.type in ("SW", "HYBRID") and why
-    ]
+    on_cpu = [epoch for epoch in estimate.epochs if epoch.type in ("SW", "HYBRID") and why]
+    reasons = [(f"{one.id}", one.type, ", ".join(one.operators), why.get(one.id, "unknown")) for one in on_cpu]
     of_cpu = PageTable(("Epoch", "Type", "Operators", "Why"), tuple(reasons), (), f"{len(reasons)} epochs need the CPU")
     if not rows:
         return [Note(f"{name}: unknown. Nothing tells how long an epoch takes.", "unknown"), *[of_cpu] * bool(reasons)]

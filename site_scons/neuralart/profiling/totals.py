@@ -45,9 +45,7 @@ def per_second(cycles: float, clock: float) -> float | None:
 
 
 def bandwidth(count: float, cycles: float, clock: float) -> float | None:
-    """Bytes a second, of bytes moved in cycles of a clock in hertz. The vendor's peak takes NPU core cycles and the NPU
-    clock, its average the CPU's total and clock.
-    """
+    """Bytes a second, of bytes in cycles of a clock in hertz: the NPU's for ST's peak, the CPU's for its average."""
     return ratio(count * clock, cycles)
 
 

@@ -96,14 +96,8 @@ def _format(buffer: InfoBuffer) -> str:
 def _types(node: InfoNode, buffers: Mapping[int, InfoBuffer]) -> tuple[list[InfoBuffer], str]:
     """Its tensors but for constants and scratch memory (both read and written), and how to show their types."""
     both = {*node.inputs} & {*node.outputs}
-    taken, given = (
-        [
-            buffers[number]
-            for number in side
-            if number in buffers and number not in both and not buffers[number].constant
-        ]
-        for side in (node.inputs, node.outputs)
-    )
+    own = {number: buffer for number, buffer in buffers.items() if number not in both and not buffer.constant}
+    taken, given = ([own[number] for number in side if number in own] for side in (node.inputs, node.outputs))
     shown = " -> ".join(" ".join(dict.fromkeys(_format(buffer) for buffer in side)) for side in (taken, given) if side)
     return [*taken, *given], shown
 
@@ -181,13 +175,11 @@ def from_epochs(epochs: Iterable[EpochLike]) -> Offload:
             mixed = (before in _HARDWARE) != (epoch.kind in _HARDWARE)
             kinds[number] = "HYBRID" if mixed or "HYBRID" in (before, epoch.kind) else epoch.kind
             operators[number] = tuple(dict.fromkeys((*operators.get(number, ()), *epoch.operators)))
-    rows = [
-        CpuEpoch(
-            number if isinstance(number, int) else None, kind, operators[number], reason=_reason(operators[number], ())
-        )
-        for number, kind in kinds.items()
-        if kind not in _HARDWARE
-    ]
+    rows = []
+    for number, kind in kinds.items():
+        if kind not in _HARDWARE:
+            known, reason = number if isinstance(number, int) else None, _reason(operators[number], ())
+            rows.append(CpuEpoch(known, kind, operators[number], reason=reason))
     values = list(kinds.values())
     hardware = sum(values.count(kind) for kind in _HARDWARE)
     return Offload(hardware, values.count("HYBRID"), values.count("SW"), tuple(rows))
@@ -205,14 +197,9 @@ def from_report(report: Report) -> Offload:
 
 def as_data(offload: Offload) -> dict[str, Any]:
     """For JSON."""
-    return {
-        "percent": offload.percent,
-        "epochs": offload.total,
-        "hardware": offload.hardware,
-        "hybrid": offload.hybrid,
-        "software": offload.software,
-        "cpu_epochs": [
-            {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
-            for row in offload.rows
-        ],
-    }
+    rows = [
+        {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
+        for row in offload.rows
+    ]
+    counts = {"hardware": offload.hardware, "hybrid": offload.hybrid, "software": offload.software}
+    return {"percent": offload.percent, "epochs": offload.total, **counts, "cpu_epochs": rows}

@@ -128,9 +128,7 @@ def text(info: Info) -> str:
 
 
 def shortened(text: str, path: str) -> str:
-    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, without the list of artefacts.
-    ``path``: where all of it is.
-    """
+    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, no artefacts. ``path``: where all of it is."""
     head, _, files = text.partition("\n  artefacts\n")
     lines = head.splitlines()
     left = max(len(lines) + 1 - LINES, 0)
@@ -146,10 +144,7 @@ def index(info: Info) -> str:
     """Text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
     firmware = _firmware(info)
     data = {
-        "schema": 1,
-        "variant": info.variant,
-        "board": info.board.name,
-        "machine": info.machine,
+        **{"schema": 1, "variant": info.variant, "board": info.board.name, "machine": info.machine},
         "toolchain": info.toolchain,
         "networks": [{"name": network.name, "abi_stamp": network.abi_stamp} for network in info.networks],
         "firmware": {name: {"used": used, "capacity": capacity} for name, (used, capacity) in firmware.items()},

@@ -7,8 +7,6 @@ PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def string(text: str) -> str:
-    """A C string literal of any text, UTF-8, ASCII only. Octal escapes have three digits always, so a digit behind one
-    stays itself.
-    """
+    """A C string literal of UTF-8 text in ASCII. Octal escapes have three digits: a digit behind one stays itself."""
     data = str(text).encode("utf-8", "backslashreplace")
     return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in data) + '"'

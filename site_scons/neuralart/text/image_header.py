@@ -237,17 +237,9 @@ def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
 def record(image: BootImage, at: int) -> dict[str, object]:
     """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
     return {
-        "at": at,
-        "header_version": image.layout.version,
-        "image_length": image.image_length,
-        "entry_point": image.entry_point,
-        "vector_table_offset": image.vector_table,
-        "stack_pointer": image.vector(0),
-        "reset_handler": image.vector(1),
-        "binary_type": image.binary_type,
-        "load_address": image.load_address,
-        "checksum": image.checksum,
-        "checksum_ok": image.checksum_ok,
-        "signed": image.signed,
-        "problems": problems(image),
+        **{"at": at, "header_version": image.layout.version, "image_length": image.image_length},
+        **{"entry_point": image.entry_point, "vector_table_offset": image.vector_table},
+        **{"stack_pointer": image.vector(0), "reset_handler": image.vector(1), "binary_type": image.binary_type},
+        **{"load_address": image.load_address, "checksum": image.checksum, "checksum_ok": image.checksum_ok},
+        **{"signed": image.signed, "problems": problems(image)},
     }

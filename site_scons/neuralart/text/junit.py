@@ -36,9 +36,7 @@ def _element(each: CheckOutcome) -> ElementTree.Element:
 
 
 def write(path: Path, outcomes: Sequence[CheckOutcome], others: Iterable[Path] = ()) -> None:
-    """Write a report without times, so that equal results are equal files. ``others``: reports of this writer, whose
-    suites come first. NeuralArtError: the file cannot be written.
-    """
+    """Write a report without times. ``others``: earlier reports, which come first. NeuralArtError: not writable."""
     top = ElementTree.Element("testsuites", name="neuralart")
     for other in others:
         top.extend(ElementTree.fromstring(read_bytes(other)))

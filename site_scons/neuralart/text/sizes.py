@@ -1,6 +1,4 @@
-"""Sizes as people and tools write them: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude. A K is
-always 1024 bytes.
-"""
+"""Sizes as people and tools write: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude; K: 1024."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ _SIZE = later(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
 
 
 def parse(text: str, where: str, what: str = "the size") -> int:
-    """Bytes of ``1024KB``, ``8B``, ``72K``, ``1M``, ``4096`` or ``0x1000``; ``what``: whose size it is, for messages.
-    Raises NeuralArtError: not such a size, or more than 4 GiB.
-    """
+    """Bytes of ``1024KB``, ``8B``, ``72K`` or ``0x1000``; ``what``: whose. NeuralArtError: none, or over 4 GiB."""
     match = _SIZE.fullmatch(text)
     factor = _ALL.get(match[2].upper()) if match else None
     if match is None or factor is None:

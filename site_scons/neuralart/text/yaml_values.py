@@ -21,11 +21,8 @@ _BRACKETS = later(r"[\[\]{}]")
 _COMPACT = later(rf"(?m)^[ \-?:]{{{2 * MAX_DEPTH},}}")
 _TAG = "tag:yaml.org,2002:"
 _NOT_TEXT = {
-    "null": "empty",
-    "bool": "a true/false value in YAML",
-    "int": "a number in YAML",
-    "float": "a number in YAML",
-    "timestamp": "a date in YAML",
+    **{"null": "empty", "bool": "a true/false value in YAML", "timestamp": "a date in YAML"},
+    **dict.fromkeys(("int", "float"), "a number in YAML"),
 }
 _NUMBER = later(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
 _REAL = later(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -233,9 +230,7 @@ def parse(data: bytes, display: str) -> YamlValue:
 
 
 def read(path: Path, display: str = "") -> YamlValue:
-    """Read a YAML file whose top is a mapping; ``display``: its name in messages, the path unless given. Raises
-    NeuralArtError: it cannot be read, or is not such a file.
-    """
+    """Read a YAML file that is a mapping; ``display``: its name in messages. NeuralArtError: unreadable, or none."""
     shown = display or str(path)
     try:
         data = read_bytes(path)

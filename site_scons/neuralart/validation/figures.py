@@ -145,11 +145,8 @@ def _classifier_lines(found: ValidationFigures, figures: ClassifierFigures) -> l
 
 def lines(found: ValidationFigures) -> list[str]:
     """For people."""
-    said = [
-        f"{found.variant}: {found.network}, {plural(found.samples, 'sample')} on {found.machine}",
-        f"  inputs     {found.inputs}",
-        f"  reference  {found.reference or 'none'}",
-    ]
+    head = f"{found.variant}: {found.network}, {plural(found.samples, 'sample')} on {found.machine}"
+    said = [head, f"  inputs     {found.inputs}", f"  reference  {found.reference or 'none'}"]
     rows = []
     for name, metrics in found.outputs.items():
         acc = "-" if metrics.acc is None else f"{metrics.acc:.2%}"

@@ -96,9 +96,7 @@ def _differences(np: Any, port: Port, ours: bytes, theirs: Any, scale: float, ze
 def compare_layers(
     tensors: EpochTensors, model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()
 ) -> tuple[LayerFigures, ...]:
-    """Compare what the epochs wrote with the tensors of the same names of a model, sample by sample. NeuralArtError:
-    LiteRT is missing, or cannot run the model.
-    """
+    """Compare epochs with a model's tensors of the same names, by sample. NeuralArtError: no LiteRT, or it fails."""
     np = library("numpy", "--per-layer")
     known: set[str] = set()
     worst: dict[str, float] = {}
@@ -147,17 +145,11 @@ def _reference(
 
 def layer_lines(layers: Sequence[LayerFigures]) -> list[str]:
     """For people."""
-    rows = [
-        [
-            layer.epoch,
-            layer.name,
-            layer.dtype or "-",
-            shape_text(layer.shape),
-            *(["-", layer.note] if layer.note else [_shown(layer.steps), _shown(layer.difference)]),
-            "-" if layer.note else len(layer.samples),
-        ]
-        for layer in layers
-    ]
+    rows = []
+    for layer in layers:
+        about = layer.epoch, layer.name, layer.dtype or "-", shape_text(layer.shape)
+        had = _shown(layer.steps), _shown(layer.difference), len(layer.samples)
+        rows.append([*about, *(("-", layer.note, "-") if layer.note else had)])
     first = first_difference(layers)
     if first is None:
         said = "  layers     no tensor differs from the reference"

@@ -25,9 +25,7 @@ ReferenceOutputs: TypeAlias = tuple[str, Sequence[Samples]]
 
 
 def split(ports: Sequence[Port], data: Sequence[bytes], where: str) -> tuple[Samples, ...]:
-    """Each output as real values; ``data``: for each sample all outputs, concatenated. Difference: a value is no
-    number.
-    """
+    """Each output as real values; ``data``: by sample all outputs, concatenated. Difference: a value is no number."""
     found: tuple[Samples, ...] = tuple([] for _ in ports)
     for sample in data:
         for port, rows, part in zip(ports, found, pieces(sample, (port.bytes for port in ports)), strict=True):
@@ -93,9 +91,7 @@ def by_model(
 
 
 def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutputs:
-    """Stored outputs: an array for each output. Its elements are real values, unless they have the output's type.
-    NeuralArtError: an array is missing, or its shape is another one.
-    """
+    """Stored outputs: an array each, real unless of the output's type. NeuralArtError: one is missing or misshapen."""
     arrays, where = source.arrays(path), path.as_posix()
     if len(arrays) == 1 == len(outputs):
         arrays = {outputs[0].name: next(iter(arrays.values()))}

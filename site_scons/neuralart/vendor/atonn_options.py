@@ -56,15 +56,10 @@ def parse_options(data: bytes, file: str) -> AtonnOptions:
     if not options and not remarks:
         raise NeuralArtError("the file is empty", where=file)
     version = next((found for remark in remarks if (found := _VERSION.search(remark))), None)
+    tool, folder = _after(remarks, "Tool:"), _after(remarks, "executed from dir")
     major, minor, micro, dev = (int(part or 0) for part in version.groups()) if version else (0, 0, 0, 0)
-    return AtonnOptions(
-        file=file,
-        tool=_after(remarks, "Tool:"),
-        version=(major, minor, micro, dev) if version else None,
-        folder=_after(remarks, "executed from dir"),
-        options=options,
-        notes=tuple(notes),
-    )
+    release = (major, minor, micro, dev) if version else None
+    return AtonnOptions(file=file, tool=tool, version=release, folder=folder, options=options, notes=tuple(notes))
 
 
 def _after(remarks: list[str], label: str) -> str:

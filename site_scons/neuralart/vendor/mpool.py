@@ -105,11 +105,9 @@ def _pool(pool: JsonValue, number: int) -> MemoryPool:
         where=str(pool.where),
     )
     if result.mode == "USEMODE_ABSOLUTE" and result.end > _ADDRESS_SPACE:
-        pool.fail(
-            f"{what} ends at 0x{result.end:x}, behind the 32-bit address space "
-            f"(offset 0x{result.address:x} + size {result.size})",
-            "are the magnitudes of offset and size right?",
-        )
+        said = f"{what} ends at 0x{result.end:x}, behind the 32-bit address space"
+        hint = "are the magnitudes of offset and size right?"
+        pool.fail(f"{said} (offset 0x{result.address:x} + size {result.size})", hint)
     return result
 
 
@@ -163,10 +161,8 @@ def check_pools(pools: PoolFile, document: JsonValue) -> None:
             raise NeuralArtError(what, where=after.where, hint="move one, or disable it with size 0")
     if not pools.enabled:
         count = len(pools.pools)
-        document.need("memory").need("mempools").fail(
-            f"no pool is enabled: {count} listed, all of size 0" if count else "no pool is listed",
-            "give at least one pool a size",
-        )
+        said = f"no pool is enabled: {count} listed, all of size 0" if count else "no pool is listed"
+        document.need("memory").need("mempools").fail(said, "give at least one pool a size")
 
 
 _TOP = {"memory", "params", "param"}

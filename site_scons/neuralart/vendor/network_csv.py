@@ -18,10 +18,8 @@ from neuralart.files import read_bytes
 # Title of a column -> name of the figure.
 _FIGURES = {
     "epoch OPS": "operations",
-    "epoch compute (cyles)": "compute_cycles",
-    "epoch compute (cycles)": "compute_cycles",
-    "max (cycles)": "max_cycles",
-    "epoch average ATON power (mW)": "npu_mw",
+    **dict.fromkeys(("epoch compute (cyles)", "epoch compute (cycles)"), "compute_cycles"),
+    **{"max (cycles)": "max_cycles", "epoch average ATON power (mW)": "npu_mw"},
     "epoch average memory power (mW)": "memory_mw",
 }
 # A version of the compiler cannot spell cycles.
@@ -31,17 +29,11 @@ _TRAFFIC = re.compile(r"(\S.*) \((r|w|r\+w|r cycles|w cycles|cycles)\)")
 _BOTH = "r+w"
 _PARTS = {"r": "read", "w": "written", "r cycles": "read_cycles", "w cycles": "write_cycles", "cycles": "cycles"}
 SUMS = {
-    "Total cycles": "cycles",
-    "Total ideal cycles": "ideal_cycles",
-    "Total OPS": "operations",
-    "Total ops/cycle": "operations_per_cycle",
-    "Total ideal ops/cycle": "ideal_operations_per_cycle",
-    "Frames/sec": "frames_per_second",
-    "Ideal Frames/sec": "ideal_frames_per_second",
-    "Average ATON power mW": "npu_mw",
-    "Average memory power mW": "memory_mw",
-    "Average Total power mW": "total_mw",
-    "TOPS/W": "tops_per_watt",
+    **{"Total cycles": "cycles", "Total ideal cycles": "ideal_cycles", "Total OPS": "operations"},
+    **{"Total ops/cycle": "operations_per_cycle", "Total ideal ops/cycle": "ideal_operations_per_cycle"},
+    **{"Frames/sec": "frames_per_second", "Ideal Frames/sec": "ideal_frames_per_second"},
+    **{"Average ATON power mW": "npu_mw", "Average memory power mW": "memory_mw"},
+    **{"Average Total power mW": "total_mw", "TOPS/W": "tops_per_watt"},
 }
 _CLOCK = re.compile(r"\((\d{1,6}) MHz\)")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,4})?|inf|nan|-nan)")

@@ -111,11 +111,8 @@ def _pool_path(value: JsonValue, written: str, path: Path, file: str, profile: s
             hint += "; write it with / instead of \\"
         elif absolute:
             hint = "the path is absolute: it exists on its author's machine only?"
-        raise value.fault(
-            f"profile '{profile}' names the memory pools '{written}': no such file"
-            + ("" if absolute else f", looked for at {found}"),
-            hint,
-        )
+        said = f"profile '{profile}' names the memory pools '{written}': no such file"
+        raise value.fault(said + ("" if absolute else f", looked for at {found}"), hint)
     return found, shown
 
 

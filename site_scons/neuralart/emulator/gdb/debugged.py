@@ -86,12 +86,8 @@ def _ranges(board: Board) -> Iterator[tuple[int, int, str, int]]:
 
 def memory_map_xml(board: Board) -> str:
     """The memories, both aliases of each; GDB writes flash by other packets than RAM."""
-    lines = [
-        '<?xml version="1.0"?>',
-        '<!DOCTYPE memory-map PUBLIC "+//IDN gnu.org//DTD GDB Memory Map V1.0//EN" '
-        '"http://sourceware.org/gdb/gdb-memory-map.dtd">',
-        "<memory-map>",
-    ]
+    kind = 'PUBLIC "+//IDN gnu.org//DTD GDB Memory Map V1.0//EN" "http://sourceware.org/gdb/gdb-memory-map.dtd"'
+    lines = ['<?xml version="1.0"?>', f"<!DOCTYPE memory-map {kind}>", "<memory-map>"]
     for base, size, kind, sector in sorted(_ranges(board)):
         memory = f'<memory type={quoteattr(kind)} start="0x{base:x}" length="0x{size:x}"'
         inside = f'><property name="blocksize">0x{sector:x}</property></memory>' if sector else "/>"

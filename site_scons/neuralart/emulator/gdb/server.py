@@ -40,9 +40,7 @@ class Killed(Exception):
 
 
 def port_of(text: str) -> int:
-    """The port in ``:3333``, ``3333`` or ``localhost:3333``; 0: a free one. ValueError: not on this machine, or no
-    port.
-    """
+    """The port in ``:3333``, ``3333`` or ``localhost:3333``; 0: a free one. ValueError: another machine, or no port."""
     host, _, number = text.rpartition(":")
     if host not in ("", "localhost", HOST):
         raise ValueError(f"'{text}' is not on this machine: a debugger is listened for on {HOST} only")
@@ -304,9 +302,7 @@ class SerialServer:
         return data
 
     def serve(self, started: Started, gdb: GdbServer | None, say: Callable[[str], None]) -> NoReturn:
-        """Hand bytes to and fro. ``say``: told why the core of a debugged board stops, which ends nothing: a debugger
-        may load another image. MachineStop: no debugger can.
-        """
+        """Hand bytes to and fro; ``say`` is told why a core stops, which is no end. MachineStop: no debugger can."""
         said = ""
         while True:
             data = b""

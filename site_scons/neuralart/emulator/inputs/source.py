@@ -174,9 +174,7 @@ def _number(text: str) -> bool:
 
 
 def csv_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Number and cells of each line that is not empty; a first line without any number is a heading, and left out.
-    NeuralArtError: it is no CSV file.
-    """
+    """Number and cells of each filled line; a first one without numbers is a heading. NeuralArtError: it is no CSV."""
     try:
         rows = list(csv.reader(read_bytes(path).decode("utf-8-sig").splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:

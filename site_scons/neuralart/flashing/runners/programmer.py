@@ -127,9 +127,7 @@ class Programmer(Runner):
 
     @contextlib.contextmanager
     def session(self, job: FlashJob) -> Iterator[ProbeSession]:
-        """Have a probe alone. NeuralArtError: its program or the probe is not there, or several are and none is named,
-        or another process of ours has it.
-        """
+        """Have a probe alone. NeuralArtError: no program, no probe or several, or another process of ours has it."""
         program = self.needed()
         with tempfile.TemporaryDirectory(prefix="neuralart-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
@@ -358,8 +356,6 @@ class Programmer(Runner):
 
 def needs_debug(knows: str) -> Refusal:
     """A runner whose program must know the device: the board's ``debug`` names it under a key."""
-    return Refusal(
-        lambda of: of["board"].debug is None or not getattr(of["board"].debug, knows, True),
-        "runner {runner.name} does not know board {board.name}",
-        f"'debug: {knows}' in the board's file says how",
-    )
+    what = "runner {runner.name} does not know board {board.name}"
+    hint = f"'debug: {knows}' in the board's file says how"
+    return Refusal(lambda of: of["board"].debug is None or not getattr(of["board"].debug, knows, True), what, hint)

@@ -71,11 +71,8 @@ def _network_text(record: dict[str, Any]) -> str:
 def _manifest(path: Path) -> dict[str, Any]:
     network, files = facts.read_manifest(path)
     changed = facts.changed_files(path.parent) if path.name == facts.MANIFEST else ()
-    return {
-        "network": network,
-        "files": [asdict(file) for file in files],
-        "findings": findings("changed", (f"{name} is not what the compile wrote" for name in changed)),
-    }
+    said = (f"{name} is not what the compile wrote" for name in changed)
+    return {"network": network, "files": [asdict(file) for file in files], "findings": findings("changed", said)}
 
 
 def _manifest_text(record: dict[str, Any]) -> str:

@@ -82,12 +82,10 @@ def _epoch(node: InfoNode, estimate: Any) -> dict[str, Any]:
 def _validation(info: CInfo) -> dict[str, Any] | None:
     if not info.metrics and info.val_error is None and not info.executions:
         return None
+    metrics = [(metric.description, {name: finite(value) for name, value in metric.values}) for metric in info.metrics]
     return {
         **fields(info, "device error=val_error error_kind=val_error_kind"),
-        "metrics": [
-            {"description": metric.description, "figures": {name: finite(value) for name, value in metric.values}}
-            for metric in info.metrics
-        ],
+        "metrics": [{"description": text, "figures": figures} for text, figures in metrics],
         "executions": [fields(run, "counters cycles duration_ms percentage") for run in info.executions],
     }
 

@@ -83,16 +83,10 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
 
 
 def _port_row(port: dict[str, Any]) -> list[Any]:
-    return [
-        port["name"],
-        "application" if port["user_allocated"] else address(port["address"]),
-        port["pool"] or "-",
-        port["bytes"],
-        port["dtype"],
-        "x".join(map(str, port["mem_shape"])) or "-",
-        port["channel_position"],
-        quantization(port),
-    ]
+    place = "application" if port["user_allocated"] else address(port["address"])
+    shape = "x".join(map(str, port["mem_shape"])) or "-"
+    first = port["name"], place, port["pool"] or "-", port["bytes"], port["dtype"], shape
+    return [*first, port["channel_position"], quantization(port)]
 
 
 def _head(record: dict[str, Any]) -> list[str]:
@@ -112,13 +106,10 @@ def _head(record: dict[str, Any]) -> list[str]:
 def _text(record: dict[str, Any]) -> str:
     """Pools that are not used are left out."""
     pools, title = used_pools(record)
-    rows = (
-        [
-            *(pool["fname"], pool["name"], address(pool["address"]), pool["size"], pool["used"], pool["rights"]),
-            pool["mode"] + (", virtual" if pool["virtual"] else ""),
-        ]
-        for pool in pools
-    )
+    rows = []
+    for pool in pools:
+        first = pool["fname"], pool["name"], address(pool["address"]), pool["size"], pool["used"], pool["rights"]
+        rows.append([*first, pool["mode"] + (", virtual" if pool["virtual"] else "")])
     heads = ("pool", "name", "base", "size", "used", "rights", "mode")
     lines = [*_head(record), "", title, *table(heads, rows)]
     for title in ("inputs", "outputs"):
@@ -130,7 +121,7 @@ def _text(record: dict[str, Any]) -> str:
     lines.append("  rows: " + ", ".join(f"{count} {kind}" for kind, count in record["buffer_rows"].items()))
     epochs = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
     if epochs:
-        rows = ([epoch["number"], epoch["kind"], ", ".join(epoch["operators"]) or "-"] for epoch in epochs)
+        rows = [[epoch["number"], epoch["kind"], ", ".join(epoch["operators"]) or "-"] for epoch in epochs]
         title = f"{plural(len(epochs), 'block')} with software:"
         lines += ["", title, *table(("epoch", "kind", "operators"), rows)]
     return page(record, lines)
@@ -162,13 +153,10 @@ def _blobs_text(record: dict[str, Any]) -> str:
     copies = f", {record['copy_bytes']:,} more in RAM for copies" if record["copy_bytes"] else ""
     head = f"epoch-controller blobs of network '{record['name'] or 'unknown'}': {plural(len(blobs), 'blob')}"
     known = {True: "yes", False: "no", None: "-"}
-    rows = (
-        [
-            *(blob["symbol"], blob["words"], blob["form"], known[blob["encrypted"]]),
-            ", ".join(each["id"] for each in blob["relocations"]) or "-",
-        ]
-        for blob in blobs
-    )
+    rows = []
+    for blob in blobs:
+        ids = ", ".join(each["id"] for each in blob["relocations"]) or "-"
+        rows.append([blob["symbol"], blob["words"], blob["form"], known[blob["encrypted"]], ids])
     lines = table(("blob", "words", "form", "encrypted", "relocated by"), rows)
     return page(record, [f"{head}, {record['bytes']:,} bytes{copies}", *lines])
 

@@ -45,16 +45,11 @@ def _elf_text(record: dict[str, Any]) -> str:
         f"Arm executable: {record['load_bytes']:,} bytes to load, {entry}, {plural(record['functions'], 'function')}",
         f"  networks: {', '.join(record['networks']) or 'none'}",
     ]
-    rows = (
-        [
-            part["name"],
-            address(part["run"]),
-            address(part["load"]) if part["bytes"] else "-",
-            part["size"],
-            "code" if part["executable"] else "data" if part["bytes"] else "zeroed",
-        ]
-        for part in record["sections"]
-    )
+    rows = []
+    for part in record["sections"]:
+        kind = "code" if part["executable"] else "data" if part["bytes"] else "zeroed"
+        load = address(part["load"]) if part["bytes"] else "-"
+        rows.append([part["name"], address(part["run"]), load, part["size"], kind])
     return page(record, [*lines, *table(("section", "runs at", "loaded at", "bytes", "what"), rows)])
 
 
@@ -64,11 +59,8 @@ ELF = View(_elf, _elf_text)
 def _ihex(path: Path) -> dict[str, Any]:
     """Which bytes a HEX file puts where."""
     found = parse(read_bytes(path), str(path))
-    return {
-        "segments": [{"address": at, "bytes": len(data), "crc32": zlib.crc32(data)} for at, data in found.parts],
-        "bytes": sum(len(data) for _, data in found.parts),
-        "start": found.start,
-    }
+    segments = [{"address": at, "bytes": len(data), "crc32": zlib.crc32(data)} for at, data in found.parts]
+    return {"segments": segments, "bytes": sum(len(data) for _, data in found.parts), "start": found.start}
 
 
 def _ihex_text(record: dict[str, Any]) -> str:
@@ -90,9 +82,7 @@ def _raw(path: Path) -> dict[str, Any]:
     filled = data.rstrip(b"\0")
     return {
         **{key: (named[key] or "") if named else "" for key in ("name", "prefix", "pool")},
-        "bytes": len(data),
-        "crc32": zlib.crc32(data),
-        "zeros_at_end": len(data) - len(filled),
+        **{"bytes": len(data), "crc32": zlib.crc32(data), "zeros_at_end": len(data) - len(filled)},
         "blank": not data.strip(b"\xff") or not filled,
     }
 
@@ -111,11 +101,8 @@ def _boot_image(path: Path) -> dict[str, Any]:
     """The first image with the header of an STM32N6 of a binary or an Intel HEX file; the others under ``_more``."""
     data = read_bytes(path)
     parts = parse(data, str(path)).parts if data.lstrip().startswith(b":") else ((0, data),)
-    found = [
-        image_header.record(image_header.read(part, at, str(path)), base + at)
-        for base, part in parts
-        for at in image_header.find(part)
-    ]
+    headers = ((base, part, at) for base, part in parts for at in image_header.find(part))
+    found = [image_header.record(image_header.read(part, at, str(path)), base + at) for base, part, at in headers]
     if not found:
         # Says what is wrong with the header that gave the file its kind.
         image_header.read(parts[0][1] if parts else b"", 0, str(path))
@@ -160,10 +147,8 @@ RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
 def _tensor(tensor: Tensor) -> dict[str, Any]:
     quant = tensor.quantization
     names = "scale=scales zero_point=zero_points" if quant and quant.per_channel else "scale zero_point"
-    return {
-        **fields(tensor, "name shape dtype"),
-        **(fields(quant, names) if quant else {"scale": None, "zero_point": None}),
-    }
+    scale = fields(quant, names) if quant else {"scale": None, "zero_point": None}
+    return {**fields(tensor, "name shape dtype"), **scale}
 
 
 def _tflite(path: Path) -> dict[str, Any]:

@@ -20,30 +20,20 @@ def _mpool(path: Path) -> dict[str, Any]:
         "fname name address size rights mode format=fformat throughput latency byte_width freq_ratio "
         "read_mw=read_power write_mw=write_power cacheable constants_preferred"
     )
-    return {
-        "prefix": pools.prefix,
-        "pools": [fields(pool, names) for pool in pools.pools],
-        "enabled": len(pools.enabled),
-        "initializers": list(default_initializers(pools)),
-        "notes": list(notes),
-    }
+    rows, filled = [fields(pool, names) for pool in pools.pools], list(default_initializers(pools))
+    said = {"prefix": pools.prefix, "pools": rows, "enabled": len(pools.enabled), "initializers": filled}
+    return {**said, "notes": list(notes)}
 
 
 def _mpool_text(record: dict[str, Any]) -> str:
     rows = []
     for pool in record["pools"]:
-        remarks = {
-            "constants first": pool["constants_preferred"],
-            "cached": pool["cacheable"],
-            "disabled": not pool["size"],
-        }
-        rows.append(
-            [
-                *(pool["fname"], pool["name"], address(pool["address"]), address(pool["address"] + pool["size"])),
-                *(pool["size"], pool["rights"], pool["mode"].removeprefix("USEMODE_").lower()),
-                ", ".join(word for word, so in remarks.items() if so),
-            ]
-        )
+        first, cached = pool["constants_preferred"], pool["cacheable"]
+        remarks = {"constants first": first, "cached": cached, "disabled": not pool["size"]}
+        start, mode = pool["address"], pool["mode"].removeprefix("USEMODE_").lower()
+        place = pool["fname"], pool["name"], address(start), address(start + pool["size"])
+        said = ", ".join(word for word, so in remarks.items() if so)
+        rows.append([*place, pool["size"], pool["rights"], mode, said])
     lines = [
         f"memory pools: {plural(len(record['pools']), 'pool')}, enabled {record['enabled']}",
         *table(("file", "name", "base", "end", "size", "rights", "mode", ""), rows),
@@ -57,22 +47,16 @@ MPOOL = View(_mpool, _mpool_text)
 
 def _h7_pools(path: Path) -> dict[str, Any]:
     found = h7_files.read_cpu_pools(path)
-    return {
-        "version": found.version,
-        "pools": [fields(pool, "name address size usable throughput latency") for pool in found.pools],
-        "findings": findings("pools", h7_files.check_cpu_pools(found)),
-        "notes": list(found.notes),
-    }
+    rows = [fields(pool, "name address size usable throughput latency") for pool in found.pools]
+    wrong = findings("pools", h7_files.check_cpu_pools(found))
+    return {"version": found.version, "pools": rows, "findings": wrong, "notes": list(found.notes)}
 
 
 def _h7_pools_text(record: dict[str, Any]) -> str:
-    rows = (
-        [
-            *(pool["name"], address_or_none(pool["address"]), pool["size"], pool["usable"]),
-            *(pool["throughput"] or None, pool["latency"] or None),
-        ]
-        for pool in record["pools"]
-    )
+    rows = []
+    for pool in record["pools"]:
+        speed = pool["throughput"] or None, pool["latency"] or None
+        rows.append([pool["name"], address_or_none(pool["address"]), pool["size"], pool["usable"], *speed])
     lines = table(("pool", "base", "size", "usable", "throughput", "latency"), rows)
     return page(record, [f"memory pools of a CPU target: {plural(len(record['pools']), 'pool')}", *lines])
 
@@ -107,28 +91,20 @@ H7_CONF = View(_h7_conf, _h7_conf_text)
 
 def _profile(path: Path) -> dict[str, Any]:
     found = read_profiles(path)
-    return {
-        "profiles": [
-            {
-                **fields(entry, "name memory_pool memory_pool_found=found machine_desc options"),
-                "epoch_controller": "--enable-epoch-controller" in entry.options,
-                "line": entry.line,
-            }
-            for entry in found.profiles
-        ],
-        **fields(found, "globals=global_keys notes"),
-    }
+    names = "name memory_pool memory_pool_found=found machine_desc options"
+    rows = [
+        {**fields(entry, names), "epoch_controller": "--enable-epoch-controller" in entry.options, "line": entry.line}
+        for entry in found.profiles
+    ]
+    return {"profiles": rows, **fields(found, "globals=global_keys notes")}
 
 
 def _profile_text(record: dict[str, Any]) -> str:
     lines = [f"profiles of the compiler: {plural(len(record['profiles']), 'profile')}"]
     for entry in record["profiles"]:
         missing = "" if entry["memory_pool_found"] in (True, None) else " (not there)"
-        lines += [
-            f"  {entry['name']}",
-            f"    memory pools  {entry['memory_pool'] or 'not named'}{missing}",
-            f"    options       {' '.join(entry['options']) or 'none'}",
-        ]
+        lines += [f"  {entry['name']}", f"    memory pools  {entry['memory_pool'] or 'not named'}{missing}"]
+        lines.append(f"    options       {' '.join(entry['options']) or 'none'}")
         lines += [f"    machine       {entry['machine_desc']}"] if entry["machine_desc"] else []
     return page(record, lines)
 
@@ -138,13 +114,9 @@ PROFILE = View(_profile, _profile_text)
 
 def _atonn_options(path: Path) -> dict[str, Any]:
     found = atonn_options.read(path)
-    return {
-        "tool": found.tool,
-        "version": ".".join(map(str, found.version)) if found.version else None,
-        "folder": found.folder,
-        "options": dict(found.options),
-        "notes": list(found.notes),
-    }
+    version = ".".join(map(str, found.version)) if found.version else None
+    said = {"tool": found.tool, "version": version, "folder": found.folder}
+    return {**said, "options": dict(found.options), "notes": list(found.notes)}
 
 
 def _atonn_options_text(record: dict[str, Any]) -> str:

@@ -32,31 +32,21 @@ _POOL = "name address size used weights activations uncertainty first last"
 
 
 def _layer(layer: Layer) -> dict[str, Any]:
-    return {
-        **fields(layer, "m_id name type original"),
-        "outputs": [
-            {"axes": [axis for axis, _ in shape], "shape": [length for _, length in shape]} for shape in layer.outputs
-        ],
-        **fields(layer, "parameters bytes=size macc inputs"),
-    }
+    shapes = [{"axes": [axis for axis, _ in each], "shape": [length for _, length in each]} for each in layer.outputs]
+    said = {**fields(layer, "m_id name type original"), "outputs": shapes}
+    return {**said, **fields(layer, "parameters bytes=size macc inputs")}
 
 
 def _validation(report: Report) -> dict[str, Any] | None:
     found = report.validation
     if found is None:
         return None
+    rows = [(row, {name: finite(value) for name, value in row.figures}) for row in found.accuracy]
     return {
         **fields(found, "samples duration_ms duration_spread cycles inferences_per_second"),
         "shares": {name: finite(figure) for name, figure in found.shares},
         **fields(found, "device attributes runtime"),
-        "accuracy": [
-            {
-                "output": row.output,
-                "figures": {name: finite(value) for name, value in row.figures},
-                "tensor": row.tensor,
-            }
-            for row in found.accuracy
-        ],
+        "accuracy": [{"output": row.output, "figures": figures, "tensor": row.tensor} for row, figures in rows],
         "nodes": [fields(node, "c_id m_id type duration_ms percent cycles name") for node in found.nodes],
     }
 
@@ -98,11 +88,8 @@ def _report_text(record: dict[str, Any]) -> str:
     tool = f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
     if record["tool"]:
         tool = f"{record['tool']} {record['compiler_version'] or ''}".rstrip()
-    lines = [
-        f"{what} of {record['command'] or 'a run'}{flow}",
-        f"  tool      {tool}",
-        f"  model     {record['model'] or 'unknown'}",
-    ]
+    lines = [f"{what} of {record['command'] or 'a run'}{flow}", f"  tool      {tool}"]
+    lines.append(f"  model     {record['model'] or 'unknown'}")
     totals, c_totals = record["model_totals"], record["c_totals"]
     if record["layers"] and totals:
         said = f"{len(record['layers'])}, {totals['macc'] or 0:,} MACC, {totals['weights'] or 0:,} bytes"

@@ -156,9 +156,7 @@ def machine_of(board: Board, kind: str) -> Machine:
 
 
 def read(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of an ELF file or a binary. ``address``: where the vector table of a binary goes; None: where the board
-    expects it. NeuralArtError: the file is damaged, or of another kind.
-    """
+    """Facts of an ELF file or a binary; ``address``: of its vector table; None: the board's. NeuralArtError: damage."""
     if data[:4] != b"\x7fELF":
         return image_facts.read_binary(path, data, board, address)
     if address is not None:
@@ -180,20 +178,11 @@ def check(
     image is said to hold; none: they are not checked; ``allow_reference``: the reference runtime is wanted on silicon.
     """
     image = folded(board, image)
-    found = [
-        *place_checks.vectors(board, image),
-        *place_checks.stack(board, image),
-        *place_checks.reset(board, image),
-        *place_checks.size(board, image),
-        *place_checks.header(image),
-        *place_checks.memory(board, image),
-        *code_checks.cpu(board, machine, image),
-        *code_checks.semihosting(image),
-        *aliases(board, networks),
-        *overlap(board, image, networks),
-        *stamps(board, image, networks),
-        *runtime(machine, networks, allow_reference),
-    ]
+    found = [*place_checks.vectors(board, image), *place_checks.stack(board, image), *place_checks.reset(board, image)]
+    found += [*place_checks.size(board, image), *place_checks.header(image), *place_checks.memory(board, image)]
+    found += [*code_checks.cpu(board, machine, image), *code_checks.semihosting(image), *aliases(board, networks)]
+    found += [*overlap(board, image, networks), *stamps(board, image, networks)]
+    found += runtime(machine, networks, allow_reference)
     return tuple(sorted(found, key=lambda finding: (CHECKS.index(finding.check), finding.level)))
 
 

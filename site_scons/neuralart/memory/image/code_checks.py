@@ -20,13 +20,8 @@ from neuralart.text.elf import Elf
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21
 ARCHITECTURES = {
-    _V6M: "Armv6-M",
-    _V6SM: "Armv6S-M",
-    _V7M: "Armv7-M",
-    _V7EM: "Armv7E-M",
-    _V8MB: "Armv8-M baseline",
-    _V8MM: "Armv8-M mainline",
-    _V81MM: "Armv8.1-M mainline",
+    **{_V6M: "Armv6-M", _V6SM: "Armv6S-M", _V7M: "Armv7-M", _V7EM: "Armv7E-M", _V8MB: "Armv8-M baseline"},
+    **{_V8MM: "Armv8-M mainline", _V81MM: "Armv8.1-M mainline"},
 }
 _OLD = frozenset({_V6M, _V6SM})
 _MAIN8 = _OLD | {_V7M, _V7EM, _V8MB, _V8MM}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +165,7 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 
 
 def read(path: Path, data: bytes) -> ImageFacts:
-    """Facts of an Arm executable. ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not
-    for Arm, not linked, or without anything to load.
-    """
+    """Facts of an Arm executable; ``path``: for messages. NeuralArtError: no ELF, damaged, not Arm, or not linked."""
     where = str(path)
     elf = Elf(data, where)
     if elf.machine != "EM_ARM" or elf.bits != 32 or not elf.little_endian:
@@ -185,14 +184,6 @@ def read(path: Path, data: bytes) -> ImageFacts:
     if not any(part.data for part in parts):
         hint = "was it linked with --gc-sections and no KEEP?"
         raise NeuralArtError("nothing in it is to be loaded", where=where, hint=hint)
-    return ImageFacts(
-        where,
-        "elf",
-        tuple(parts),
-        entry=elf.entry or None,
-        attributes=attributes,
-        code=code,
-        functions=tuple(functions),
-        symbols=values,
-        sizes=sizes,
-    )
+    entry, names = elf.entry or None, tuple(functions)
+    facts = ImageFacts(where, "elf", tuple(parts), entry=entry, attributes=attributes, code=code, functions=names)
+    return replace(facts, symbols=values, sizes=sizes)

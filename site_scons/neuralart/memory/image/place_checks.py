@@ -155,11 +155,8 @@ def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 def memory(board: Board, image: ImageFacts) -> Iterator[Finding]:
     """Check that every byte that is loaded, copied or cleared lies in a memory that can take it at that time."""
-    ranges = [
-        (fold(board, image.symbols[first]), fold(board, image.symbols[last]))
-        for first, last in _STARTUP
-        if first in image.symbols and last in image.symbols
-    ]
+    known = [pair for pair in _STARTUP if pair[0] in image.symbols and pair[1] in image.symbols]
+    ranges = [(fold(board, image.symbols[first]), fold(board, image.symbols[last])) for first, last in known]
     for part in image.parts:
         for region, start, end in pieces(board, part.load, part.load_end):
             yield from _loaded(board, part, region, start, end)

@@ -201,11 +201,9 @@ def _loaded(board: Board, variant: VariantConfig) -> dict[str, tuple[int, str]]:
     """Slots of the relocatable model."""
     if variant.relocatable is None or board.relocatable is None:
         return {}
-    return {
-        name: (getattr(board.relocatable, key), board.place(f"relocatable.{key}"))
-        for name, key in LOADED.items()
-        if key != "params" or variant.relocatable.split
-    }
+    names = {name: key for name, key in LOADED.items() if key != "params" or variant.relocatable.split}
+    given = board.relocatable
+    return {name: (getattr(given, key), board.place(f"relocatable.{key}")) for name, key in names.items()}
 
 
 def _check(board: Board, found: Sequence[Area], name: str, address: int, where: str) -> None:

@@ -81,21 +81,12 @@ def check_name(pool: str, where: str) -> None:
 
 
 def build(entries: Sequence[Entry]) -> bytes:
-    """The bytes of a descriptor. ``entries``: in the order of the layout's initializers. NeuralArtError: an entry
-    cannot be written, or contradicts another.
-    """
+    """The bytes of a descriptor; ``entries`` in the layout's order. NeuralArtError: one is unwritable, or clashes."""
     _check(entries, [f"entry {number}" for number in range(len(entries))])
-    body = bytes(16) + b"".join(
-        _ENTRY.pack(
-            bytes.fromhex(entry.abi_stamp),
-            entry.pool.encode("ascii"),
-            entry.load_address,
-            entry.size,
-            entry.crc32,
-            entry.network,
-        )
-        for entry in entries
-    )
+    body = bytes(16)
+    for entry in entries:
+        names = bytes.fromhex(entry.abi_stamp), entry.pool.encode("ascii")
+        body += _ENTRY.pack(*names, entry.load_address, entry.size, entry.crc32, entry.network)
     return struct.pack("<4sHHII", MAGIC, VERSION, len(entries), size_of(len(entries)), zlib.crc32(body)) + body
 
 
@@ -150,12 +141,8 @@ def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
         if not _STAMP.fullmatch(entry.abi_stamp):
             raise NeuralArtError(f"ABI stamp '{entry.abi_stamp}' is not 16 hexadecimal digits", where=where)
         check_name(entry.pool, where)
-        for name, value in (
-            ("load address", entry.load_address),
-            ("size", entry.size),
-            ("CRC", entry.crc32),
-            ("network number", entry.network),
-        ):
+        numbers = ("load address", entry.load_address), ("size", entry.size), ("CRC", entry.crc32)
+        for name, value in (*numbers, ("network number", entry.network)):
             if not 0 <= value < _ADDRESS_SPACE:
                 raise NeuralArtError(f"{name} {value} of pool {entry.pool} is not a 32-bit number", where=where)
         if not entry.size:

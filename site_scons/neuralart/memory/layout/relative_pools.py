@@ -99,9 +99,7 @@ def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
 
 
 def placed(network: Network, places: LoadPlaces) -> Network:
-    """Facts with the addresses that a loader gives to the relative pools. NeuralArtError: it needs memory that the
-    board does not have.
-    """
+    """Facts with a loader's addresses of the relative pools. NeuralArtError: the board has no such memory."""
 
     def moved(pool: PoolUse) -> PoolUse:
         if pool.mode != RELATIVE:
@@ -133,9 +131,7 @@ _HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatab
 
 
 def refuse_relative_pools(network: str, pools: PoolFile) -> None:
-    """Refuse a network for a program before anything is compiled. ``network``: C name of the network; ``pools``: what
-    it is compiled for. NeuralArtError: a pool is relative.
-    """
+    """Refuse a network for a program before a compile. ``network``: its C name. NeuralArtError: a pool is relative."""
     for pool in pools.enabled:
         if pool.relative and not pool.epoch_controller and not pool.in_c:
             what = f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is"

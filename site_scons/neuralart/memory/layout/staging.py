@@ -49,11 +49,9 @@ def drafts(
     places = {key: str(place) for key, place in config.places.items()} if config is not None else {}
     check_names(network, places)
     enabled = {pool.fname: pool for pool in network.pools.enabled}
-    return [
-        _draft(board, network, enabled[name], places.get(f"strategies.{name}", network.where), found)
-        for name in network.declared
-        if not enabled[name].epoch_controller
-    ]
+    own = [name for name in network.declared if not enabled[name].epoch_controller]
+    said = {name: places.get(f"strategies.{name}", network.where) for name in own}
+    return [_draft(board, network, enabled[name], said[name], found) for name in own]
 
 
 def _draft(
@@ -97,15 +95,8 @@ def initializer(draft: InitializerDraft, staging: Mapping[str, Placement]) -> In
     elif draft.strategy == BOOT_COPY:
         load = staging[draft.owner].start
         capacity = min(capacity, staging[draft.owner].size)
-    return Initializer(
-        network=draft.network,
-        pool=draft.pool.fname,
-        strategy=draft.strategy,
-        run_address=draft.start,
-        load_address=load,
-        capacity=capacity,
-        cacheable=draft.pool.cacheable,
-    )
+    pool, places = draft.pool, (draft.start, load, capacity)
+    return Initializer(draft.network, pool.fname, draft.strategy, *places, cacheable=pool.cacheable)
 
 
 def in_flash(

@@ -48,9 +48,7 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
 
 
 def has_firmware(variant: VariantConfig, built: Sequence[Network]) -> bool:
-    """Whether an image of the variant is laid out as its board says.
-    ``built``: facts of its networks; empty before a build: the configuration tells as much as it can.
-    """
+    """Whether a variant's image is laid out as its board says. ``built``: its networks; empty before a build."""
     if variant.relocatable is None or variant.application.kind != REFERENCE:
         return variant.application.of_board
     if built:
@@ -175,11 +173,8 @@ def read_index(path: Path) -> dict[str, Any]:
     schema = data.get("schema")
     if schema != SCHEMA:
         raise NeuralArtError(f"index of schema {schema}, this version reads {SCHEMA}", where=where, hint=_AGAIN)
-    for key, fine in (
-        ("board", isinstance(data.get("board"), str)),
-        ("artefacts", _paths(data.get("artefacts"))),
-        ("firmware", _sizes(data.get("firmware"))),
-    ):
+    lists = ("artefacts", _paths(data.get("artefacts"))), ("firmware", _sizes(data.get("firmware")))
+    for key, fine in (("board", isinstance(data.get("board"), str)), *lists):
         if not fine:
             what = "is damaged" if key in data else "is missing"
             raise NeuralArtError(f"not the index of a build: '{key}' {what}", where=where, hint=_AGAIN)

@@ -173,12 +173,9 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
     uses = []
     pools, extra = _pool_uses(layout, board, networks)
     declared = {(each.network, each.pool) for each in layout.initializers}
-    raws = {
-        (network.name, pool.fname): sizes.get(raw_key(network.name, pool.fname), pool.weights)
-        for network in networks
-        for pool in network.pools
-        if (network.name, pool.fname) in declared
-    }
+    filled = [(each, pool) for each in networks for pool in each.pools if (each.name, pool.fname) in declared]
+    keys = (((each.name, pool.fname), pool.weights) for each, pool in filled)
+    raws = {key: sizes.get(raw_key(*key), weights) for key, weights in keys}
     staged = {staging_owner(*key): size for key, size in raws.items()}
     described = [each for each in layout.initializers if each.strategy not in (LINK, RELOCATABLE)]
     entries = sum(1 for each in described if raws.get((each.network, each.pool)))
@@ -193,12 +190,8 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         else:
             used = _known(board, placement, sizes)
         uses.append(Use(placement, used))
-    undeclared = tuple(
-        (network.name, pool)
-        for network in networks
-        for pool in network.initializers
-        if (network.name, pool.fname) not in declared
-    )
+    wanted = ((network.name, pool) for network in networks for pool in network.initializers)
+    undeclared = tuple((name, pool) for name, pool in wanted if (name, pool.fname) not in declared)
     written = tuple(
         (network.name, pool) for network in networks for pool in used_pools(network) if pool.activations != 0
     )

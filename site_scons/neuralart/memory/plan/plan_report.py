@@ -74,11 +74,8 @@ def as_data(plan: AddressPlan, variant: str) -> dict[str, Any]:
     for placement in placements:
         del placement["group"]
     return {
-        "schema": SCHEMA,
-        "variant": variant,
-        "board": plan.board.name,
-        "view": "actual" if plan.actual else "declared",
-        "application": plan.layout.application,
+        **{"schema": SCHEMA, "variant": variant, "board": plan.board.name},
+        **{"view": "actual" if plan.actual else "declared", "application": plan.layout.application},
         "descriptor": plan.layout.descriptor,
         "memories": [{**vars(each), "owners": list(each.owners)} for each in memories(plan)],
         "placements": placements,

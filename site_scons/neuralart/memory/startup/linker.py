@@ -15,15 +15,9 @@ def _section(board: Board, name: str, section: BoardSection | None, access: str)
 
 
 def memory_ld(board: Board) -> str:
-    """Text of ``memory.ld``, included by firmware/boards/sections.ld. NeuralArtError: the board does not say where code
-    and data go.
-    """
-    return (
-        f"/* {board.name}: where the firmware's code and data are. Generated. */\nMEMORY\n{{\n"
-        + _section(board, "CODE", board.code, "rx")
-        + _section(board, "DATA", board.data, "rw")
-        + "}\n"
-    )
+    """``memory.ld`` for firmware/boards/sections.ld. NeuralArtError: the board does not say where code and data go."""
+    head = f"/* {board.name}: where the firmware's code and data are. Generated. */\nMEMORY\n{{\n"
+    return head + _section(board, "CODE", board.code, "rx") + _section(board, "DATA", board.data, "rw") + "}\n"
 
 
 def board_config_h(board: Board) -> str:

@@ -63,11 +63,8 @@ def duty_of(board: Board, network: Network, port: Port, *, output: bool) -> Duty
     cpu = any(epoch.kind in ("SW", "HYBRID") for epoch in network.epochs)
     npu_cache = npu and any(pool.fname == port.pool and pool.cacheable for pool in network.pools)
     if output:
-        flags = (
-            ("cache_clean_invalidate_around_run", cached and npu),
-            ("cache_clean_before_dma", cached and cpu),
-            ("npu_cache_clean_after_run", npu_cache),
-        )
+        first = ("cache_clean_invalidate_around_run", cached and npu)
+        flags = (first, ("cache_clean_before_dma", cached and cpu), ("npu_cache_clean_after_run", npu_cache))
         told = (
             (not cached, "The CPU does not cache this memory."),
             # Not invalidated only: a software epoch's results may still be in the cache.
@@ -78,11 +75,8 @@ def duty_of(board: Board, network: Network, port: Port, *, output: bool) -> Duty
         )
     else:
         around = "Another bus master writes it (DMA, camera): clean and invalidate its lines before and after that."
-        flags = (
-            ("cache_clean_before_run", cached and npu),
-            ("cache_clean_invalidate_around_dma", cached),
-            ("npu_cache_clean_invalidate_before_run", npu_cache),
-        )
+        last = ("npu_cache_clean_invalidate_before_run", npu_cache)
+        flags = (("cache_clean_before_run", cached and npu), ("cache_clean_invalidate_around_dma", cached), last)
         told = (
             (not cached, "The CPU does not cache this memory."),
             (cached and npu, "The CPU wrote it: clean its lines before the run, the NPU reads memory."),
@@ -97,9 +91,7 @@ SCHEMA = 1
 
 _CTYPES = {
     **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")},
-    "bool": "uint8_t",
-    "float32": "float",
-    "float64": "double",
+    **{"bool": "uint8_t", "float32": "float", "float64": "double"},
 }
 _SPATIAL = {1: "", 2: "", 3: "W", 4: "HW", 5: "DHW"}
 

@@ -119,13 +119,8 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
     reached = {region.name for region in (*flash, *touched) if region}
     descriptor, capacity = _descriptor(board, layout, initializers)
     externs, linked = initializer_rows(board, networks, initializers)
-    tables = {
-        "window": window_rows(board, reached),
-        "bank": bank_rows(board, touched, spans),
-        "mpu_region": mpu_rows(board, touched),
-        "network": network_rows(networks),
-        "initializer": linked,
-    }
+    tables = {"window": window_rows(board, reached), "bank": bank_rows(board, touched, spans)}
+    tables |= {"mpu_region": mpu_rows(board, touched), "network": network_rows(networks), "initializer": linked}
     lines = [
         f"/* {board.name}: memories and constants of {', '.join(network.name for network in networks)}. Generated. */",
         *([f"/* Registers: {board.registers.source} */"] if board.registers.source else []),

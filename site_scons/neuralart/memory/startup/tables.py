@@ -21,9 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_ ./+,:=@%(){}\[\]~#^&;!$'-]+", re.ASCII)
 
 
 def link_symbol(network: str, pool: str) -> str:
-    """Stem of the two symbols round the constants of a pool: ``<stem>_start`` and ``<stem>_end``. NeuralArtError: the
-    name of the pool cannot be part of a symbol.
-    """
+    """Stem of ``<stem>_start`` and ``<stem>_end`` round a pool's constants. NeuralArtError: its name is no symbol."""
     if not _SYMBOL.fullmatch(pool):
         what = f"the initializer of pool '{pool}' of network {network} cannot be linked"
         hint = "rename the pool in its pool file (fname), or use another strategy"
@@ -51,16 +49,9 @@ def link_object_c(network: str, pool: str, path_in_include: str) -> str:
         what = f"the assembler cannot take this path of a linked raw file: {path_in_include!r}"
         raise NeuralArtError(what, where=where, hint="use letters, digits and common punctuation")
     lines = [
-        f'.pushsection .rodata.{stem}, \\"a\\", %progbits',
-        f".balign {ALIGNMENT}",
-        f".global {stem}_start",
-        f".type {stem}_start, %object",
-        f"{stem}_start:",
-        f'.incbin \\"{path_in_include}\\"',
-        f".global {stem}_end",
-        f"{stem}_end:",
-        f".size {stem}_start, {stem}_end - {stem}_start",
-        ".popsection",
+        *(f'.pushsection .rodata.{stem}, \\"a\\", %progbits', f".balign {ALIGNMENT}", f".global {stem}_start"),
+        *(f".type {stem}_start, %object", f"{stem}_start:", f'.incbin \\"{path_in_include}\\"'),
+        *(f".global {stem}_end", f"{stem}_end:", f".size {stem}_start, {stem}_end - {stem}_start", ".popsection"),
     ]
     head = [f"/* The constants of pool {pool} of network {network}. Generated. */", "__asm__("]
     return "\n".join([*head, *(f'    "{line}\\n"' for line in lines), ");", ""])
@@ -87,9 +78,7 @@ def _need(value: int | None, key: str, board: Board, region: MemoryRegion) -> in
 
 
 def bank_rows(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span]) -> Rows:
-    """Memories that a network touches, and that are gated or can be written. NeuralArtError: the board does not say how
-    to turn one on.
-    """
+    """Memories that a network touches, gated or writable. NeuralArtError: the board cannot turn one on."""
     rows = []
     registers = board.registers
     for region in touched:
@@ -123,9 +112,7 @@ def window_rows(board: Board, names: Collection[str]) -> Rows:
 
 
 def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
-    """Memories that an MPU region must make Normal memory. NeuralArtError: the core's MPU is another one, or the memory
-    is no region of it.
-    """
+    """Memories that an MPU region must make Normal. NeuralArtError: the core has another MPU, or no region holds it."""
     rows, where = [], board.where or f"board {board.name}"
     for region in touched:
         if not region.mpu_normal:
@@ -156,9 +143,7 @@ def network_rows(networks: Sequence[Network]) -> Rows:
 def initializer_rows(
     board: Board, networks: Sequence[Network], initializers: Sequence[Initializer]
 ) -> tuple[list[str], Rows]:
-    """Declarations of linked objects, and a row per initializer. NeuralArtError: a strategy that start-up code cannot
-    follow, or an address without memory.
-    """
+    """Linked objects, and a row per initializer. NeuralArtError: start-up code cannot do it, or no memory is there."""
     numbers = {network.name: number for number, network in enumerate(networks)}
     pools = {(network.name, pool.fname): pool for network in networks for pool in network.pools}
     externs, rows = [], []

@@ -27,19 +27,10 @@ More = Callable[[int], Sequence[PageSection]]
 
 
 def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
-    """Everything that the page shows; ``most``: rows and boxes of a picture of a network.
-    ``more``: makes further sections, of ``most``: those of rooms above this one.
-    """
-    return [
-        provenance.build(facts),
-        memory_map.section(facts),
-        lifetimes.section(facts, most),
-        network_graph.section(facts, most),
-        *(more(most) if more is not None else ()),
-        treemap.section(facts),
-        flash.section(facts),
-        provenance.section(facts),
-    ]
+    """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
+    first = provenance.build(facts), memory_map.section(facts), lifetimes.section(facts, most)
+    shown = *first, network_graph.section(facts, most), *(more(most) if more is not None else ())
+    return [*shown, treemap.section(facts), flash.section(facts), provenance.section(facts)]
 
 
 def data(parts: list[PageSection]) -> str:
@@ -62,14 +53,9 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     rules = {"undefined": jinja2.StrictUndefined, "autoescape": True, **TEMPLATE_RULES}
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), **rules)
     said: dict[str, Any] = {
-        "name": f"{facts.index['variant']} on {facts.board.name}",
-        "title": facts.title,
-        "sections": parts,
-        "style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"),
-        "pictures": data(parts),
-        "scripts": scripts,
-        "hashes": " ".join(map(_hash, scripts)),
-        "bokeh": version,
+        **{"name": f"{facts.index['variant']} on {facts.board.name}", "title": facts.title, "sections": parts},
+        **{"style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"), "pictures": data(parts)},
+        **{"scripts": scripts, "hashes": " ".join(map(_hash, scripts)), "bokeh": version},
     }
     return environment.get_template("page.html").render(said)
 

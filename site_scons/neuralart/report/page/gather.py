@@ -122,14 +122,10 @@ def _network(path: Path) -> ReportNetwork:
         except NeuralArtError as error:
             missing = f"It cannot be read: {error}."
     provenance = folder / "provenance.txt"
-    return ReportNetwork(
-        network,
-        info,
-        missing,
-        from_c_info(info) if info is not None else None,
-        facts.listed_files(folder) if is_file(folder / facts.MANIFEST) else (),
-        read_bytes(provenance).decode("utf-8", "replace") if is_file(provenance) else "",
-    )
+    estimate = from_c_info(info) if info is not None else None
+    listed = facts.listed_files(folder) if is_file(folder / facts.MANIFEST) else ()
+    said = read_bytes(provenance).decode("utf-8", "replace") if is_file(provenance) else ""
+    return ReportNetwork(network, info, missing, estimate, listed, said)
 
 
 def gather(folder: Path, board_files: Sequence[Path] = (), title: str = "") -> PageFacts:

@@ -48,20 +48,11 @@ def rows_of(info: CInfo) -> list[GraphRow]:
     def plain(ids: Iterable[int]) -> tuple[int, ...]:
         return tuple(each for each in dict.fromkeys(ids) if each not in constant)
 
-    return [
-        *(GraphRow(INPUT, "", None, (), (each,)) for each in graph.inputs),
-        *(
-            GraphRow(
-                "SW" if info.flow == CPU else node.kind,
-                "" if node.number is None else str(node.number),
-                node,
-                plain(node.inputs),
-                plain(node.outputs),
-            )
-            for node in nodes
-        ),
-        *(GraphRow(OUTPUT, "", None, (each,), ()) for each in graph.outputs),
-    ]
+    rows = [GraphRow(INPUT, "", None, (), (each,)) for each in graph.inputs]
+    for node in nodes:
+        kind, number = "SW" if info.flow == CPU else node.kind, "" if node.number is None else str(node.number)
+        rows.append(GraphRow(kind, number, node, plain(node.inputs), plain(node.outputs)))
+    return rows + [GraphRow(OUTPUT, "", None, (each,), ()) for each in graph.outputs]
 
 
 def _links(rows: Sequence[GraphRow]) -> list[tuple[int, int, int]]:
@@ -152,13 +143,10 @@ def _about(row: GraphRow, buffers: dict[int, InfoBuffer], why: dict[int | None, 
     tensors = [buffers[each] for each in (row.writes or row.reads) if each in buffers]
     types = "; ".join(dict.fromkeys(dtype_of(each) or "unknown" for each in tensors))
     said = {
-        "shape": "; ".join(map(shape, tensors)),
-        "dtype": types,
+        **{"shape": "; ".join(map(shape, tensors)), "dtype": types},
         "quantization": (quantized := "; ".join(map(quantization, tensors))),
-        "types": f"{types}, {quantized}" if types else "",
-        "label": row.label,
-        "tensors": ", ".join(each.name for each in tensors),
-        "mark": _WORDS.get(row.kind, ""),
+        **{"types": f"{types}, {quantized}" if types else "", "label": row.label},
+        **{"tensors": ", ".join(each.name for each in tensors), "mark": _WORDS.get(row.kind, "")},
     }
     node = row.node
     if node is None:

@@ -9,11 +9,9 @@ from neuralart.report.page.parts import Cell, Note, PageSection, PageTable, Part
 def build(facts: PageFacts) -> PageSection:
     """The head of the page: a line for each fact about the variant."""
     index = facts.index
-    rows: list[tuple[Cell, ...]] = [
-        ("Board", f"{facts.board.name}: {facts.board.title}" if facts.board.title else facts.board.name),
-        ("Image for", index["machine"]),
-        ("Firmware by", index["toolchain"] or "another build"),
-    ]
+    board = f"{facts.board.name}: {facts.board.title}" if facts.board.title else facts.board.name
+    rows: list[tuple[Cell, ...]] = [("Board", board), ("Image for", index["machine"])]
+    rows.append(("Firmware by", index["toolchain"] or "another build"))
     for network in facts.networks:
         each = network.facts
         pools = [pool for pool in each.pools if not pool.virtual]

@@ -34,12 +34,8 @@ _LEVELS = tuple(signs.split() for signs in ("||", "&&", "|", "&", "== !=", "< > 
 _DEEPEST = 60
 _WORD = (1 << 64) - 1
 _UNARY: Mapping[str, Callable[[int], int]] = {
-    "-": lambda a: -a,
-    "+": lambda a: a,
-    "!": lambda a: int(not a),
-    "~": lambda a: ~a,
-    "ABSOLUTE": lambda a: a,
-    "LOG2CEIL": lambda a: max(a - 1, 0).bit_length(),
+    **{"-": lambda a: -a, "+": lambda a: a, "!": lambda a: int(not a), "~": lambda a: ~a},
+    **{"ABSOLUTE": lambda a: a, "LOG2CEIL": lambda a: max(a - 1, 0).bit_length()},
 }
 _MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH", "len": "LENGTH", "l": "LENGTH"}
 

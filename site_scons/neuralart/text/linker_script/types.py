@@ -173,9 +173,7 @@ class LinkerScript:
         return known[name]
 
     def place(self, section: str) -> Memory:
-        """The memory in which an input section ends up. Raises NeuralArtError: the script does not say, throws it away,
-        or it is a memory that cannot be written.
-        """
+        """The memory of an input section. NeuralArtError: the script does not say, drops it, or it is not writable."""
         taking = next((s for s in self.sections if any(fnmatch.fnmatchcase(section, p) for p in s.patterns)), None)
         if taking is None:
             stem = section.rpartition("_")[0] or section

@@ -116,13 +116,9 @@ def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPoo
     if pool.address is None:
         return []
     start = pool.address + buffer.offset
-    return [
-        part.id
-        for part in (by_id[number] for number in pool.parts if number in by_id)
-        if part.address is not None
-        and start < part.address + (part.size or 0)
-        and part.address < start + max(buffer.size, 1)
-    ]
+    end, parts = start + max(buffer.size, 1), (by_id[number] for number in pool.parts if number in by_id)
+    placed = ((part.id, part.address, part.size or 0) for part in parts if part.address is not None)
+    return [id_ for id_, address, size in placed if start < address + size and address < end]
 
 
 def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:

@@ -42,9 +42,7 @@ def position_of(buffer: InfoBuffer) -> str:
 
 
 def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
-    """The shape of an input or output with the batch, in memory order. NeuralArtError: it has no axis, or one whose
-    length is not fixed.
-    """
+    """Shape of an input or output with the batch, in memory order. NeuralArtError: no axis, or a length is open."""
     sizes = tuple(size for size in buffer.shape if size is not None)
     if not sizes or len(sizes) != len(buffer.shape):
         shown = ", ".join("?" if size is None else str(size) for size in buffer.shape)
@@ -55,9 +53,7 @@ def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
 
 
 def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
-    """Inputs or outputs, by the ids of their buffers. NeuralArtError: one of them is not listed, or its shape is not
-    fixed.
-    """
+    """Inputs or outputs by the ids of their buffers. NeuralArtError: one is not listed, or its shape is not fixed."""
     buffers = {buffer.id: buffer for buffer in info.buffers}
     pools = {pool.id: pool for pool in info.pools}
     found = []

@@ -89,9 +89,7 @@ def _of_another(path: Path, found: GeneratedSet) -> bool:
 
 
 def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tuple[list[Path], ...]:
-    """Files that can be the constants of a pool, the surest kind first: by the pool in the name, by an address in it,
-    by a name after the network.
-    """
+    """Files that can be a pool's constants, surest first: by pool in the name, address, network's name."""
     other = [each for each in found.needed if each != pool.fname]
     files = [path for path in files if not _of_another(path, found)]
     named = [path for path in files if _named(path, pool.fname)]
@@ -108,9 +106,7 @@ def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tupl
 
 
 def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
-    """The files that can be the constants of a pool, of the surest kind that there is; more than one: it cannot be said
-    which.
-    """
+    """Files that can be a pool's constants, of the surest kind there is; several: it cannot be said which."""
     needed = found.needed[pool.fname]
     fits = ([path for path in kind if _fits(path, pool, needed)] for kind in _kinds(found, pool, files))
     return next((kind for kind in fits if kind), [])

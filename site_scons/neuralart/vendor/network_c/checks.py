@@ -117,10 +117,8 @@ def _rows(network: GeneratedNetwork, placed: dict[str, list[BufferRow]]) -> Iter
 
 def _joined(pool: Pool, pools: tuple[Pool, ...]) -> bool:
     """It shares its addresses with a virtual pool, or is one."""
-    return any(
-        other.virtual and other.address < pool.address + pool.size and pool.address < other.address + other.size
-        for other in pools
-    )
+    end = pool.address + pool.size
+    return any(other.virtual and other.address < end and pool.address < other.address + other.size for other in pools)
 
 
 def raw_files(network: GeneratedNetwork, path: Path, pool: Pool) -> list[Path]:
@@ -130,11 +128,8 @@ def raw_files(network: GeneratedNetwork, path: Path, pool: Pool) -> list[Path]:
         beside = sorted(path.parent.iterdir())
     except OSError:
         return []
-    return [
-        other
-        for other in beside
-        if other.name.startswith(f"{path.stem}_") and other.name.endswith(f".{pool.fname}.raw") and other.is_file()
-    ]
+    head, tail = f"{path.stem}_", f".{pool.fname}.raw"
+    return [other for other in beside if other.name.startswith(head) and other.name.endswith(tail) and other.is_file()]
 
 
 def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[BufferRow]]) -> Iterator[Problem]:
@@ -161,9 +156,7 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Buffer
 def problems(
     network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, what could not be read first; by ``path`` of the files beside it, too. ``placed`` are its rows by
-    pool, if they are known already.
-    """
+    """All of them, unreadable ones first; ``path``: with files beside it. ``placed``: its rows by pool, if known."""
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]
     if path is not None:

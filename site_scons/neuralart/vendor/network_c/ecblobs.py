@@ -179,9 +179,7 @@ class _Macros:
 
 
 def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
-    """The array that is flashed, and the one in RAM that it is copied to. From 3.0 on they are called ``X`` and
-    ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
-    """
+    """The array in flash, the one in RAM: from 3.0 on ``X``, ``X_ptr``; before, ``X_reloc`` or ``X_binary``, ``X``."""
     bare = parts.get("")
     flashed = (parts[part] for part in ("", "_binary", "_reloc") if part in parts)
     stored = next((array for array in flashed if array.values is not None), None)

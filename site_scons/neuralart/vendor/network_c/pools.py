@@ -150,16 +150,8 @@ def parse_initializer(text: str, where: str) -> InitializerC:
         problems.append(Problem(place, what, "pool-use"))
     size = said if pool is not None and not pool.precision and said <= room else room
     data = b"".join((number or 0).to_bytes(8, "little") for number in numbers)[:size]
-    return InitializerC(
-        where=where,
-        symbol=array[1],
-        network=array[2].removeprefix(f"{pool.fname}_") if pool is not None else "",
-        pool=pool,
-        size=size,
-        words=len(words),
-        data=data,
-        problems=tuple(problems),
-    )
+    name = array[2].removeprefix(f"{pool.fname}_") if pool is not None else ""
+    return InitializerC(where, array[1], name, pool, size, len(words), data, tuple(problems))
 
 
 def read_initializer(path: Path, display: str = "") -> InitializerC:

@@ -98,12 +98,8 @@ _USUAL = re.compile(
 
 def tables(text: str, name: str) -> Iterator[tuple[str, int, int]]:
     """The getters of a network, by the suffix of its functions: (table, start, end) in the text."""
-    starts = [
-        (table, match)
-        for match in _GETTER.finditer(text)
-        for table in TABLES
-        if text.endswith(f"LL_ATON_{table.capitalize()}", 0, match.start())
-    ]
+    getters = ((table, match) for match in _GETTER.finditer(text) for table in TABLES)
+    starts = [(t, m) for t, m in getters if text.endswith(f"LL_ATON_{t.capitalize()}", 0, m.start())]
     for number, (table, match) in enumerate(starts):
         end = starts[number + 1][1].start() if number + 1 < len(starts) else len(text)
         if match[1] == name:
@@ -230,9 +226,7 @@ def blob_header(text: str) -> str:
 
 
 def parse(text: str, where: str) -> c.GeneratedNetwork:
-    """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`). NeuralArtError: it has
-    none of the functions of a generated network.
-    """
+    """Read a network.c with LF line ends (``c_source.decode``). NeuralArtError: no function of a generated network."""
     name = getter_name(text)
     other = None if name else _GETTERS.search(text)
     name = other[1] if other else name
@@ -250,35 +244,17 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     problems += wrong
 
     def ports(table: str) -> tuple[c.NetworkPort, ...]:
-        return tuple(
-            _port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems)
-            for row in found_rows
-            if row.table == table and not row.is_param
-        )
+        own = (row for row in found_rows if row.table == table and not row.is_param)
+        return tuple(_port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems) for row in own)
 
     inputs, outputs = ports("input"), ports("output")
     if not found_blocks and not any(problem.code == "cut-off" for problem in problems):
         problems.append(c.Problem(where, "no epoch table", "cut-off"))
-    return c.GeneratedNetwork(
-        where=where,
-        text=text,
-        name=name,
-        banner=origin,
-        runtime=runtime,
-        guard=complaint,
-        epoch_controller=(
-            include != ""
-            or origin.options.get("enable-epoch-controller") == "true"
-            or any(block.kind == c.EC for block in found_blocks)
-        ),
-        ecblobs=include,
-        blocks=tuple(found_blocks),
-        pools=tuple(found_pools),
-        rows=tuple(found_rows),
-        inputs=inputs,
-        outputs=outputs,
-        problems=tuple(problems),
-    )
+    asked = include != "" or origin.options.get("enable-epoch-controller") == "true"
+    controller = asked or any(block.kind == c.EC for block in found_blocks)
+    beginning = (where, text, name, origin, runtime, complaint)
+    tables = (tuple(found_blocks), tuple(found_pools), tuple(found_rows), inputs, outputs)
+    return c.GeneratedNetwork(*beginning, controller, include, *tables, tuple(problems))
 
 
 def read(path: Path, display: str = "") -> c.GeneratedNetwork:

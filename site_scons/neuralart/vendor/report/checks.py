@@ -22,10 +22,8 @@ def _check_pools(report: Report) -> list[str]:
         if pool.first is None or pool.last is None:
             continue
         if not pool.address <= pool.first <= pool.last <= pool.end:
-            findings.append(
-                f"pool {pool.name}: the used range 0x{pool.first:08X}-0x{pool.last:08X} is not within "
-                f"0x{pool.address:08X}-0x{pool.end:08X}"
-            )
+            used = f"the used range 0x{pool.first:08X}-0x{pool.last:08X}"
+            findings.append(f"pool {pool.name}: {used} is not within 0x{pool.address:08X}-0x{pool.end:08X}")
         elif pool.used > pool.last - pool.address + pool.uncertainty:
             what = f"pool {pool.name} uses {pool.used} bytes, the used range ends after {pool.last - pool.address}"
             findings.append(what)
@@ -126,8 +124,5 @@ def _sums(report: Report, info: CInfo) -> list[str]:
             ("bytes of flash of the runtime", report.flash[0], info.footprint.kernel_flash),
             ("bytes of RAM of the runtime", report.ram[0], info.footprint.kernel_ram),
         ]
-    return [
-        f"{first} {what} in the report, {second} in the c_info"
-        for what, first, second in pairs
-        if first is not None and second is not None and first != second
-    ]
+    unequal = ((what, one, other) for what, one, other in pairs if None not in (one, other) and one != other)
+    return [f"{first} {what} in the report, {second} in the c_info" for what, first, second in unequal]

@@ -102,13 +102,8 @@ def read_counts(lines: list[ReportLine]) -> EpochCounts | None:
                 if found:
                     figures[found.group(1)] = int(found.group(2))
                     blobs = int(found.group(3)) if found.group(3) else blobs
-            return EpochCounts(
-                total=int(new.group(1)),
-                software=figures.get("pure software", 0),
-                hybrid=figures.get("hybrid"),
-                hardware=figures.get("pure hardware"),
-                blobs=blobs,
-            )
+            software, hybrid = figures.get("pure software", 0), figures.get("hybrid")
+            return EpochCounts(int(new.group(1)), software, hybrid, figures.get("pure hardware"), blobs)
     return None
 
 
