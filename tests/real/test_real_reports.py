@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -135,7 +136,8 @@ def test_the_model_beside_it(path):
     if not known:
         pytest.skip("the model is not here")
     for file in known:
-        assert c_info.signature_of(models[file.name].read_bytes()) == file.signature
+        found = hashlib.md5(models[file.name].read_bytes(), usedforsecurity=False).hexdigest()
+        assert file.signature == f"0x{found}"
 
 
 @each("*.mpool", "*.mpool.in")
