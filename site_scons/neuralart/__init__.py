@@ -4,6 +4,7 @@ SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is impor
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -14,7 +15,8 @@ def generate(env: Any, **kw: Any) -> None:
     """Add the builders and methods to a construction environment (called by SCons).
     A command line that names nothing but intact variants ends here: nothing has to be declared for them.
     """
-    if "SCons.Script.Main" in sys.modules and not {"-f", "--no-stamps"} & {*sys.argv}:
+    # In the script of a subfolder, which may be a project itself, names are of another one.
+    if "SCons.Script.Main" in sys.modules and os.getcwd() == env.Dir("#").abspath:  # noqa: PTH109
         from neuralart import intact
 
         begun = "scons: done reading SConscript files.\nscons: Building targets ...\n"

@@ -163,6 +163,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["--no-color"]:
         os.environ["NO_COLOR"] = words.pop(0)
+    if words[:1] == ["build"] and words[1:2] not in (["-h"], ["--help"]):
+        words.insert(1, "--")  # The rest is for scons, from the first option on
     console.on_terminals()
     asked = next((word for word in words if not word.startswith("-")), None)
     try:

@@ -29,13 +29,17 @@ ANSWERS = ".watch"
 _SOON = 0.1  # seconds within which a watcher answers, or is not believed
 ASK = 3
 """Exit code: ask SCons."""
+NO_STAMPS = "--no-stamps"
+"""Option of SCons: every variant that is asked for is declared, and leaves no stamp."""
 # Options with which SCons is to answer: it knows the costs of variants, and writes the report.
 _FLEET = ("--shard", "--junit")
+# Options with which SCons prints what it knows of nodes: they have to be declared.
+_NODES = ("--tree", "--debug")
 # Options that change what is shown, not what is built; those with a word behind them apart.
 _SHOWN = frozenset(
-    ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", "--no-stamps")
+    ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", NO_STAMPS)
 )
-_SHOWN_BY = ("-j", "--jobs", "--debug", "--tree", *_FLEET)
+_SHOWN_BY = ("-j", "--jobs", *_NODES, *_FLEET)
 # Variables of terminals, sessions and CI services, which differ from run to run.
 _NEUTRAL = frozenset(
     (
@@ -58,6 +62,22 @@ def words_of(argv: Iterable[str], targets: Iterable[str]) -> list[str]:
         elif word not in known and word not in _SHOWN and not word.startswith(_SHOWN_BY):
             left.append(word)
     return sorted(left)
+
+
+def _given(argv: Sequence[str], options: tuple[str, ...]) -> bool:
+    return any(word.startswith(options) for word in (*argv, *os.environ.get("SCONSFLAGS", "").split()))
+
+
+def stampless(argv: Sequence[str]) -> bool:
+    """If stamps are neither believed nor left: that is asked for, or the script is one that no stamp can know, of a
+    pipe (``-f -``).
+    """
+    return _given(argv, (NO_STAMPS,)) or any(word[:1] == "-" == word[-1:] for word in argv)
+
+
+def shows_nodes(argv: Sequence[str]) -> bool:
+    """If SCons is to print what it knows of nodes."""
+    return _given(argv, _NODES)
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
@@ -171,7 +191,7 @@ def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
 def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
     """The variants that a command line asks for, if all are; None: ask SCons. ``environ``: :func:`environment`."""
     data = load(os.path.join(build, NAME))
-    if data is None or any(word.startswith(_FLEET) for word in argv):
+    if data is None:
         return None
     try:
         variants, default = data["variants"], data["default"]
@@ -209,8 +229,10 @@ def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list
 
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
     """Print a line per variant asked for, if all are intact. ``frame``: round them; then variants must be named."""
+    if stampless(argv) or _given(argv, (*_NODES, *_FLEET)):
+        return False
     sums = environment(os.environ)
-    names = None if "--no-stamps" in argv else watched(build, argv, sums) or answer(build, argv, sums)
+    names = watched(build, argv, sums) or answer(build, argv, sums)
     if not names or (frame and names[0] not in argv):
         return False
     if not {"-s", "--silent", "--quiet"} & {*argv}:

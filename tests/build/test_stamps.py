@@ -129,6 +129,72 @@ def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped
     assert stamped.path("copy.elf").read_bytes() == stamped.path("build/plain/firmware.elf").read_bytes()
 
 
+def test_a_script_that_does_more_than_variants(stamped: Project) -> None:
+    """It builds a program of the user's own, and reads another script before the tool is there."""
+    script, early = stamped.path("SConstruct"), stamped.path("early/SConscript")
+    early.parent.mkdir()
+    early.write_text("", "utf-8")
+    more = "Default(Command('app.out', 'app.in', Copy('$TARGET', '$SOURCE')))\n"
+    text = f"SConscript('early/SConscript')\n{script.read_text('utf-8')}{more}"
+    script.write_text(text, "utf-8")
+    stamped.path("app.in").write_text("one", "utf-8")
+    stamped.run()
+    assert broken(stamped) == []
+    assert stamped.run("plain").out == "scons: `plain' is up to date.\n"
+    stamped.path("app.in").write_text("two", "utf-8")
+    call = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build"]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert subprocess.run(call, cwd=stamped.root, env=env, check=False).returncode == intact.ASK
+    stamped.run()
+    assert stamped.path("app.out").read_text("utf-8") == "two"
+    early.write_text("# nothing\n", "utf-8")
+    assert broken(stamped) == [f"{early.relative_to(stamped.root)} changed"]
+    # A script of another name, too.
+    other = stamped.path("Other.py")
+    other.write_text(text, "utf-8")
+    stamped.run("-f", "Other.py", "plain")
+    assert stamped.run("-f", "Other.py", "plain").out == "scons: `plain' is up to date.\n"
+    other.write_text(f"{text}print('changed')\n", "utf-8")
+    assert broken(stamped, "-f", "Other.py") == ["Other.py changed"]
+    assert stamped.run("-f", "Other.py", "plain").out.startswith("changed\n")
+
+
+def test_options_that_stamps_must_not_swallow(stamped: Project) -> None:
+    # SCons prints what it knows of nodes, and writes its report, each time.
+    assert "firmware.elf" in stamped.run("--tree=all", "plain").out
+    assert broken(stamped) == []
+    for _ in range(2):
+        stamped.run("plain", env={"SCONSFLAGS": "--junit=r.xml"})
+        stamped.path("r.xml").unlink()
+    before = stamped.path(f"build/{intact.NAME}").read_bytes()
+    stamped.run("plain", env={"SCONSFLAGS": "--no-stamps"})
+    assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
+
+
+SUB = """\
+Import("env")
+env.Tool("neuralart", toolpath=["#site_scons"])
+"""
+
+
+def test_the_tool_in_a_project_below(texts: Project) -> None:
+    """Its stamps tell of its own variants."""
+    script = """DefaultEnvironment(tools=[])
+env = Environment(tools=[])
+SConscript("sub/SConscript", exports="env")
+Alias("plain", Command("made", "SConstruct", Copy("$TARGET", "$SOURCE")))
+"""
+    texts.path("SConstruct").write_text(script, "utf-8")
+    texts.path("sub/build").mkdir(parents=True)
+    texts.path("sub/SConscript").write_text(SUB, "utf-8")
+    environ = intact.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    data = {"worlds": [{"words": [], "environ": environ, "files": [], "folders": []}], "files": [], "folders": []}
+    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "default": [], "build": "build"}
+    texts.path(f"sub/build/{intact.NAME}").write_text(json.dumps({"format": intact.FORMAT, **data}), "utf-8")
+    texts.run("plain")
+    assert texts.path("made").exists()
+
+
 OPENED = """
 import atexit, json, pathlib, sys
 opened = set()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import SCons.Node
 import SCons.Script
 
-from neuralart import config
+from neuralart import config, intact
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
@@ -26,7 +26,6 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash.flash import ARGUMENTS, EFFECTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import registry_of
-from neuralart.scons.tool import NO_STAMPS
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
@@ -175,7 +174,7 @@ class Project:
         return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0] if named else None
 
     def _declared(self, name: str) -> VariantNodes:
-        if NO_STAMPS in sys.argv:
+        if intact.stampless(sys.argv[1:]):
             made: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
             return made
         from neuralart.scons import stamps
@@ -187,7 +186,7 @@ class Project:
 
     def _intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that are as their last good build left them. What is built now gets stamps."""
-        if NO_STAMPS in sys.argv:
+        if intact.stampless(sys.argv[1:]):
             return frozenset()
         from neuralart.scons import stamps
 
@@ -320,7 +319,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     from SCons.Script import AddOption
 
     with contextlib.suppress(OptionConflictError):  # a second project
-        AddOption(NO_STAMPS, action="store_true", dest="no_stamps", default=False, help="look at every file anew")
+        AddOption(intact.NO_STAMPS, action="store_true", default=False, help="look at every file anew")
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
         AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
         AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")

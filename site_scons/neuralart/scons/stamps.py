@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import SCons.Node
 import SCons.Node.FS
 import SCons.Script
 import SCons.Script.Main
@@ -138,7 +139,8 @@ class Recorder:
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that need not be declared."""
-        if not self._here or any(self._env.GetOption(name) for name in ("clean", "help")):
+        asked = intact.shows_nodes(sys.argv[1:]) or any(self._env.GetOption(name) for name in ("clean", "help"))
+        if not self._here or asked:
             return frozenset()
         try:
             data = intact.load(str(self._path)) or {}
@@ -232,7 +234,10 @@ class Recorder:
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         read = [*(os.path.abspath(path) for path in modules if path), *_watches[0].files.get("", ())]
         found |= {path for path in read if self._counts(path)}
-        return found | {os.path.join(self._top, "SConstruct"), *self._tools()}
+        # Scripts may have been read before :func:`watch`.
+        scripts = {each for node in SCons.Node.SConscriptNodes for each in (node.rfile(), node.srcnode().rfile())}
+        names = (each.get_abspath() for each in scripts)
+        return found | {os.path.join(self._top, "SConstruct"), *names, *self._tools()}
 
     def _tools(self) -> Iterator[str]:
         """Compilers that were asked for their version, which counts instead of them."""
@@ -306,7 +311,9 @@ class Recorder:
         if old is not None:
             with contextlib.suppress(*intact.DAMAGED):
                 read |= self._keep(old, files, folders, worlds, variants)
-        data = {"format": intact.FORMAT, "build": self._build, "default": self._default, "worlds": worlds}
+        # Where a script adds targets of its own, SCons knows what is built when nothing is named.
+        default = self._default if {*map(str, SCons.Script.DEFAULT_TARGETS)} == {*self._default} else []
+        data = {"format": intact.FORMAT, "build": self._build, "default": default, "worlds": worlds}
         data |= {"variants": variants, "files": files.rows(), "folders": folders.rows()}
         data |= {"read": sorted(read), "code": sorted([*rooms, text] for rooms, text in fingerprint.known.items())}
         with contextlib.suppress(NeuralArtError):  # without stamps SCons looks for itself

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from neuralart import plugins
+from neuralart import intact, plugins
 from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
 from neuralart.scons.cache import CheckedCache, share
@@ -49,15 +49,11 @@ def _later(place: str) -> Callable[..., Any]:
     return method
 
 
-NO_STAMPS = "--no-stamps"
-"""Option of SCons: every variant that is asked for is declared, and leaves no stamp."""
-
-
 def add_to(env: Any, **kw: Any) -> None:
     """Add builders, methods and defaults; values that the user has set already stay. ``**kw``: ``NEURALART_...`` to
     set.
     """
-    if NO_STAMPS not in sys.argv:
+    if not intact.stampless(sys.argv[1:]):
         from neuralart.scons import stamps
 
         stamps.watch()

@@ -1,0 +1,100 @@
+"""Which words of a command line, and of SCONSFLAGS, leave the answer to SCons; what ``neuralart build`` hands on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neuralart import cli, intact
+
+
+@pytest.fixture
+def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which ``plain`` is intact for any of the command lines below, with and without SCONSFLAGS."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SCONSFLAGS", raising=False)
+    (tmp_path / "SConstruct").touch()
+    _stamp([])
+    return tmp_path
+
+
+def _stamp(words: list[str]) -> None:
+    world = {"words": words, "environ": intact.environment(os.environ), "files": [], "folders": []}
+    data: dict[str, Any] = {"format": intact.FORMAT, "build": "build", "default": ["plain"], "worlds": [world]}
+    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "files": [], "folders": []}
+    Path("build").mkdir(exist_ok=True)
+    Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["--no-stamps", "-Q --junit=r.xml", "--shard 1/2", "--tree=all", "--tree", "--debug=explain", "--debug explain"],
+)
+def test_scons_answers_what_only_it_knows(stamped: Path, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = flags.split()
+    assert intact.say("build", ["plain"]) and intact.say("build", ["-j2", "-Q"])
+    _stamp(intact.words_of([*words, "plain"], ["plain"]))
+    assert not intact.say("build", [*words, "plain"])
+    monkeypatch.setenv("SCONSFLAGS", flags)
+    _stamp([])
+    assert not intact.say("build", ["plain"])
+    monkeypatch.setenv("SCONSFLAGS", "-k -j3")
+    _stamp([])
+    assert intact.say("build", ["plain"])
+
+
+@pytest.mark.parametrize("words", [["-f", "-"], ["-f-"], ["--file=-"]])
+def test_no_stamp_knows_a_script_of_a_pipe(stamped: Path, words: list[str]) -> None:
+    assert not intact.stampless(["-f", "Other", "NAME=x-"])
+    assert intact.stampless(words)
+    _stamp(intact.words_of(words, ["plain"]))
+    assert not intact.say("build", [*words, "plain"])
+
+
+@pytest.fixture
+def called(stamped: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The words with which scons was called."""
+    found: list[str] = []
+    monkeypatch.setattr(subprocess, "call", lambda words: found.extend(words[1:]) or 7)
+    return found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-j2", "plain"], ["-k", "plain"], ["--no-stamps", "plain"], ["plain", "-n", "X=1"], ["--", "plain"], ["a", "-h"]],
+)
+def test_build_hands_options_on(called: list[str], words: list[str]) -> None:
+    assert cli.main(["build", *words]) == 7
+    assert called == ["-m", "SCons", "-Q", f"-j{os.cpu_count() or 1}", *words]
+
+
+@pytest.mark.parametrize(
+    "words", [["-C", "sub"], ["-Csub"], ["-f", "Other"], ["--file=Other"], ["--directory=sub", "plain"], ["-u"]]
+)
+def test_build_leaves_it_to_scons_where_the_script_is(called: list[str], words: list[str]) -> None:
+    Path("SConstruct").unlink()
+    assert cli.main(["build", *words]) == 7
+    assert called[4:] == words
+
+
+def test_build_without_a_script(called: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("SConstruct").unlink()
+    assert cli.main(["build", "-k", "plain"]) == 1
+    assert "no SConstruct" in capsys.readouterr().err and not called
+    for word in ("-h", "--help"):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["build", word])
+        assert ended.value.code == 0 and "usage: neuralart build" in capsys.readouterr().out
+
+
+def test_nothing_is_loaded_to_know_the_words(stamped: Path) -> None:
+    """SCONSFLAGS is looked at before SCons, and before most of Python."""
+    call = [sys.executable, "-I", "-S", intact.__file__, "build", "plain"]
+    done = subprocess.run(call, env={**os.environ, "SCONSFLAGS": "--no-stamps"}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (intact.ASK, "", "")
