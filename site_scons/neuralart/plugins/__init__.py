@@ -21,4 +21,4 @@ from neuralart.plugins.collection import own as own
 from neuralart.plugins.collection import problems as problems
 from neuralart.plugins.collection import register as register
 from neuralart.plugins.collection import use_project as use_project
-from neuralart.plugins.sources import OWN as OWN
+from neuralart.plugins.kinds import OWN as OWN

@@ -14,9 +14,8 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patterns import later
-from neuralart.plugins import sources
-from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, place, said
+from neuralart.plugins import kinds
+from neuralart.plugins.kinds import FOLDER, KINDS, OWN, Kind, Origin, loaded, of_project, of_python, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
@@ -280,14 +279,14 @@ def forget() -> None:
     """Forget what others brought, so that it is looked for and imported again."""
     _drop(lambda source: bool(source.module))
     _known.project = None
-    sources.forget()
+    kinds.forget()
 
 
 def _drop(which: Callable[[Origin], bool]) -> None:
     """Forget the plugins of some sources, and their modules."""
     for entries in _known.entries.values():
         for name in [name for name, entry in entries.items() if which(entry.source)]:
-            sources.unload(entries.pop(name).source)
+            kinds.unload(entries.pop(name).source)
     for done in [done for done in _known.done if which(done[1])]:
-        sources.unload(done[1])
+        kinds.unload(done[1])
         _known.done.discard(done)
