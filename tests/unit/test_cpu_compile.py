@@ -365,6 +365,8 @@ def test_dispatched_weights() -> None:
         (".In=1K,.In=2K", "'.In=2K' is no SECTION=SIZE, or its section is named twice"),
         ('.a"b=1K', "is no SECTION=SIZE"),
         ("x=1K,", "'' is no SECTION=SIZE"),
+        (".a=0", "the size of .a is 0"),
+        *((f"{each}=1M", "is no SECTION=SIZE") for each in (".bss", ".data.x", ".text")),
     ],
 )
 def test_rooms_that_are_refused(rooms: str, words: str) -> None:

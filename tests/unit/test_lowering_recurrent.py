@@ -100,6 +100,11 @@ def inputs(changed: dict[int, int] | None = None, count: int = 24) -> Change:
     return change
 
 
+def one_more(writer: ModelWriter) -> None:
+    op = writer.operators[0]
+    writer.operators[0] = replace(op, inputs=(*op.inputs, op.inputs[0]))
+
+
 def tensor(position: int, **fields: object) -> Change:
     def change(writer: ModelWriter) -> None:
         number = writer.operators[0].inputs[position]
@@ -126,6 +131,7 @@ def hybrid(writer: ModelWriter) -> None:
 LSTM, SMALLER = lstm(), lstm("projection")
 REFUSALS: list[tuple[Draw, Change, str]] = [
     (svdf, option(fused_activation_function="NONE"), "fused activation NONE is not supported (supported: RELU, as in"),
+    (svdf, one_more, "it has 6 inputs, not 5"),
     (svdf, option(rank=0), " filters of rank 0 are no whole number of units"),
     (svdf, tensor(2, zero_points=(3,)), " must have one scale, and zero point 0"),
     (svdf, tensor(4, variable=False), "tensor 4 's0', which nothing writes"),

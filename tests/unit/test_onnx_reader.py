@@ -20,6 +20,8 @@ from support.onnx_small import SMALL
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 
+from neuralart.model.onnx.builder import Builder, Held  # noqa: E402
+from neuralart.model.onnx.load import OnnxGraph  # noqa: E402
 from support.onnx_draws import Drawn, Writer  # noqa: E402
 from support.onnx_twins import twin  # noqa: E402
 
@@ -224,6 +226,13 @@ def test_windows_over_one_and_over_three_dimensions(tmp_path: Path, kind: str) -
     with pytest.raises(NeuralArtError) as caught:
         parsed(over(kind, 3), tmp_path)
     assert f"1 {kind} (" in caught.value.what and "dimensions" in caught.value.what
+
+
+def test_values_of_ours_have_names_of_their_own() -> None:
+    graph = OnnxGraph("m.onnx", 17, [], [], shapes={"y in rows": (1, 2, 8)})
+    builder = Builder(graph)
+    builder.values["y in rows'"] = Held(0, ())
+    assert builder.free("y in rows") == "y in rows''" and builder.free("x in rows") == "x in rows"
 
 
 def test_all_that_is_unsupported_is_said_at_once(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from neuralart.compilers.reference.planning.lifetimes import blocks, constants, 
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.planning.stripes import NOTHING, chains, in_stripes, layer_of, smallest, striped
+from neuralart.errors import NeuralArtError
 from support.carried_out import carried_out, random_network
 from support.lowering import parameters
 from support.networks import PUBLISHED, Network, tflite_of
@@ -218,6 +219,19 @@ def test_what_gains_nothing_stays() -> None:
     program = shared(net)
     made = smallest(program, lambda each: plan(each, ONE), ())
     assert made.calls == program.calls and made.stripes == (NOTHING,)
+
+
+def test_stripes_that_do_not_fit() -> None:
+    net = Network(32, 3)
+    net.pool(net.conv(net.input, 16, 3), 4, 4)
+    program = shared(net)
+
+    def place(tried: Program) -> MemoryPlan:
+        if tried.stripes:
+            raise NeuralArtError("does not fit")
+        return plan(tried, ONE)
+
+    assert smallest(program, place, ()).calls == program.calls
 
 
 def test_what_fits_only_in_stripes() -> None:

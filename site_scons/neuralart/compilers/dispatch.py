@@ -15,7 +15,7 @@ from neuralart.text import sizes
 from neuralart.text.c_source import decode
 
 OPTION, SPLIT = "--dispatch-weights", "--split-weights"
-_SECTION = later(r"[A-Za-z_.][A-Za-z0-9_.]*")
+_SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")  # Constants are in none of these
 _ARRAY = later(
     r"^(?=const\s+(?:(?:ai_u|uint)(8|16|32|64)(?:_t)?|unsigned char)\s+(\w+)\s*\[\s*(\d{1,9})[uU]?\s*\]\s*=)", re.M
 )
@@ -30,6 +30,8 @@ def rooms(text: str) -> dict[str, int]:
             what = f"'{part.strip()}' is no SECTION=SIZE, or its section is named twice"
             raise NeuralArtError(what, where=OPTION, hint=".InternalFlashSection=1M,.ExternalFlashSection=64M")
         found[name] = sizes.parse(size, OPTION, f"the size of {name}")
+        if not found[name]:
+            raise NeuralArtError(f"the size of {name} is 0", where=OPTION, hint="leave the section out")
     return found
 
 

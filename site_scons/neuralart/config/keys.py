@@ -21,7 +21,7 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
-_SECTION = later(r"[A-Za-z_.][A-Za-z0-9_.]*")
+_SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
 _DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 

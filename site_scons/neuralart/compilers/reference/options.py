@@ -156,7 +156,7 @@ GENERATE: tuple[Option, ...] = (
         choices="legacy",
     ),
     _refused("--allocate-activations", _BUFFERS, remedy="NPU targets: the pool file decides where they go"),
-    _refused("--allocate-states", "no operator has a state"),
+    _refused("--allocate-states", "states lie in the activation buffers"),
     _refused("--input-memory-alignment", _BUFFERS, VALUE, "inputs are aligned to 32 bytes in them"),
     _refused("--output-memory-alignment", _BUFFERS, VALUE, "outputs are aligned to 32 bytes in them"),
     _refused("--cut-input-tensors", "a model is cut at its end alone, by tensors", VALUE, "--cut NAMES"),

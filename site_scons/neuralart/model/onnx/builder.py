@@ -42,6 +42,14 @@ class Builder:
         self.values: dict[str, Held] = {}
         self._arranged: dict[tuple[int, Order, Order], int] = {}
 
+    def free(self, name: str) -> str:
+        """A name like this one, which no value of the model has."""
+        graph = self.graph
+        taken = {*graph.shapes, *graph.stored, *self.values, *(each for node in graph.nodes for each in node.outputs)}
+        while name in taken:
+            name += "'"
+        return name
+
     def tensor(
         self, name: str, shape: Iterable[int], scale: Scale | None, dtype: str = "int8", data: Array | None = None
     ) -> int:

@@ -23,7 +23,7 @@ def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node],
         if len(graph.shapes.get(source, ())) != 3:
             lower(builder, node)
             return
-        inner = [f"{each} in rows" if each else "" for each in (source, name, node.input(1))]
+        inner = [builder.free(f"{each} in rows") if each else "" for each in (source, name, node.input(1))]
         for old, new in ((source, inner[0]), (name, inner[1])):
             graph.shapes[new] = (*graph.shapes[old][:2], 1, graph.shapes[old][2])
             graph.scales |= {new: graph.scales[old]} if old in graph.scales else {}

@@ -106,6 +106,8 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     filters x (inputs + memory) for each batch.
     """
     as_stored(ctx, op)
+    if len(op.inputs) != 5:
+        ctx.refuse(op, f"it has {len(op.inputs)} inputs, not 5")
     (source, target), parts = ctx.ends(op), _Parts(ctx, op)
     weights, time = ctx.input(op, 1), ctx.input(op, 2)
     rank = int(op.options.get("rank", 0))

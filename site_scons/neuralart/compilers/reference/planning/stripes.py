@@ -10,6 +10,7 @@ of the same bytes in the same way, so that results do not change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -206,12 +207,12 @@ def smallest(
 ) -> Program:
     """The program as it is, or in stripes if it takes less memory so when it is placed, or fits only so."""
 
-    def taken(tried: Program) -> int:
-        return sum(pool.used for pool in place(tried).pools if pool.activations and not pool.parts)
+    def taken(tried: Program) -> float:
+        try:
+            return sum(pool.used for pool in place(tried).pools if pool.activations and not pool.parts)
+        except NeuralArtError:
+            return math.inf
 
     made = in_stripes(program, user_owned, keep_inputs=keep_inputs)
-    try:
-        gains = bool(made.stripes) and taken(made) < taken(program)
-    except NeuralArtError:
-        gains = bool(made.stripes)
+    gains = bool(made.stripes) and taken(made) < taken(program)
     return made if gains else replace(program, stripes=(NOTHING,))
