@@ -114,5 +114,5 @@ def run(args: argparse.Namespace) -> int:
             took = f"after {time.monotonic() - since:.2f} s"
             print(f"watch: failed ({code}) {took}" if code else f"watch: good {took}", flush=True)
             before, (folders, files) = folders, _places(args.build)
-            if folders != before:
+            if not folders <= before:
                 break
