@@ -36,7 +36,9 @@ except ImportError:  # not a POSIX system: times in steps of some milliseconds, 
 
 REPO = Path(__file__).resolve().parents[1]
 BOARD = "stm32n6570-dk"
-SCONS = [sys.executable, "-m", "SCons"]
+# Of the tree: what another Python has built is not known to be intact.
+PYTHON = ".venv/bin/python"
+SCONS = [PYTHON, "-m", "SCons"]
 # The same, and its largest memory in KiB as a file.
 MEASURED = (
     "import atexit, resource; from SCons.Script import main\n"
@@ -98,9 +100,12 @@ def add_wrapper(top: Path) -> None:
     lock = "requirements-build.lock"
     for name in ("sconsw", "pyproject.toml", lock, "requirements.lock"):
         shutil.copy2(REPO / name, top / name)
-    python = top / ".venv" / "bin" / "python"
+    # A virtual environment as sconsw makes it, with the packages of this one.
+    python = top / PYTHON
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
+    (top / ".venv" / "lib").symlink_to(Path(sys.prefix) / "lib")
+    shutil.copy2(Path(sys.prefix) / "pyvenv.cfg", top / ".venv")
     text = f'printf "%s %s" "$(cat pyproject.toml {lock} | cksum)" "$(pwd -P)"'
     state = subprocess.run(["sh", "-c", text], cwd=top, check=True, capture_output=True, text=True).stdout
     (top / ".venv" / f".{lock}.installed").write_text(state, "utf-8")
@@ -194,7 +199,7 @@ def write_make(graph: Graph, origin: Path, top: Path) -> None:
 
 def copy_tree(origin: Path, top: Path, graph: Graph) -> None:
     """The built tree with its times, and the results of the steps that become copies."""
-    shutil.copytree(origin, top)
+    shutil.copytree(origin, top, symlinks=True)
     for step in graph.steps:
         if not step["programs"]:
             for target in step["targets"]:
@@ -300,7 +305,7 @@ def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     make_tree(origin, variants)
     scons = Tool("scons", (*SCONS, "-Q", "-s"), origin)
     say(f"N={n}: full build by SCons")
-    full = {"scons": Tool("scons", (sys.executable, "-c", MEASURED, "-Q", "-s"), origin).cpu(JOBS)}
+    full = {"scons": Tool("scons", (PYTHON, "-c", MEASURED, "-Q", "-s"), origin).cpu(JOBS)}
     memory = int((origin / "memory.txt").read_text("ascii")) / 1024
     graph = read_graph(origin)
     tools = [scons]
@@ -324,7 +329,7 @@ def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     say(f"N={n}: {len(graph.steps)} steps, {graph.derived} derived files; measuring")
     asked: dict[str, tuple[str, ...]] = {"all": (), "one": (first,)}
     # What `./sconsw` asks, alone and with the shell in front of it.
-    stamps = (sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build")
+    stamps = (PYTHON, "-I", "-S", "site_scons/neuralart/intact.py", "build")
     quick = [Tool("stamps", stamps, origin), Tool("sconsw", ("./sconsw",), origin)]
     null = alternate(
         {
@@ -356,14 +361,14 @@ def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     for tool in tools:
         change_model(tool.top, first, at, next(values))
         commands[tool.name] = ran(tool, tool.says())
-    words = [sys.executable, "-m", "neuralart", "compile", "--quiet", "-m", f"models/{first}.tflite", "--target", BOARD]
+    words = [PYTHON, "-m", "neuralart", "compile", "--quiet", "-m", f"models/{first}.tflite", "--target", BOARD]
     alone = alternate({"compile": lambda: cpu_of([*words, "-o", "alone"], origin, scons.env)}, rounds)
     return Result(n, len(graph.steps), graph.derived, full, null, change, commands, memory, alone["compile"])
 
 
 def watched(top: Path, env: dict[str, str], variant: str, rounds: int) -> dict[str, float]:
     """The same while a watcher runs in the tree, and what an answer costs it."""
-    words = [sys.executable, "-u", "-m", "neuralart", "watch", variant]
+    words = [PYTHON, "-u", "-m", "neuralart", "watch", variant]
     watcher = subprocess.Popen(words, cwd=top, env=env, stdout=subprocess.PIPE, text=True)
     ask = f"import os, sys; sys.path.insert(0, {str(top / 'site_scons/neuralart')!r}); import intact; "
     ask += "sys.exit(not intact.watched('build', [], intact.environment(os.environ)))"
@@ -374,7 +379,7 @@ def watched(top: Path, env: dict[str, str], variant: str, rounds: int) -> dict[s
         # It looks at everything for its first answer.
         for _ in range(40):
             time.sleep(0.5)
-            if not subprocess.run([sys.executable, "-I", "-S", "-c", ask], cwd=top, env=env).returncode:
+            if not subprocess.run([PYTHON, "-I", "-S", "-c", ask], cwd=top, env=env).returncode:
                 break
         else:
             raise SystemExit("the watcher does not answer")
@@ -398,7 +403,7 @@ def start_up(rounds: int) -> dict[str, float]:
         "`python -c 'import neuralart'`": [sys.executable, "-c", code],
         "`neuralart --help`": [sys.executable, "-m", "neuralart", "--help"],
         "`neuralart compile --help`": [sys.executable, "-m", "neuralart", "compile", "--help"],
-        "`scons --version`": [*SCONS, "--version"],
+        "`scons --version`": [sys.executable, "-m", "SCons", "--version"],
     }
     for tool in ("ninja", "make"):
         if shutil.which(tool):
@@ -459,7 +464,7 @@ def version(words: Sequence[str]) -> str:
 
 def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> str:
     versions = {
-        "SCons": version([*SCONS, "--version"]),
+        "SCons": version([sys.executable, "-m", "SCons", "--version"]),
         "ninja": version(["ninja", "--version"]),
         "make": version(["make", "--version"]),
         "Python": platform.python_version(),

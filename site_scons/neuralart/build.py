@@ -26,5 +26,6 @@ def run(args: argparse.Namespace) -> int:
     words = args.words[args.words[:1] == ["--"] :]
     if not any(word.startswith(_ELSEWHERE) for word in words) and not any(Path(name).is_file() for name in _SCRIPTS):
         raise NeuralArtError("no SConstruct", where=str(Path.cwd()), hint="call it in the folder of your project")
-    jobs = [] if "-j" in os.environ.get("SCONSFLAGS", "") else [f"-j{os.cpu_count() or 1}"]
+    flags = os.environ.get("SCONSFLAGS", "").split()
+    jobs = [] if any(word.startswith(("-j", "--jobs")) for word in flags) else [f"-j{os.cpu_count() or 1}"]
     return subprocess.call([sys.executable, "-m", "SCons", "-Q", *jobs, *words])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
 # lines stands on a line of its own.
@@ -24,6 +24,12 @@ def shown(text: str, most: int = _MOST) -> str:
     """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - _END]} ... {line[-_END:]}"
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """The first of some names, and how many there are besides."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 class NeuralArtError(Exception):

@@ -5,23 +5,25 @@ before SCons is loaded. It ends with 0 when all that is asked is intact, else wi
 """
 
 # Loading pathlib takes longer than all of this:
-# ruff: noqa: PTH116, PTH118, PTH123, PTH208
+# ruff: noqa: PTH105, PTH110, PTH116, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
 import os
 import sys
 import zlib
+from _imp import source_hash
 from _json import make_scanner
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from marshal import dumps, loads
 
 TYPE_CHECKING = False  # as of typing
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 2
+FORMAT = 3
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ANSWERS = ".watch"
@@ -33,13 +35,13 @@ NO_STAMPS = "--no-stamps"
 """Option of SCons: every variant that is asked for is declared, and leaves no stamp."""
 # Options with which SCons is to answer: it knows the costs of variants, and writes the report.
 _FLEET = ("--shard", "--junit")
-# Options with which SCons prints what it knows of nodes: they have to be declared.
-_NODES = ("--tree", "--debug")
+# Options with which SCons prints what it knows of nodes, or does with them what it is told later: they are declared.
+_NODES = ("--tree", "--debug", "--interactive", "--config", "--cache-force", "--cache-populate")
 # Options that change what is shown, not what is built; those with a word behind them apart.
 _SHOWN = frozenset(
     ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", NO_STAMPS)
 )
-_SHOWN_BY = ("-j", "--jobs", *_NODES, *_FLEET)
+_SHOWN_BY = ("--jobs", *_NODES, *_FLEET)
 # Variables of terminals, sessions and CI services, which differ from run to run.
 _NEUTRAL = frozenset(
     (
@@ -51,21 +53,20 @@ _NEUTRAL = frozenset(
 _NEUTRAL_BY = ("SSH_", "XDG_SESSION_", "DBUS_", "GITHUB_", "RUNNER_", "CI_", "PYTEST_", "COV_", "VSCODE_", "TERM_")
 
 
-def words_of(argv: Iterable[str], targets: Iterable[str]) -> list[str]:
-    """What of a command line counts besides its targets, sorted."""
-    known, left, skip = frozenset(targets), [], False
-    for word in argv:
-        if skip:
-            skip = False
-        elif word in ("-j", "--jobs", *_FLEET):
-            skip = True
-        elif word not in known and word not in _SHOWN and not word.startswith(_SHOWN_BY):
+def words_of(argv: Sequence[str], targets: Iterable[str]) -> list[str]:
+    """What of a command line counts besides its targets. Of ``X=1 X=2`` the last one counts: the order stays."""
+    known, left = frozenset(targets), list[str]()
+    for before, word in zip(("", *argv), argv, strict=False):
+        shown = before in ("-j", "--jobs", *_FLEET) or word in _SHOWN
+        shown = shown or word.startswith("-j") or word.partition("=")[0] in _SHOWN_BY
+        # Behind an option of the user's, the name of a target may be its value.
+        if not shown and (word not in known or (before[:1] == "-" and left[-1:] == [before])):
             left.append(word)
-    return sorted(left)
+    return left
 
 
 def _given(argv: Sequence[str], options: tuple[str, ...]) -> bool:
-    return any(word.startswith(options) for word in (*argv, *os.environ.get("SCONSFLAGS", "").split()))
+    return any(word.partition("=")[0] in options for word in (*argv, *os.environ.get("SCONSFLAGS", "").split()))
 
 
 def stampless(argv: Sequence[str]) -> bool:
@@ -81,9 +82,9 @@ def shows_nodes(argv: Sequence[str]) -> bool:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
-    """A checksum of each variable that may count (no value is kept: some are secrets), and this Python's version."""
+    """A checksum of each variable that may count (no value is kept: some are secrets), and of which Python this is."""
     kept = {name: text for name, text in environ.items() if name not in _NEUTRAL and not name.startswith(_NEUTRAL_BY)}
-    kept["(Python)"] = sys.version
+    kept["(Python)"] = f"{sys.version} {os.path.realpath(os.path.dirname(sys.executable or ''))}"
     return {name: zlib.crc32(f"{len(text)} {text}".encode("utf-8", "surrogateescape")) for name, text in kept.items()}
 
 
@@ -97,8 +98,8 @@ def state(path: str) -> list[int | None]:
 
 
 def folder_time(path: str) -> int | None:
-    """When files came or went (ns); None: it is not there."""
-    return (state(path) * 2)[1]
+    """When files came or went (ns), which no program can set; None: it is not there."""
+    return (state(path) * 3)[2]
 
 
 def names_in(folder: str, leave_out: str = "") -> list[str] | None:
@@ -194,9 +195,11 @@ def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[
     if data is None:
         return None
     try:
-        variants, default = data["variants"], data["default"]
-        asked = [word for word in argv if word in variants] or list(default)
+        variants = data["variants"]
         checker = Checker(data, words_of(argv, variants), environ)
+        # What is built when nothing is named may depend on the command line.
+        defaults = (list(row["default"]) for at, row in enumerate(data["worlds"]) if not checker.of_world(at))
+        asked = [word for word in argv if word in variants] or next(defaults, [])
         return asked if asked and all(checker.intact(name) for name in asked) else None
     except DAMAGED:
         return None
@@ -227,12 +230,51 @@ def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list
         return None
 
 
+def _again(path: str, question: bytes) -> list[str] | None:
+    """The last answer, if the question is the same and all that counted is as it was; else, or if damaged: None."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        names, rows = loads(data[8:]) if data[:8] == source_hash(1, question + data[8:]) else (None, ())
+        for name, size, mtime, ctime, inode in rows:
+            if ctime is None and not os.path.exists(name):
+                continue
+            now = os.stat(name)  # Of a folder, only this time counts
+            same = size is None or (now.st_mtime_ns == mtime and now.st_size == size and now.st_ino == inode)
+            if now.st_ctime_ns != ctime or not same:
+                return None
+        return names
+    except OSError:
+        return None
+
+
+def _anew(path: str, question: bytes, build: str, argv: Sequence[str]) -> list[str] | None:
+    """The answer of a watcher, or of the stamps; what was looked at is kept in a form that is read in less time."""
+    stamps, sums = f"{build}/{NAME}", environment(os.environ)
+    rows: list[Any] = [[stamps, *state(stamps), None, None, None][:5]]
+    names = (told := watched(build, argv, sums)) or _again(path, question) or answer(build, argv, sums)
+    try:
+        data = (None if told or not names else load(stamps)) or {}  # Nothing to keep: the next line ends it
+        parts = list(map(data["variants"].__getitem__, names or ()))
+        parts += [data["worlds"][part["world"]] for part in parts]
+        rows += [[*data["files"][i], None, None, None][:5] for i in {i for part in parts for i in part["files"]}]
+        folders = [data["folders"][i] for i in {i for part in parts for i in part["folders"]}]
+        kept = dumps((names, [*rows, *([name, None, None, then, None] for name, then, _ in folders)]))
+        with open(new := f"{path}.{os.getpid()}", "xb") as file:  # Never through a link
+            file.write(source_hash(1, question + kept) + kept)
+        os.replace(new, path)
+    except (OSError, *DAMAGED):
+        pass
+    return names
+
+
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
     """Print a line per variant asked for, if all are intact. ``frame``: round them; then variants must be named."""
     if stampless(argv) or _given(argv, (*_NODES, *_FLEET)):
         return False
-    sums = environment(os.environ)
-    names = watched(build, argv, sums) or answer(build, argv, sums)
+    question = repr((sys.version, sys.executable, argv, sorted(os.environ.items()))).encode()
+    path = f"{build}/{NAME}.said{source_hash(1, question)[0] % 32}"  # Questions in turns: mostly, each has its own
+    names = (not os.path.exists(f"{build}/{ANSWERS}") and _again(path, question)) or _anew(path, question, build, argv)
     if not names or (frame and names[0] not in argv):
         return False
     if not {"-s", "--silent", "--quiet"} & {*argv}:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError, nearest
@@ -52,11 +52,12 @@ class Toolchain:
     version: str  # Of gcc, for example ``12.2.1``
     libc: str  # ``picolibc``, ``newlib`` or ``newlib-nano``
     driver: str = ""  # SHA-256 of gcc, 16 hex digits: two makes of gcc may have one version
+    compiler: ClassVar[str] = "gcc"
 
     @property
     def identity(self) -> str:
         """What users are told of it."""
-        return f"{self.prefix}gcc {self.version}, {self.libc}"
+        return f"{self.prefix}{self.compiler} {self.version}, {self.libc}"
 
     @property
     def counts(self) -> str:
@@ -64,9 +65,15 @@ class Toolchain:
         return f"{self.identity}, {self.driver}"
 
     @property
+    def program(self) -> Path:
+        """The driver of compiler and linker."""
+        program = Path(self.folder) / f"{self.prefix}{self.compiler}"
+        return program if program.is_file() else program.with_suffix(".exe")
+
+    @property
     def libc_flags(self) -> tuple[str, ...]:
         """For compiling and linking."""
-        return LIBC_FLAGS[self.libc]
+        return LIBC_FLAGS.get(self.libc, ())
 
 
 def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
@@ -88,7 +95,8 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
     return folders
 
 
-def _ask(gcc: Path, *words: str) -> str:
+def ask(gcc: Path, *words: str) -> str:
+    """What a compiler answers. NeuralArtError: nothing."""
     import subprocess  # most runs start no compiler
 
     try:
@@ -103,14 +111,14 @@ def _ask(gcc: Path, *words: str) -> str:
 
 def _has(gcc: Path, file: str) -> bool:
     # gcc answers with the bare name when it does not know the file.
-    return os.path.dirname(_ask(gcc, f"-print-file-name={file}")) != ""  # noqa: PTH120 - "" is the answer looked for
+    return os.path.dirname(ask(gcc, f"-print-file-name={file}")) != ""  # noqa: PTH120 - "" is the answer looked for
 
 
 def probe(gcc: Path) -> dict[str, str]:
     """A compiler's ``version``, ``libcs`` (space separated, best first) and ``driver`` (of its own file).
     NeuralArtError: it does not answer.
     """
-    version = _ask(gcc, "-dumpfullversion")
+    version = ask(gcc, "-dumpfullversion")
     found = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
     libcs = " ".join(name for name, file in found if _has(gcc, file))
     return {"version": version, "libcs": libcs, "driver": hashlib.sha256(read_bytes(gcc)).hexdigest()[:16]}
@@ -176,14 +184,9 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _driver(toolchain: Toolchain) -> Path:
-    gcc = Path(toolchain.folder) / f"{toolchain.prefix}gcc"
-    return gcc if gcc.is_file() else gcc.with_suffix(".exe")
-
-
 def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> list[Path]:
     """The C library and libgcc that images with these flags are linked with. NeuralArtError: there are none."""
-    gcc = _driver(toolchain)
+    gcc = toolchain.program
     words = [*flags, *toolchain.libc_flags]
     name = f"libraries for {' '.join(words)}"
     known = _remembered(cache)
@@ -200,16 +203,16 @@ def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
     """Whether a compiler takes a C file with these flags."""
     import subprocess
 
-    words = [str(_driver(toolchain)), *flags, "-fsyntax-only", "-xc", "-"]
+    words = [str(toolchain.program), *flags, "-fsyntax-only", "-xc", "-"]
     done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
     return not done.returncode
 
 
 def programs(toolchain: Toolchain) -> list[Path]:
     """The driver, and what it starts: compiler, assembler, linker. NeuralArtError: It does not answer."""
-    gcc = _driver(toolchain)
+    gcc = toolchain.program
     # gcc answers with the bare name when it does not know a program.
-    answers = (Path(_ask(gcc, f"-print-prog-name={name}")) for name in ("cc1", "cc1plus", "as", "ld"))
+    answers = (Path(ask(gcc, f"-print-prog-name={name}")) for name in ("cc1", "cc1plus", "as", "ld"))
     return [gcc, *(path for path in answers if path.is_absolute() and path.is_file())]
 
 

@@ -13,6 +13,7 @@ from support import vendorproject
 from support.sconsproject import REPO, Project
 
 grpc = pytest.importorskip("grpc")
+pytest.importorskip("zstandard")
 
 from support import reapi_server  # noqa: E402 - it needs grpc
 from support.reapi_server import Done, ReapiServer, Task  # noqa: E402

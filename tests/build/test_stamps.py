@@ -14,6 +14,7 @@ import pytest
 
 from neuralart import intact
 from neuralart.cli import main
+from support.plugin_places import Places
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -188,8 +189,12 @@ Alias("plain", Command("made", "SConstruct", Copy("$TARGET", "$SOURCE")))
     texts.path("sub/build").mkdir(parents=True)
     texts.path("sub/SConscript").write_text(SUB, "utf-8")
     environ = intact.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-    data = {"worlds": [{"words": [], "environ": environ, "files": [], "folders": []}], "files": [], "folders": []}
-    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "default": [], "build": "build"}
+    data = {
+        "worlds": [{"default": [], "words": [], "environ": environ, "files": [], "folders": []}],
+        "files": [],
+        "folders": [],
+    }
+    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "build": "build"}
     texts.path(f"sub/build/{intact.NAME}").write_text(json.dumps({"format": intact.FORMAT, **data}), "utf-8")
     texts.run("plain")
     assert texts.path("made").exists()
@@ -326,3 +331,88 @@ def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert more == ["  firmware/app/main.c changed"]
     assert main(["why", "nothing"]) == 1
     assert "no good build of 'nothing' is known" in capsys.readouterr().err
+
+
+def test_targets_of_the_users_beside_a_variant(stamped: Project) -> None:
+    """They are looked at, also those that a script adds to a command line."""
+    script = stamped.path("SConstruct")
+    more = "Command('out/app', 'app.in', Copy('$TARGET', '$SOURCE'))\n"
+    script.write_text(script.read_text("utf-8") + more, "utf-8")
+    for text in ("one", "two", "three", "four"):
+        if text == "three":
+            script.write_text(script.read_text("utf-8") + "BUILD_TARGETS.append('out/app')\n", "utf-8")
+        stamped.path("app.in").write_text(text, "utf-8")
+        stamped.run("plain", *(["out/app"] if text in ("one", "two") else []))
+        assert stamped.path("out/app").read_text("utf-8") == text
+
+
+# A target of which all is known, from three sources; a tool of SCons that asks a compiler for its version.
+LISTS = """
+import glob, pathlib
+Environment(tools=["gcc"])
+said = pathlib.Path("build/said").read_text()
+Alias("plain", Command("build/all.txt", [Value(said), *sorted(glob.glob("src/*.c"))], ACTION))
+"""
+
+
+def test_what_changes_while_it_is_built(stamped: Project) -> None:
+    script = stamped.path("SConstruct")
+    text = script.read_text("utf-8")
+    stamped.path("src").mkdir()
+    for name in ("src/a.c", "src/b.c", "build/said"):
+        stamped.path(name).write_text("", "utf-8")
+    # Not what SCons listed is there now, nor what it read.
+    for happens in ("touch src/c.c", "rm src/b.c"):
+        script.write_text(f"{text}ACTION = '{happens}; touch $TARGET'\n{LISTS}", "utf-8")
+        stamped.run("plain")
+        assert "SConstruct changed" in broken(stamped), happens
+    # As if the clock were set back meanwhile.
+    back = "from neuralart.scons import stamps\nstamps.Recorder._since = lambda self: 1 << 62\n"
+    script.write_text(f"{text}{back}ACTION = 'touch src/a.c $TARGET'\n{LISTS}", "utf-8")
+    stamped.run("plain")
+    assert "SConstruct changed" in broken(stamped)
+    stamped.path("src/b.c").write_text('#include "v.h"\n')
+    for folder in ("first", "second"):
+        stamped.path(folder).mkdir()
+    stamped.path("second/v.h").write_text("", "utf-8")
+    more = (
+        "env = Environment(tools=['gcc'], CPPPATH=['gone', 'first', 'second'])\nAlias('plain', env.Object('src/b.c'))\n"
+    )
+    more += "pathlib.Path('each.log').write_text('')\n"  # As Configure() writes one
+    script.write_text(f"{text}ACTION = 'touch $TARGET'\n{LISTS}{more}", "utf-8")
+    stamped.run("plain")
+    assert broken(stamped), "an object was made beside its source"
+    stamped.run("plain")
+    assert broken(stamped) == []
+    # A header comes into a folder that no file is used of.
+    stamped.path("first/v.h").write_text("", "utf-8")
+    assert broken(stamped) == ["folder first: files came or went"]
+    stamped.path("first/v.h").unlink()
+    stamped.path("gone").mkdir()
+    assert "folder gone: files came or went" in broken(stamped)
+    stamped.path("gone").rmdir()
+    assert broken(stamped) == []
+    # What a script reads in the build folder counts; what a program tells it is known to none.
+    stamped.path("build/said").write_text("other", "utf-8")
+    assert broken(stamped) == ["build/said changed"]
+    # A variable counts that the script has taken away.
+    flavor = "import os; print(os.environ.pop('FLAVOR', ''))\n"
+    script.write_text(f"{text}{flavor}", "utf-8")
+    stamped.run("plain", env={"FLAVOR": "sweet"})
+    assert broken(stamped) == ["variable FLAVOR of the environment"]
+    script.write_text(f"{text}import subprocess\nsubprocess.run(['true'])\n", "utf-8")
+    stamped.run("plain")
+    assert "SConstruct changed" in broken(stamped)
+
+
+def test_an_installed_plugin_is_edited(stamped: Project) -> None:
+    places = Places(stamped.root, stamped.root.parent / "site-packages")
+    code = "from neuralart.compilers.reference.operators import operator\n"
+    code += "@operator('MINE', limits='none', protocol=1)\ndef mine(*_): raise ValueError\n"
+    places.install("theirs", {"neuralart.operators": {"MINE": "theirs.m"}}, m=code)
+    env = {"PYTHONPATH": str(places.site)}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    module = places.site / "theirs" / "m.py"
+    module.write_text(f"{code}# other\n", "utf-8")
+    assert broken(stamped, env=env) == [f"{module} changed"]

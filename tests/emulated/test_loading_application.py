@@ -14,10 +14,11 @@ from neuralart import boards, cli
 from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator.runner import NetworkRun
 from neuralart.errors import NeuralArtError
+from neuralart.relocatable.build.request import WantedClang
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.container import stamp_of
 from neuralart.text import image_header
-from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu
+from support.firmware import N6_STEPS, Builder, have_clang, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (
     EXTERNAL,
@@ -201,6 +202,17 @@ def test_forgotten_cache_maintenance_is_seen(n6, folder, made, kind, pool) -> No
     model = made(kind)
     with pytest.raises(MachineStop, match=f"cache not maintained: [0-9]+ bytes of pool {pool} of network network"):
         run_n6(n6, bad, content(model), [model.run])
+
+
+@pytest.mark.skipif(not have_clang, reason="clang and ld.lld are not on PATH")
+def test_a_model_made_by_clang(n6, elf, folder, refused) -> None:
+    """Compiled and linked by clang and lld; its addresses in code can only be moved in RAM."""
+    model = make_model(folder / "clang", "flash", clang=WantedClang())
+    result = run_n6(n6, elf, content(model, "copy"), [model.run])
+    assert [(network.name, network.vectors) for network in result.networks] == [("network", 20)]
+    image = container.parse(model.image.read_bytes(), "x")
+    assert (image.flags.toolchain, image.got, image.copy_only) == (9, (), True)
+    assert "addresses in the code (clang): only mode COPY can move them" in refused(content(model, "xip"), model)
 
 
 # ---- what is refused ----

@@ -157,6 +157,14 @@ def test_a_tree_with_the_sconstruct_in_it(env: Any, users: Path) -> None:
     assert not {".sconsign.dblite", "SConstruct", "variants.yaml", "Debug/x.d", "a.log", "kept"} & found.keys()
     assert not [name for name in found if "sconsign" in name]
     assert {"kept", "Debug/x.d"} <= inputs(external(exclude=("!/kept", "!/Debug/", "!x.d")), users).files.keys()
+    # A repository within it has its own list.
+    sub = top / "sub"
+    (sub / ".gitignore").write_text("out/\n")
+    for name in ("out/y.c", "y.c"):
+        (sub / name).parent.mkdir(exist_ok=True)
+        (sub / name).write_text("x")
+    subprocess.run([git, "init", "-q"], cwd=sub, check=True)
+    assert [name for name in inputs(external(), users).files if name.endswith("y.c")] == ["sub/y.c"]
     # A tree that a repository around it ignores is a tree all the same.
     shutil.rmtree(top / ".git")
     (users / ".gitignore").write_text("/app/\n")

@@ -386,6 +386,8 @@ def test_the_command_looks_where_the_sconstruct_did(
     assert seen["NEURALART_STEDGEAI_ROOTS"] == str(tmp_path / "roots")
     assert (seen["NEURALART_STEDGEAI_PATIENCE"], seen["NEURALART_FAILURES"]) == ("77", "ours.yaml")
     assert "PYTEST_CURRENT_TEST" not in child_environment({})
+    # Commands of builders get it twice; those of aliases and those that a watcher has loaded before, once.
+    assert child_environment(child_environment({})) == child_environment({})
 
 
 def test_a_profile_of_the_compilers_own(env: Any, make_env: Any, tool: Any, nets: Path) -> None:

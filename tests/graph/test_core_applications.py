@@ -92,6 +92,10 @@ def test_sections_for_the_constants_of_a_network(env: Any) -> None:
     net = env.Network("network", model=MODEL, board=H7, dispatch_weights={".In": "1M", ".Ext": 4096})
     argv = graphs.command(net.facts)
     assert argv[argv.index("--dispatch-weights") + 1] == ".In=1048576,.Ext=4096"
+    # No section: they lie where the linker script puts constants.
+    assert "--dispatch-weights" not in graphs.command(
+        env.Network("none", model=MODEL, board=H7, dispatch_weights={}).facts
+    )
 
 
 def test_methods_for_networks_with_pools_refuse_them(env: Any) -> None:

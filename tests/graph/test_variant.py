@@ -382,7 +382,14 @@ def test_dsp_kernels_are_refused_without_the_extension(env: Any, gcc: Toolchain)
         ),
         ({"networks": ()}, ["no board"]),
         ({"boot": "ram"}, ["variants.yaml:9: boot: ram: nothing maps xSPI2, which holds the constants of pool xSPI2"]),
-        ({"boot": "xip", "slots": (("application", 0x70200000),)}, ["application cannot be moved: the image is"]),
+        (
+            {"boot": "xip", "slots": (("application", 0x70201000),)},
+            ["0x70201000 is not at the start of an erase sector"],
+        ),
+        (
+            {"boot": "xip", "slots": (("application", 0x12345678),)},
+            ["0x12345678 is in no memory of board stm32n6570-dk"],
+        ),
         ({"boot": "xip", "board": "mps3-an547"}, ["variants.yaml:9: boot: board mps3-an547 has no boot chain"]),
         ({"boot": "rom"}, ["variants.yaml:9: no boot mode 'rom' (did you mean 'ram'?"]),
     ],

@@ -33,7 +33,8 @@ class CacheServer(ThreadingHTTPServer):
         kept: What was put, by path.
         asked: Method, path and value of the header ``Authorization`` of each request.
         fault: Called with method and path; what is wrong this time: ``500``, ``slow``, ``cut``, ``long``, ``flip``,
-            ``drop``, or nothing.
+            ``drop``,
+            ``drip`` and ``continue`` (a head without an end), or nothing.
     """
 
     daemon_threads = True
@@ -88,6 +89,12 @@ class _Handler(BaseHTTPRequestHandler):
         return fault
 
     def _answer(self, status: int, body: bytes, fault: str = "") -> None:
+        if fault in ("drip", "continue"):
+            # For longer than any client may wait, unless it hangs up.
+            for _ in range(200):
+                time.sleep(0.02)
+                self.wfile.write(b"H" if fault == "drip" else b"HTTP/1.1 100 Continue\r\n\r\n")
+                self.wfile.flush()
         length = len(body) + (5 if fault == "cut" else 0)
         if fault == "flip":
             body = bytes([body[0] ^ 1]) + body[1:]
@@ -107,6 +114,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing on the console of the tests."""
+
+
+def certificate(folder: Path, name: str = "cache") -> tuple[str, str]:
+    """Files of a certificate of 127.0.0.1 that nobody has signed, and of its key."""
+    made, key = str(folder / f"{name}.certificate"), str(folder / f"{name}.key")
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    words += ["-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", made]
+    subprocess.run(words, check=True, capture_output=True)
+    return made, key
 
 
 @contextlib.contextmanager

@@ -81,8 +81,9 @@ def lstm(*kinds: str) -> Draw:
         leading = (steps, batch) if time_major else (batch, steps)
         x = given[0] = writer.tensor(f"x{n}", (*leading, inputs), "int8", s_x, zero_point(rng))
         y = writer.tensor(f"y{n}", (*leading, outputs), "int8", s_last, z_last)
-        inner = [writer.tensor(f"i{gate}_{n}", (), "int16", sums[gate], 0) for gate in range(4)]
-        z_hidden = z_last if "projection" not in kinds else zero_point(rng)
+        # LiteRT looks at no zero point but that of the last, which counts with and without a projection.
+        inner = [writer.tensor(f"i{gate}_{n}", (), "int16", sums[gate], 900 * gate - 7) for gate in range(4)]
+        z_hidden = z_last if "projection" not in kinds and cells % 2 else zero_point(rng)
         inner.append(writer.tensor(f"i4_{n}", (), "int8", s_hidden, z_hidden))
         clips = {
             "cell_clip": float(rng.choice([0, 0, 2.0**exponent * 9000])),

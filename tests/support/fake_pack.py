@@ -135,6 +135,16 @@ def make(root: Path, version: tuple[int, int, int, int] = (1, 1, 3, 262), *, lin
     return root
 
 
+def add_clang(root: Path, *, real: bool) -> None:
+    """A library for clang; ``real``: compiled by the one of this machine, else empty."""
+    archive = root / "Middlewares/ST/AI/Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_CLANG_PIC.a"
+    archive.write_bytes(b"!<arch>\n")
+    if real:
+        flags = ("--target=arm-none-eabi", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-fropi", "-frwpi", "-ffreestanding")
+        subprocess.run(["clang", *flags, "-Os", "-c", "memory.c", "-o", "clang.o"], cwd=root, check=True)
+        subprocess.run(["arm-none-eabi-ar", "rcsD", str(archive), "clang.o"], cwd=root, check=True)
+
+
 def complete(root: Path) -> Path:
     """Add what relocatable models need to an installation that has the headers of ``fake_stedgeai.middlewares``."""
     npu = root / "Middlewares/ST/AI/Npu/ll_aton"

@@ -22,6 +22,7 @@ COMMON = ("-std=gnu11", "-O2", "-g", "-ffreestanding", "-ffunction-sections", "-
 LIBC = "--specs=picolibc.specs"
 
 have_gcc = shutil.which(f"{PREFIX}gcc") is not None
+have_clang = shutil.which("clang") is not None and shutil.which("ld.lld") is not None
 have_qemu = shutil.which("qemu-system-arm") is not None
 
 WEIGHTS = bytes((n * 37 + 11) & 0xFF for n in range(16))

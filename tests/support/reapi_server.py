@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import zstandard
 
 from neuralart.remote.messages import Digest, message, parse
 from support.cache_server import free_port, wait_for
@@ -126,7 +127,20 @@ def worker(folder: Path, **more: str) -> Callable[[Task], Done]:
     return work
 
 
+_PACKED = ["compressed-blobs", "zstd"]
 _QUEUED, _EXECUTING = 2, 3
+
+
+def frames(data: bytes) -> bytes:
+    """Data as servers compress it that make a frame of each piece."""
+    half = len(data) // 2
+    return b"".join(zstandard.ZstdCompressor(level=1).compress(part) for part in (data[:half], data[half:]))
+
+
+def _plain(data: bytes, how: str, announced: bytes) -> bytes:
+    """What a client has sent, compressed (``how``: zstd) or not, in one frame."""
+    assert how in ("", "zstd") and (not how or 1 in announced), "only what the server takes"
+    return zstandard.decompress(data) if how else data
 
 
 class ReapiServer(grpc.GenericRpcHandler):
@@ -139,6 +153,9 @@ class ReapiServer(grpc.GenericRpcHandler):
         tasks: What workers were given.
         after: Asked with the name of a file that a worker has made: what becomes of that; None: it is gone.
         canceled: Names of operations.
+        packs: Compressors of ``ByteStream`` and of answers (numbers, as a list is written); ``takes``: of batches.
+        packed: Makes a compressed stream of contents.
+        names: Resources that were read and written; ``how``: of each in a batch, its size and compressor.
     """
 
     def __init__(self) -> None:
@@ -147,6 +164,10 @@ class ReapiServer(grpc.GenericRpcHandler):
         self.after: Callable[[str], bytes | None] | None = None
         self.tasks: list[Task] = []
         self.canceled: list[str] = []
+        self.packs = self.takes = b""
+        self.packed: Callable[[bytes], bytes] = frames
+        self.names: list[str] = []
+        self.how: list[tuple[int, int]] = []
         self.batch = 0
         self.entries: dict[bytes, bytes] = {}
         self.contents: dict[str, bytes] = {}
@@ -171,7 +192,7 @@ class ReapiServer(grpc.GenericRpcHandler):
 
     def GetCapabilities(self, request: bytes, context: Any) -> bytes:
         assert parse(request)[1] == [b"main"]
-        return message((1, message((1, self.functions), (4, self.batch))))
+        return message((1, message((1, self.functions), (4, self.batch), (6, self.packs), (7, self.takes))))
 
     def GetActionResult(self, request: bytes, context: Any) -> bytes:
         key = parse(request)[2][0]
@@ -191,7 +212,9 @@ class ReapiServer(grpc.GenericRpcHandler):
     def BatchUpdateBlobs(self, request: bytes, context: Any) -> bytes:
         rows = []
         for one in map(parse, parse(request)[2]):
-            digest, data = Digest.read(one[1][0]), one.get(2, [b""])[0]
+            digest, how = Digest.read(one[1][0]), one.get(3, [0])[0]
+            self.how.append((digest.size, how))
+            data = _plain(one.get(2, [b""])[0], "zstd" * how, self.takes)
             good = digest == (hashlib.sha256(data).hexdigest(), len(data))
             if good:
                 self.contents[digest.hash] = data
@@ -199,21 +222,27 @@ class ReapiServer(grpc.GenericRpcHandler):
         return message((1, rows))
 
     def BatchReadBlobs(self, request: bytes, context: Any) -> bytes:
-        rows = []
-        for digest in map(Digest.read, parse(request)[2]):
+        rows, fields = [], parse(request)
+        how = fields.get(3, [0])[0]
+        assert how in (0, *self.packs)
+        for digest in map(Digest.read, fields[2]):
             data = self.contents.get(digest.hash)
             status = message((1, 5 if data is None else 0))
-            rows.append(message((1, digest.written), (2, data or b""), (3, status)))
+            made = self.packed(data or b"") if how else data or b""
+            rows.append(message((1, digest.written), (2, made), (3, status), (4, how)))
         return message((1, rows))
 
     def Read(self, request: bytes, context: Any) -> Iterator[bytes]:
-        instance, blobs, name, _ = parse(request)[1][0].decode().split("/")
-        assert (instance, blobs) == ("main", "blobs")
+        self.names.append(parse(request)[1][0].decode())
+        instance, *blobs, name, _ = self.names[-1].split("/")
+        assert instance == "main" and (blobs == ["blobs"] or (blobs == _PACKED and 1 in self.packs))
         if name not in self.contents:
             context.abort(grpc.StatusCode.NOT_FOUND, "no such contents")
-        data = self.contents[name]
+        data = self.contents[name] if blobs == ["blobs"] else self.packed(self.contents[name])
         for at in range(0, len(data), 1000):
             yield message((10, data[at : at + 1000]))
+            if not at:
+                yield b""  # A message may have no data, and others follow
 
     def Write(self, requests: Iterator[bytes], context: Any) -> bytes:
         name, data, ended = "", b"", False
@@ -222,10 +251,13 @@ class ReapiServer(grpc.GenericRpcHandler):
             name = fields[1][0].decode()
             data += fields[10][0]
             ended = fields.get(3, [0]) == [1]
-        instance, uploads, _, blobs, digest, size = name.split("/")
-        assert (instance, uploads, blobs, int(size)) == ("main", "uploads", "blobs", len(data)) and ended
-        assert digest == hashlib.sha256(data).hexdigest()
-        self.contents[digest] = data
+        self.names.append(name)
+        instance, uploads, _, *blobs, digest, size = name.split("/")
+        assert blobs in (["blobs"], _PACKED)
+        plain = _plain(data, "".join(blobs[1:]), self.packs)
+        assert (instance, uploads, int(size)) == ("main", "uploads", len(plain)) and ended
+        assert digest == hashlib.sha256(plain).hexdigest()
+        self.contents[digest] = plain
         return message((1, len(data)))
 
     def Execute(self, request: bytes, context: Any) -> Iterator[bytes]:
@@ -313,12 +345,16 @@ def _any(data: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[ReapiServer]:
-    """A server, until the end of the block."""
+def serving(certificate: tuple[str, str] | None = None) -> Iterator[ReapiServer]:
+    """A server, until the end of the block; with files of a certificate and its key it speaks TLS."""
     handler = ReapiServer()
     with ThreadPoolExecutor(8) as pool:
         server = grpc.server(pool, handlers=[handler])
-        handler.port = server.add_insecure_port("127.0.0.1:0")
+        if certificate:
+            chain, key = (Path(name).read_bytes() for name in certificate)
+            handler.port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, chain)]))
+        else:
+            handler.port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:
             yield handler

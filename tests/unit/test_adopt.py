@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -171,6 +172,17 @@ def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
     assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
 
 
+def test_two_networks_whose_files_have_one_name(adopt: Adopt, tmp_path: Path) -> None:
+    """No rule by the name of a file tells them apart: they stay where the tree has them."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    put(root, repositories.network("Second", Want(name="other"), "kws.bin"))
+    (tmp_path / "variants.yaml").write_text(adopt("ei")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("ei")
+    assert [each.adopted.folder for each in variant.networks if each.adopted] == ["ei/Model", "ei/Second"]
+    external = variant.application.external
+    assert external is not None and [(rule.pattern, rule.destination) for rule in external.stage.rules] == [("*", "")]
+
+
 def test_an_application_of_a_core(adopt: Adopt, tmp_path: Path) -> None:
     SHAPES["h747"](tmp_path / "h7")
     (tmp_path / "h7/CM7/.project").write_text("<projectDescription><name>app</name></projectDescription>")
@@ -181,6 +193,37 @@ def test_an_application_of_a_core(adopt: Adopt, tmp_path: Path) -> None:
     external = variant.application.external
     assert (variant.board, variant.application.kind) == ("stm32h747i-disco", "cubeide") and external is not None
     assert external.directory == "CM7" and external.stage.rules[0].destination == "CM7/X-CUBE-AI/App/"
+
+
+def test_a_project_of_two_cores(adopt: Adopt, tmp_path: Path) -> None:
+    """X-CUBE-AI's choice between networks is no network; a network has the build of its core; runs are copies."""
+    root = SHAPES["h747"](tmp_path / "h7")
+    (root / "CM7/.cproject").unlink()
+    for core in ("CM4", "CM7"):
+        name = f"STM32CubeIDE/{core}"
+        project = "<projectDescription><name>app</name></projectDescription>"
+        put(root, {f"{name}/.cproject": repositories.CPROJECT.format(name="Debug"), f"{name}/.project": project})
+    choice = """/* X-CUBE-AI C code generator */
+ai_error ai_mnetwork_create(const char *name, ai_handle* network, const ai_buffer* config) { }
+stai_return_code stai_mnetwork_init(const char *name, stai_ptr* network) { }
+"""
+    put(root, {"CM7/X-CUBE-AI/App/app_x-cube-ai.c": choice, ".ai/run/CM7/network.c": repositories.H747_C})
+    assert [each["c_file"] for each in found(adopt, "h7")["networks"]] == ["CM7/X-CUBE-AI/App/network.c"]
+    (tmp_path / "variants.yaml").write_text(adopt("h7")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("h7")
+    external = variant.application.external
+    assert external is not None and external.directory == "STM32CubeIDE/CM7"
+    assert variant.networks[0].adopted == AdoptedConfig("h7/CM7/X-CUBE-AI/App")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and pipes")
+def test_what_cannot_be_read_is_no_part_of_a_tree(adopt: Adopt, tmp_path: Path) -> None:
+    root = SHAPES["audio"](tmp_path / "audio")
+    before = adopt("audio")
+    for name in ("Makefile", "network.c", "README.txt", "a.hex", "x.ld"):
+        (root / name).symlink_to("nowhere")
+    os.mkfifo(root / "flash.sh")
+    assert adopt("audio") == before
 
 
 def test_why_there_is_no_entry(adopt: Adopt, tmp_path: Path) -> None:
@@ -239,6 +282,9 @@ def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
     made = repositories.network("Model", Want(), f"/a/{raw}")
     put(tmp_path / "twice", {**made, f"b/{raw}": made[f"a/{raw}"], "README.md": "STM32N6570-DK\n"})
     assert f"a/{raw}, b/{raw} may be it" in adopt("twice")[2]
+    pointer = SHAPES["audio"](tmp_path / "audio") / "Projects/X-CUBE-AI/models/aed_weights.bin"
+    pointer.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1297\n")
+    assert f"{pointer.relative_to(tmp_path / 'audio')}: a Git LFS pointer" in adopt("audio")[2]
     SHAPES["ei"](tmp_path / "moved")
     script = tmp_path / "moved/flash.sh"
     script.write_text(script.read_text() + f"{repositories.FLASH_CLI} -w Upload/network_data.hex 0x70180000\n")

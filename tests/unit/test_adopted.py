@@ -92,7 +92,15 @@ def test_activations_are_not_made_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["network_data.xSPI2.bin", "my.xSPI2.raw", "weights.bin", "network_data.hex", "anything.hex", "blob-xSPI2.hex"],
+    [
+        "network_data.xSPI2.bin",
+        "my.xSPI2.raw",
+        "weights.bin",
+        "kws v3.bin",
+        "network_data.hex",
+        "anything.hex",
+        "blob-xSPI2.hex",
+    ],
 )
 def test_constants_under_any_name(tmp_path: Path, name: str) -> None:
     folder = tree(tmp_path / "Model")

@@ -207,6 +207,10 @@ def test_what_is_read(tmp_path: Path, text: str, made: ApplicationConfig) -> Non
             "{cmake: {folder: a, artefact: b, options: ['-DCMAKE_GENERATOR:STRING=Ninja']}}",
             "'-DCMAKE_GENERATOR:STRING=Ninja' has a key of its own (generator: NAME)",
         ),
+        (
+            "{cmake: {folder: a, artefact: b, options: [-D, CMAKE_TOOLCHAIN_FILE=x]}}",
+            "'CMAKE_TOOLCHAIN_FILE=x' has a key of its own (toolchain_file: FILE)",
+        ),
         ("{cmake: {folder: a, artefact: b, toolchain_file: ../x}}", "cmake.toolchain_file: '../x' leads out"),
         ("{cubeide: {folder: a, target: all}}", "unknown key 'target' in application.cubeide"),
         ("{cubeide: {folder: a, configuration: ''}}", "cubeide.configuration: is empty"),

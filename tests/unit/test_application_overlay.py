@@ -479,6 +479,10 @@ def test_the_users_own_copy_is_replaced_and_its_companions_go() -> None:
         files("net/net.c", "net/net.h"), rules(**{"net.c": "Model/network.c", "net.h": "Model/network.h"}), tree
     )
     assert made.superseded == ("Model/network_ecblobs.h", "Model/stai_network.c", "Model/network_atonbuf.xSPI2.raw")
+    # Constants that are made but not copied are the tree's own (of an adopted network, the same file).
+    adopted = files("network/network.c", "network/network_atonbuf.xSPI2.raw")
+    kept = stage(adopted, rules(**{"network.c": "Model/", "*": ""}), tree)
+    assert kept.superseded == ("Model/network_ecblobs.h", "Model/network.h", "Model/stai_network.c")
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,12 @@ MAKE_FAILS = "make: *** [Makefile:9: build/main.o] Error 1"
         ("ninja: error: loading 'build.ninja': none\n", "", "loading 'build.ninja': none"),
         ("Error: Could not import project\nBuild Failed. 3 errors\n", "", "Could not import project"),
         ("23:10:11 Build Finished\nBuild Failed. 3 errors, 1 warnings.\n", "", "Build Failed. 3 errors, 1 warnings."),
+        (
+            f"cc1: error: target CPU does not support ARMv8-M Security Extensions\n{MAKE_FAILS}",
+            "",
+            "target CPU does not support ARMv8-M Security Extensions",
+        ),
+        (f"arm-none-eabi-gcc: error: x.c: No such file\n{MAKE_FAILS}", "", "x.c: No such file"),
         (MAKE_FAILS, "", "[Makefile:9: build/main.o] Error 1"),
         ("one\ntwo\n\n", "", "its last words: two"),
         ("x" * 900, "", "its last words: " + "x" * 297 + "..."),

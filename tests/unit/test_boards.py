@@ -15,6 +15,7 @@ import yaml
 from neuralart import boards, cli
 from neuralart.boards.cli import as_data
 from neuralart.boards.types import BoardSection, Boot, Console, Enable, FlashWindow, LoadSlots, Machine
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
@@ -208,6 +209,24 @@ def test_n6_boot_chain(name: str) -> None:
     assert board.boot == Boot("application", 0x34000000, 1 << 20, 0x400, "2.3")
     registers = board.registers
     assert (registers.npu_cache, registers.rimc_npu, registers.rimc_npu_value) == (0x580DFC00, 0x54024C14, 0x310)
+
+
+def test_a_slot_that_is_executed_may_be_elsewhere() -> None:
+    """Its name says where: all that follows from a board follows from that."""
+    moved = VariantConfig("v", "", "stm32n6570-dk", "", (), boot="xip", slots=(("application", 0x70080000),))
+    assert moved.booted[0] == "stm32n6570-dk+xip-0x70080000"
+    board = boards.load(moved.booted[0])
+    assert board.boot is not None and board.code is not None
+    assert (board.slots["application"], board.boot.copy_to, board.boot.in_place) == (0x70080000, 0x70080000, True)
+    assert board.code.offset == 0x80400 and board.firmware == "stm32n6570-dk"
+    assert replace(moved, boot="").booted[0] == "stm32n6570-dk"
+    for mode, said in (
+        ("xip-0x12", "no boot mode"),
+        ("ram-0x70080000", "no boot mode"),
+        ("xip-0x12345678", "no memory"),
+    ):
+        with pytest.raises(NeuralArtError, match=said):
+            boards.load(f"stm32n6570-dk+{mode}")
 
 
 def test_n6_windows() -> None:

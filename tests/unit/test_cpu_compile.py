@@ -519,6 +519,8 @@ def test_notes_go_into_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[
         (("--initializers", "none"), "--initializers: refused: it belongs to the NPU flow"),
         (("--all-buffers-info",), "--all-buffers-info: refused: it belongs to the NPU flow"),
         (("--c-api", "st-ai"), "--c-api: 'st-ai' is refused: legacy"),
+        (("--memory", ""), "--memory: an empty value is refused: smallest: layers in stripes"),
+        (("--dispatch-weights", ""), "--dispatch-weights: '' is no SECTION=SIZE"),
         (("--allocate-activations",), "--allocate-activations: refused: the application provides"),
         (("--memory-pool", "none.json"), "none.json: cannot read"),
         (("-n", "int"), "--name: 'int' is not a C identifier"),

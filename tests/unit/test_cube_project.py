@@ -44,6 +44,10 @@ def test_what_a_configuration_compiles(tmp_path: Path) -> None:
         *("-L../../../Library", "-Wl,--start-group", "-l:libx.a", "-lc", "-lm", "-Wl,--end-group"),
     )
     assert made.notes == ("app/.cproject: options of Core/main.c alone are not taken over",)
+    path = tmp_path / "App/STM32CubeIDE/.cproject"
+    part = '<folderInfo resourcePath="Core"><toolChain><tool><option value="x"/></tool></toolChain></folderInfo>'
+    path.write_text(path.read_text().replace("<fileInfo", f"{part}<fileInfo"))
+    assert read(tmp_path).notes[1] == "app/.cproject: options of Core alone are not taken over"
 
 
 def test_a_release(tmp_path: Path) -> None:

@@ -734,6 +734,13 @@ def test_what_a_compiler_lacks_for_trees_of_others(fake: FakeMachine, tmp_path: 
     assert list(known_bad.own_build_remarks(host, [(plain, board)], tmp_path)) == []
     fake.gcc(link="exit 0")
     assert list(known_bad.own_build_remarks(host, [(own, board)], tmp_path)) == []
+    # Newlib-nano beside another library is what such a build takes.
+    fake.gcc(link='case "$*" in *nano.specs*std=gnu11*) exit 1;; esac')
+    found = list(known_bad.own_build_remarks(host, [(own, board)], tmp_path))
+    assert [remark.message.split("12.2.1 ")[1] for remark in found] == [
+        f"has no {name}: -std=gnu11" for name in ("float_t", "PRIx64")
+    ]
+    fake.gcc(link="exit 0")
     built = tmp_path / "build/own/firmware.elf"
     built.parent.mkdir(parents=True)
     built.write_bytes(b"no ELF")

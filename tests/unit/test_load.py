@@ -15,7 +15,7 @@ from neuralart.loading import deployment
 from neuralart.loading.deployment import table
 from support.fake_bench import loads, matrix
 from support.fake_bench.bench import Bench
-from support.rel_images import Recipe, build
+from support.rel_images import ROM, Recipe, build
 from support.sconsproject import REPO
 
 # As the help of ST's script and its manual have them.
@@ -23,6 +23,7 @@ THEIRS = ("--input", "-i", "--board", "--address", "--mode", "--cube-ide-dir", "
 THEIRS += ("--debug", "--no-color")
 WORDS = ["copy", "xip", "ext", "clear", "no-overlay", "no-flash", "no-run", "usbc", "max-speed"]
 OWN = build(Recipe(version=(0, 1, 0, 0), split=True))
+CLANG = build(Recipe(version=(0, 1, 0, 0), flags=0x80695D22))
 
 
 def test_each_option_of_the_script_is_on_the_page_and_taken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,6 +70,10 @@ def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[
             "a model for runtime 1.1.3.262 (atonn-v1.1.3-262-g7cc65410 (RELOC.GCC)): the loading",
         ),
         (["-i", "split_rel.bin"], "the model is split: copy both files of the build"),
+        (
+            ["-i", "clang_rel.bin", "--mode", "xip"],
+            "has addresses in its code (clang) (only --mode copy can move them)",
+        ),
         (["--address", "0x60000000"], "not within the flash [0x70000000, 0x78000000)"),
         (["--address", "0x77fff000"], "'model' at 0x77fff000: no multiple of its sectors"),
         (["--address", "0x71000100"], "'model' at 0x71000100: no multiple of its sectors of 65536"),
@@ -98,6 +103,7 @@ def test_refused_before_the_board_is_touched(
         "x.tflite": b"\x1c\0\0\0TFL3" + bytes(90),
         "vendor_rel.bin": build().data,
         "split_rel.bin": OWN.data,
+        "clang_rel.bin": CLANG.put("rel0", ROM + 0x100).data,
     }.items():
         (tmp_path / name).write_bytes(data)
     assert cli.main(["load", *loads.files(tmp_path), *words]) == 1

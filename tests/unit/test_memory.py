@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -254,3 +255,11 @@ def test_ihex_holds_what_objcopy_writes(tmp_path: Path, address: int, size: int)
     command = [objcopy, "-I", "binary", "-O", "ihex", f"--change-addresses=0x{address:x}", "x.bin", "x.hex"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert decoded(ihex(address, data)) == decoded((tmp_path / "x.hex").read_text("ascii"))
+
+
+def test_activations_that_an_application_reuses() -> None:
+    first, second = (small.network(small.pool("A", 0x2400_1000, 16), name=name) for name in "ab")
+    with pytest.raises(NeuralArtError, match=r"pool A of network b .* overlaps pool A of network a"):
+        check_disjoint([*network_spans(BOARD, first), *network_spans(BOARD, second)], "x")
+    theirs = [replace(each, runtime="ll_aton") for each in (first, second)]
+    check_disjoint([span for each in theirs for span in network_spans(BOARD, each)], "x")

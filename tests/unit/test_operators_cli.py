@@ -20,6 +20,12 @@ def test_documented_table_is_the_generated_one(capsys: pytest.CaptureFixture[str
     assert DOC.read_text("utf-8").partition("<!-- table -->\n")[2] == capsys.readouterr().out
 
 
+def test_the_readme_has_their_number() -> None:
+    assert f"[{len(list(every()))} operators](docs/reference/operators.md)" in (DOC.parents[2] / "README.md").read_text(
+        "utf-8"
+    )
+
+
 def test_every_operator_has_limits(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["operators"]) == 0
     table, _, note = capsys.readouterr().out.partition("\n\n")

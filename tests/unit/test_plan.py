@@ -475,6 +475,24 @@ def test_what_an_overlap_proposes_works() -> None:
 # ---- the layout's own conflicts
 
 
+def test_activations_that_an_application_reuses() -> None:
+    """It runs the vendor's networks one after the other; constants have places of their own."""
+
+    def of(*used: Used, runtime: str = "ll_aton") -> AddressPlan:
+        pairs = [(RAM5, weights(0x70380000, 2 * MB)), (RAM5, weights(0x70480000, MB))]
+        listed = [network(pools(*each, path=f"{name}.mpool"), name) for name, each in zip("ab", pairs, strict=True)]
+        made = layout(DK, *listed)
+        found = [replace(facts(each, use), runtime=runtime) for each, use in zip(listed, used, strict=True)]
+        return make_plan(made, DK, found, {})
+
+    both: Used = {"AXISRAM5": (0, 100 * KB), "xSPI2": (8, 0)}
+    check(of(both, both))
+    assert "pool AXISRAM5 of network b" in refusal(of(both, both, runtime="neuralart"))
+    assert "overlaps pool xSPI2 of network a" in refusal(
+        of({"xSPI2": (MB + 8, 0)}, {"xSPI2": (8, 0), "AXISRAM5": (0, 8)})
+    )
+
+
 def test_two_pools_of_one_network_in_one_memory() -> None:
     """The reader of pool files compares addresses as they are written; these are one memory all the same."""
     with pytest.raises(NeuralArtError) as caught:

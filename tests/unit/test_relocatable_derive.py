@@ -13,7 +13,8 @@ from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import check_pools, derive, refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
-from neuralart.network.pools import MemoryPool, PoolFile, default_initializers, relative_symbol
+from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
+from neuralart.network.targets import relative_symbol
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Location
 from neuralart.vendor import mpool, profile

@@ -13,10 +13,10 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.relocatable.build import builder, network_source, pool_table, staging
-from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.relocatable.build.objects import refusal
 from neuralart.relocatable.build.request import BuildRequest, check, find_network
 from neuralart.resources import firmware_dir
+from neuralart.vendor.network_c.types import BufferRow, Pool
 from support.fuzz import damage_text
 from support.rel_networks import compile_digits
 
@@ -190,15 +190,13 @@ def test_damaged_text_is_refused_in_one_line(digits):
 ROOM = 1 << 20
 
 
-def pool(fname="P", address=0x34200000, *, rw=True, relative=False, cacheable=False, virtual=False) -> SourcePool:
+def pool(fname="P", address=0x34200000, *, rw=True, relative=False, cacheable=False, virtual=False) -> Pool:
     mode, rights = ("relative_mode" if relative else "absolute_mode"), ("READ_WRITE" if rw else "READ_ONLY")
     place = "network.c:7"
-    return SourcePool(
-        0, fname, fname, address, ROOM, 0, 0, None, mode, rights, virtual, None, cacheable, False, where=place
-    )
+    return Pool(0, fname, fname, address, ROOM, 0, 0, None, mode, rights, virtual, None, cacheable, False, where=place)
 
 
-def use(of: SourcePool, params: int = 0, activations: int = 0) -> pool_table.SourcePoolUse:
+def use(of: Pool, params: int = 0, activations: int = 0) -> pool_table.SourcePoolUse:
     return pool_table.SourcePoolUse(of, max(params, activations), params, activations)
 
 
@@ -263,7 +261,7 @@ def test_aliases_of_the_other_state():
 
 
 def buffered(*buffers, pools) -> network_source.NetworkSource:
-    rows = [network_source.SourceBuffer("internal", *row, False, None, "", where="network.c:9") for row in buffers]
+    rows = [BufferRow("internal", *row, False, None, "", where="network.c:9") for row in buffers]
     return network_source.NetworkSource(Path("n.c"), "", "n", "", (1, 1, 3, 8), {}, pools, tuple(rows))
 
 

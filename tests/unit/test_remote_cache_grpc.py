@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
+from neuralart.remote import packing
 from neuralart.remote.client import SharedCache
+from neuralart.remote.messages import message
 
 grpc = pytest.importorskip("grpc")
+zstandard = pytest.importorskip("zstandard")
 
 from support import reapi_server  # noqa: E402 - it needs grpc
 
@@ -48,8 +52,8 @@ def opened(server: reapi_server.ReapiServer, **environ: str) -> SharedCache:
     return SharedCache(CacheConfig(f"grpc://127.0.0.1:{server.port}/main", timeout=5), {"NETRC": os.devnull, **environ})
 
 
-def same(one: Path, other: Path) -> bool:
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in NAMES)
+def same(one: Path, other: Path, names: Sequence[str] = NAMES) -> bool:
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
 def test_a_step_comes_back(server: reapi_server.ReapiServer, made: Path, empty: Path) -> None:
@@ -132,6 +136,141 @@ def test_what_is_small_goes_together(server: reapi_server.ReapiServer, made: Pat
         assert asked.count("BatchUpdateBlobs") == asked.count("BatchReadBlobs") == messages
         assert asked.count("Write") == asked.count("Read") == (1 if messages else 72)
         cache.ended()
+
+
+# ---- compression
+
+
+PLAIN, PACKED = "main/blobs/", "main/compressed-blobs/zstd/"
+
+
+@pytest.mark.parametrize(
+    ("packs", "takes"), [(b"", b""), (b"\0\1\2", b""), (b"", b"\1"), (b"\1", b"\0\1"), (b"\2\3", b"\3")]
+)
+def test_contents_are_compressed_as_the_server_says(
+    server: reapi_server.ReapiServer, made: Path, empty: Path, packs: bytes, takes: bytes
+) -> None:
+    """What is tiny or gets no smaller goes as it is."""
+    server.packs, server.takes, server.batch = packs, takes, 1 << 20
+    noise = random.Random(1).randbytes(200_000)
+    more = {
+        "large": bytes(range(250)) * 400,
+        "noise": noise,
+        "small": b"int x;\n" * 1000,
+        "small noise": noise[:5000],
+        "tiny": b" " * 511,
+    }
+    for name, data in more.items():
+        (made / name).write_bytes(data)
+    names = sorted({*NAMES, *more})
+    cache = opened(server)
+    cache.keep(KEY, names, made, 2)
+    assert cache.retrieve(KEY, names, empty) and same(made, empty, names)
+    packed = {
+        name.rpartition("/")[2]: "/compressed-blobs/zstd/" in name for name in server.names if "/uploads/" in name
+    }
+    assert packed == {"100000": 1 in packs, "200000": False}
+    read = [name for name in server.names if "/uploads/" not in name]
+    assert len(read) == 2 and all(name.startswith(PACKED if 1 in packs else PLAIN) for name in read)
+    assert dict(server.how) == {7: 0, 511: 0, 5000: 0, 7000: int(1 in takes)}
+    line = cache.ended()
+    assert ": 1 of 1 steps found (0.31 MB" in line and ", 1 stored (0.31 MB)" in line
+    assert ("over the wire" in line) == (1 in packs + takes)
+    assert line.endswith("(0.31 MB); over the wire 0.21 MB sent, 0.21 MB came") == (packs == b"\1")
+
+
+def _bomb(size: int) -> bytes:
+    """Of very much more than it says itself."""
+    return zstandard.ZstdCompressor(write_content_size=False).compress(bytes(size))
+
+
+@pytest.mark.parametrize(
+    ("said", "damage"),
+    [
+        ("wrong SHA-256", lambda data: reapi_server.frames(data[::-1])),
+        ("wrong size", lambda data: reapi_server.frames(data)[:-9]),
+        ("wrong size", lambda data: reapi_server.frames(data + b"x")),
+        ("wrong size", lambda data: reapi_server.frames(data) * 2),
+        ("wrong size", lambda data: reapi_server.frames(data) + b"more"),
+        ("wrong size", lambda data: _bomb(1 << 26)),
+        ("wrong size", lambda data: bytes([0x50, 0x2A, 0x4D, 0x18, 0, 0, 0, 0]) * 1000),  # a frame to be skipped
+        ("wrong size", lambda data: data),
+        ("wrong size", lambda data: b"(\xb5/\xfd" + b"\xff" * 100),
+        ("wrong size", lambda data: b"\0"),
+    ],
+)
+def test_wrong_compressed_answers(
+    server: reapi_server.ReapiServer,
+    made: Path,
+    empty: Path,
+    capsys: pytest.CaptureFixture[str],
+    said: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    """Among many, and alone; nothing is made of what is more than it should be."""
+    server.packs, server.batch = b"\1", 1 << 20
+    (made / "small").write_bytes(b"int x;\n" * 1000)
+    (made / "large").write_bytes(bytes(range(250)) * 400)
+    cache = opened(server)
+    for name in ("large", "small"):
+        cache.keep(name, [name], made, 1)
+        server.packed = damage
+        assert not cache.retrieve(name, [name], empty) and list(empty.iterdir()) == []
+        (line,) = capsys.readouterr().out.splitlines()
+        assert f"/main: {name} is not taken from it: {said}" in line
+        server.packed = reapi_server.frames
+        assert cache.retrieve(name, [name], empty)
+        (empty / name).unlink()
+    assert ": 2 of 4 steps found" in cache.ended()
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    """At most one byte more than there should be, in small pieces, of as little as that needs."""
+    asked = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal asked
+        bomb = _bomb(1 << 26)
+        for at in range(0, len(bomb), 100):
+            asked += 1
+            yield bomb[at : at + 100]
+
+    parts = list(packing.unpacked(pieces(), packing.ZSTD, 300_000))
+    assert b"".join(parts) == bytes(300_001) and max(map(len, parts)) <= 1 << 17
+    assert asked < 10
+
+
+def test_a_compressor_that_was_not_asked_for(
+    server: reapi_server.ReapiServer, made: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is as if contents were not in that answer: they are asked for alone."""
+    (made / "small").write_bytes(b"int x;\n" * 1000)
+    server.batch, good = 1 << 20, server.BatchReadBlobs
+    cache = opened(server)
+    cache.keep(KEY, ["small"], made, 1)
+    server.packs = b"\1"
+    monkeypatch.setattr(server, "BatchReadBlobs", lambda request, _: good(request + message((3, 1)), None))
+    assert cache.retrieve(KEY, ["small"], empty) and same(made, empty, ["small"])
+    assert [name.startswith(PLAIN) for name in server.names] == [True]
+    cache.ended()
+
+
+def test_without_the_package_of_compression(
+    server: reapi_server.ReapiServer,
+    made: Path,
+    empty: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server.packs = server.takes = b"\1"
+    (made / "small").write_bytes(b"int x;\n" * 10_000)
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "zstandard", None)
+        cache = opened(server)
+        cache.keep(KEY, ["small"], made, 2)
+        assert cache.retrieve(KEY, ["small"], empty) and same(made, empty, ["small"])
+    assert server.names and not any("compressed" in name for name in server.names)
+    assert "over the wire" not in cache.ended() and capsys.readouterr().out == ""
 
 
 def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

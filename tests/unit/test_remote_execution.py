@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,11 @@ from neuralart.remote.messages import Digest
 from neuralart.text import yaml_values
 
 grpc = pytest.importorskip("grpc")
+pytest.importorskip("zstandard")
 
 from neuralart.remote.client import Farm, FarmStep  # noqa: E402 - it needs grpc
 from support import reapi_server  # noqa: E402
+from support.cache_server import certificate  # noqa: E402
 from support.reapi_server import Done, Task  # noqa: E402
 
 PROPERTIES = (("stedgeai", "4.0.1"), ("OSFamily", "linux"))
@@ -87,6 +90,58 @@ def test_a_step_is_done_there(server: reapi_server.ReapiServer, step: FarmStep, 
     assert {metadata["authorization"] for _, metadata in server.asked} == {"Bearer t0ken"}
     writes = [name for name, _ in server.asked].count("Write")
     assert writes == 1, "what is large and new; the rest goes together"
+
+
+def test_contents_are_compressed(
+    server: reapi_server.ReapiServer, step: FarmStep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inputs, results and what a worker says, as of a cache."""
+    server.packs = server.takes = b"\1"
+    server.work = lambda task: replace(good(task), err=b"a warning\n" * 1000)
+    farm, top = opened(server), tmp_path / "top"
+    top.mkdir()
+    assert farm.run(step, top) == (0, "done\n", "a warning\n" * 1000) and files(top) == OUTPUTS
+    assert server.tasks[0].files == {name: path.read_bytes() for name, (path, _) in step.files.items()}
+    assert len(server.names) == 3 and all("compressed-blobs/zstd/" in name for name in server.names)
+    server.packed = lambda data: reapi_server.frames(data)[:-1]
+    assert farm.run(step, top) is None
+    assert "wrong size" in capsys.readouterr().out
+    assert farm.ended().endswith(" (0.15 MB sent, 0.25 MB came); over the wire 0.00 MB sent, 0.00 MB came")
+
+
+ASKS = """import os, sys
+from pathlib import Path
+from neuralart.config.cache import CacheConfig, FarmConfig
+from neuralart.remote.client import Farm, FarmStep, SharedCache
+for port in sys.argv[1:]:
+    farm = Farm(FarmConfig(f"grpcs://127.0.0.1:{port}/main", timeout=5), {"NETRC": os.devnull})
+    print(farm.run(FarmStep(["true"], {"PATH": "/bin"}, {}, ["out/net.c", "out/large.raw"]), Path(port)))
+    print(farm.ended())
+    cache = SharedCache(CacheConfig(f"grpcs://127.0.0.1:{port}/main", timeout=5), {"NETRC": os.devnull})
+    if cache.keep("a step", ["out/net.c"], Path(sys.argv[1]), 1) or cache.retrieve("a step", ["out/net.c"], Path(port)):
+        print(cache.ended())"""
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate, and is not installed")
+def test_tls(tmp_path: Path) -> None:
+    """In a process of its own: gRPC reads the certificates that it trusts, and how much it says, once."""
+    with contextlib.ExitStack() as stack:
+        pairs = [certificate(tmp_path, name) for name in ("trusted", "other")]
+        servers = [stack.enter_context(reapi_server.serving(pair)) for pair in pairs]
+        for server in servers:
+            server.work, server.packs, server.takes = good, b"\1", b"\1"
+        ports = [str(server.port) for server in servers]
+        more = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": pairs[0][0], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        words = [sys.executable, "-c", ASKS, *ports]
+        done = subprocess.run(words, cwd=tmp_path, env=os.environ | more, capture_output=True, text=True, check=True)
+    first, said, cached, line, second, none, *_ = done.stdout.splitlines()
+    assert ": 1 of 1 steps found (0.00 MB" in cached and len(servers[0].entries) == 1
+    assert (first, second, done.stderr) == (r"(0, 'done\n', 'a warning\n')", "None", "")
+    assert files(tmp_path / ports[0]) == {name: OUTPUTS[name] for name in ("out/net.c", "out/large.raw")}
+    assert said.startswith(f"farm grpcs://127.0.0.1:{ports[0]}/main: 1 of 1 steps done there (") and "wire" in said
+    assert line.startswith(f"scons: farm grpcs://127.0.0.1:{ports[1]}/main: UNAVAILABLE: ")
+    assert "CERTIFICATE_VERIFY_FAILED" in line
+    assert line.endswith(": out/large.raw is done here") and ": 0 of 1 steps" in none and not servers[1].asked
 
 
 def test_a_step_that_fails_is_that_steps_failure(

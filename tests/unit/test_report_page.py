@@ -238,6 +238,10 @@ def test_flash_plan_and_provenance(facts: PageFacts) -> None:
     section = provenance.section(facts)
     assert notes(section, "text") == "tool: tensor\nmodel: net.tflite\n"
     assert ("net.c", "1", hashlib.sha256(b"c").hexdigest()) in tables(section)[0].rows
+    (network,) = facts.networks
+    bare = replace(network, facts=replace(network.facts, epochs=(), macc=None))
+    said = tables(provenance.build(replace(facts, networks=(bare,))))[0].rows[-1][1]
+    assert str(said).startswith("unknown epochs, unknown multiply-accumulate operations, ")
 
 
 # ---- the page

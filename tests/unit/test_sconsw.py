@@ -25,7 +25,7 @@ LOG = 'for word in "{name}" "$@"; do printf "=%s\\n" "$word" >>"{log}"; done; pr
 # As python3 answers sconsw. Making a virtual environment puts another fake there, which says who it is.
 PYTHON = """case "$1 $2" in
   "-c "*) exit ${{FAKE_PYTHON_STATUS-0}};;
-  "-m venv") mkdir -p "$3/bin"; cp "{venv_python}" "$3/bin/python";;
+  "-m venv") mkdir -p "$3/bin"; : >"$3/pyvenv.cfg"; cp "{venv_python}" "$3/bin/python";;
 esac
 """
 VENV_PYTHON = """case "$1 $2 $3" in
@@ -465,6 +465,15 @@ def test_half_made_environment_is_made_again(machine: Machine) -> None:
     assert machine.run(FAKE_HAS_PIP="1").returncode == 0
     assert ["python3", "-m", "venv", str(machine.tree / ".venv")] in machine.calls
     assert machine.calls_of("venv-python")[-3:] == [*_pip(), WORK]
+
+
+def test_no_other_python_is_installed_into(machine: Machine) -> None:
+    """Without pyvenv.cfg a link to an interpreter is that interpreter."""
+    machine.installed()
+    (machine.tree / ".venv/pyvenv.cfg").unlink()
+    (machine.tree / "requirements-build.lock").write_text("other==1\n", "utf-8")
+    assert machine.run().returncode == 0
+    assert machine.calls.index(["python3", "-m", "venv", str(machine.tree / ".venv")]) < machine.calls.index(_pip()[0])
 
 
 def test_a_moved_tree_is_installed_again(machine: Machine) -> None:

@@ -25,8 +25,14 @@ def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _stamp(words: list[str]) -> None:
-    world = {"words": words, "environ": intact.environment(os.environ), "files": [], "folders": []}
-    data: dict[str, Any] = {"format": intact.FORMAT, "build": "build", "default": ["plain"], "worlds": [world]}
+    world = {
+        "default": ["plain"],
+        "words": words,
+        "environ": intact.environment(os.environ),
+        "files": [],
+        "folders": [],
+    }
+    data: dict[str, Any] = {"format": intact.FORMAT, "build": "build", "worlds": [world]}
     data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "files": [], "folders": []}
     Path("build").mkdir(exist_ok=True)
     Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")
@@ -34,7 +40,18 @@ def _stamp(words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "flags",
-    ["--no-stamps", "-Q --junit=r.xml", "--shard 1/2", "--tree=all", "--tree", "--debug=explain", "--debug explain"],
+    [
+        *(
+            "--no-stamps",
+            "-Q --junit=r.xml",
+            "--shard 1/2",
+            "--tree=all",
+            "--tree",
+            "--debug=explain",
+            "--debug explain",
+        ),
+        *("--interactive", "--config=force", "--cache-populate"),
+    ],
 )
 def test_scons_answers_what_only_it_knows(stamped: Path, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = flags.split()
@@ -75,6 +92,17 @@ def test_build_hands_options_on(called: list[str], words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "own"), [("--junit=r.xml", True), ("-k --no-jk", True), ("-k -j3", False), ("--jobs=3", False)]
+)
+def test_build_leaves_jobs_that_are_set(
+    called: list[str], monkeypatch: pytest.MonkeyPatch, flags: str, own: bool
+) -> None:
+    monkeypatch.setenv("SCONSFLAGS", flags)
+    assert cli.main(["build", "-k", "plain"]) == 7
+    assert called[3:] == [*([f"-j{os.cpu_count() or 1}"] if own else []), "-k", "plain"]
+
+
+@pytest.mark.parametrize(
     "words", [["-C", "sub"], ["-Csub"], ["-f", "Other"], ["--file=Other"], ["--directory=sub", "plain"], ["-u"]]
 )
 def test_build_leaves_it_to_scons_where_the_script_is(called: list[str], words: list[str]) -> None:
@@ -98,3 +126,44 @@ def test_nothing_is_loaded_to_know_the_words(stamped: Path) -> None:
     call = [sys.executable, "-I", "-S", intact.__file__, "build", "plain"]
     done = subprocess.run(call, env={**os.environ, "SCONSFLAGS": "--no-stamps"}, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (intact.ASK, "", "")
+
+
+def test_the_last_of_equal_names_counts() -> None:
+    words = ["X=1", "plain", "-j2", "X=2"]
+    assert intact.words_of(words, ["plain"]) == ["X=1", "X=2"] != intact.words_of(words[::-1], ["plain"])
+
+
+def test_options_of_the_users() -> None:
+    """Their names begin as those of SCons do, and their values are names of variants."""
+    names = ["a", "b"]
+    for words in (["--debug-level=2"], ["--shards", "a"], ["--jobs-file=x"], ["--like", "a"], ["-f", "b"]):
+        assert intact.words_of([*words, "-k", "a", "b", "-j", "3", "--jobs=4", "--debug=time"], names) == words
+
+
+def test_what_is_built_when_nothing_is_named_is_that_of_the_command_line(stamped: Path) -> None:
+    path = Path("build", intact.NAME)
+    data = json.loads(path.read_text("utf-8"))
+    other = {**data["worlds"][0], "words": ["X=1"], "default": []}
+    data["worlds"] = [other, *data["worlds"]]
+    for world in (0, 1):
+        data["variants"]["plain"]["world"] = world
+        path.write_text(json.dumps(data), "utf-8")
+        assert intact.say("build", []) == (world == 1)
+        assert not intact.say("build", ["X=1"])
+        assert intact.say("build", ["X=1", "plain"]) == (world == 0)
+
+
+def test_another_python_has_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = intact.environment({})
+    monkeypatch.setattr(sys, "executable", str(Path(sys.executable).with_name("python-of-another-name")))
+    assert intact.environment({}) == sums
+    monkeypatch.setattr(sys, "executable", "/elsewhere/bin/python")
+    assert intact.environment({}) != sums
+
+
+def test_a_folder_whose_time_is_set_back(tmp_path: Path) -> None:
+    """As by programs that copy, or unpack."""
+    before, state = intact.folder_time(str(tmp_path)), tmp_path.stat()
+    (tmp_path / "new.h").touch()
+    os.utime(tmp_path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert intact.folder_time(str(tmp_path)) != before

@@ -131,6 +131,7 @@ def test_the_epoch_controller_is_a_matter_of_the_profile(series):
         (("--memory-pool", "x.json"), "--memory-pool: refused: the memory-pool file of the NPU says it: use --mpool"),
         (("--split-weights",), "--split-weights: refused"),
         (("--dispatch-weights", ".A=1K"), "--dispatch-weights: refused: the memory-pool file of the NPU says it"),
+        (("--dispatch-weights", ""), "--dispatch-weights: '' is no SECTION=SIZE"),
         (("--binary",), "--binary: refused: weights are always in N_atonbuf.<pool>.raw"),
         (("--ihex",), "--ihex: refused: the NPU flow accepts and ignores it"),
         (("--address", "0x70000000"), "--address: refused: the NPU flow accepts and ignores it: set the offset"),

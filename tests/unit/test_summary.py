@@ -138,6 +138,7 @@ def test_text_without_title(elf: Path) -> None:
 @pytest.mark.parametrize(
     ("kinds", "text"),
     [
+        ((), "unknown epochs"),
         (("SW",), "1 epochs: 0 HW, 1 SW"),
         (("HW", "EC", "SW"), "3 epochs: 2 HW, 1 SW"),
         (("HW", "HYBRID", "SW", "HYBRID"), "4 epochs: 1 HW, 1 SW, 2 hybrid"),

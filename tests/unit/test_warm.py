@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from SCons.Platform.posix import subprocess_spawn
 
 from neuralart.resources import package_parent
 from neuralart.scons import warm
+from neuralart.scons.console import BuildConsole
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
@@ -112,6 +114,17 @@ def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: py
     warm._servers[0].process.wait()
     assert _run(env, "--help")[0] == 0
     assert len(warm._servers) == 2
+
+
+def test_the_build_copies_what_scons_would_start(env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    """Also where it is no terminal; without the shell that SCons would start."""
+    words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
+    warm.start(env)
+    spawn = BuildConsole([], None)._spawn
+    assert spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
+    assert "no network to run" in capfd.readouterr().err
+    # What users put there is theirs, and gets everything.
+    assert spawn(lambda *said: len(said[3]), "", None, "", words, env) == len(words)
 
 
 def test_everything_is_loaded_before(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,8 @@ class Tree:
             name: {"world": 0, "at": 0, "files": [files.index(each) for each in names], "folders": [0]}
             for name, names in of.items()
         }
-        world = {"words": [], "environ": SUMS, "files": [], "folders": []}
-        data = {"format": intact.FORMAT, "build": "build", "default": ["one"], "worlds": [world], "variants": rows}
+        world = {"default": ["one"], "words": [], "environ": SUMS, "files": [], "folders": []}
+        data = {"format": intact.FORMAT, "build": "build", "worlds": [world], "variants": rows}
         data["files"] = [[name, *intact.state(name)] for name in files]
         data["folders"] = [["src", intact.folder_time("src"), intact.names_in("src")]]
         new = Path("build/.stamps.new")
@@ -236,6 +236,25 @@ def test_one_watcher_answers(tree: Tree) -> None:
     other = answers.Answers("build")
     other.end()
     assert intact.watched("build", [], SUMS) == ["one"]
+
+
+def test_a_watcher_that_is_stopped_blocks_none(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.here.end()
+    Path("build", intact.ANSWERS).mkdir()
+    with ExitStack() as opened:
+        stopped = opened.enter_context(closing(socket.socket(socket.AF_UNIX)))
+        stopped.bind(f"build/{intact.ANSWERS}/socket")
+        stopped.listen(0)
+        with suppress(BlockingIOError):
+            while True:
+                line = opened.enter_context(closing(socket.socket(socket.AF_UNIX)))
+                line.setblocking(False)
+                line.connect(f"build/{intact.ANSWERS}/socket")
+        assert intact.watched("build", [], SUMS) is None
+        monkeypatch.setattr(answers, "_SECONDS", 0.05)
+        tree.here = answers.Answers("build")
+        monkeypatch.setattr(answers, "_SECONDS", 20.0)
+        assert intact.watched("build", [], SUMS) == ["one"]
 
 
 def test_where_not_all_is_seen(tree: Tree, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

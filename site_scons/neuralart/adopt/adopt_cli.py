@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from neuralart.adopt.entries import Entries, FoundTree
 
 _LOOKED_FOR = (
-    ("networks", "a C file with LL_ATON_EpochBlockItems_<name>, ai_<name>_create or stai_<name>_init"),
+    (
+        "networks",
+        "C with LL_ATON_EpochBlockItems_<name>, ai_<name>_create or stai_<name>_init; no folders behind links",
+    ),
     ("constants", "*.raw, *.bin and *.hex with the pool's name (network_atonbuf.xSPI2.raw) or at its address"),
     ("builds", "Makefile, CMakeLists.txt with add_executable, .cproject; .ioc for the board"),
     ("linker scripts", "*.ld"),
@@ -123,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if not made.variants:
         hint = "the notes above say what is missing"
         raise NeuralArtError("no variant can be made of it", where=args.folder.as_posix(), hint=hint)
-    text = _text(made, args.folder.name or shown)
+    text = _text(made, args.folder.resolve().name or shown)
     if output is None:
         print(text, end="")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -96,25 +96,25 @@ def _build_for(network: FoundNetwork, board: str, found: FoundTree) -> FoundBuil
     others = [build for build in usable if not boards_in(build.file, found.boards)]
     order = {"make": 0, "cmake": 1, "cubeide": 2}
 
-    def rank(build: FoundBuild) -> tuple[bool, bool, int, int]:
+    def rank(build: FoundBuild) -> tuple[bool, bool, int, int, int]:
         names_it = network.c_file.rpartition("/")[2] in build.text
         return (
             bool(build.why),
             not names_it and build.kind != "cubeide",
             order[build.kind],
             -_common(build.file, network.c_file),
+            # STM32CubeIDE/CM7 is the build of CM7/App.
+            -len({*build.file.split("/")} & {*network.c_file.split("/")}),
         )
 
     return min(mine or others, key=rank, default=None)
 
 
-def _stage(networks: Iterable[FoundNetwork]) -> dict[str, str]:
-    """The places of their C and headers, which they have already; nothing else is put into the tree."""
-    rules: dict[str, str] = {}
-    for network in networks:
-        assert network.generated is not None
-        place = "./" if network.folder == "." else f"{network.folder}/"
-        rules |= dict.fromkeys(network.generated.code, place)
+def _stage(networks: Collection[FoundNetwork]) -> dict[str, str]:
+    """The places of their C and headers, which they have already (where two have a name, no rule can say it)."""
+    codes = [(network.folder, name) for network in networks if network.generated for name in network.generated.code]
+    names = [name for _, name in codes]
+    rules = {name: "./" if folder == "." else f"{folder}/" for folder, name in codes if names.count(name) == 1}
     return {**rules, "*": ""}
 
 

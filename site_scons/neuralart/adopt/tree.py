@@ -13,8 +13,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.c_source import decode
 
-# Other people's folders, what tools leave, and copies of what is elsewhere.
+# Other people's folders, what tools leave (``.ai``: runs of X-CUBE-AI), and copies of what is elsewhere.
 _NEVER = {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".metadata", "st_ai_ws", ".vendor"}
+_NEVER |= {".ai"}
 # Folders of libraries: nothing of the application is in them.
 LIBRARIES = {"drivers", "middlewares", "cmsis", "edge-impulse-sdk", "templates", "stm32cube_fw_n6"}
 _BUILT = {"CMakeCache.txt", ".toolchain.json"}
@@ -76,7 +77,7 @@ def folder_of(path: str) -> str:
 
 
 def look(root: Path, shown: str) -> Repository:
-    """Look through a folder; links are not followed. NeuralArtError: it is no folder, or cannot be read."""
+    """Look for files; links to folders are not followed. NeuralArtError: it is no folder, or cannot be read."""
     if not root.is_dir():
         raise NeuralArtError("no such folder" if not root.exists() else "is a file, not a folder", where=shown)
     found: list[str] = []
@@ -91,5 +92,6 @@ def look(root: Path, shown: str) -> Repository:
             folders[:] = []
             continue
         below = Path(folder).relative_to(root).as_posix()
+        names = [name for name in names if os.path.isfile(os.path.join(folder, name))]  # noqa: PTH113, PTH118
         found += [name if below == "." else f"{below}/{name}" for name in names]
     return Repository(root, tuple(sorted(found)))

@@ -182,6 +182,8 @@ def read(place: Path, top: Path, configuration: str, cpu: str, what: str, where:
     link += [f"-L{path(text)}" for text in linker.get("directories", ())]
     libraries = (f"-l{text}" for text in linker.get("libraries", ()))
     link += ["-Wl,--start-group", *libraries, "-lc", "-lm", "-Wl,--end-group"]
-    single = [each.get("resourcePath", "") for each in element.iter("fileInfo") if each.find("tool/option") is not None]
+    single = [each.get("resourcePath") for each in element.iter("fileInfo") if each.find("tool/option") is not None]
+    parts = [each for each in element.iter("folderInfo") if each.find(".//tool/option") is not None]
+    single += [each.get("resourcePath") for each in parts if each.get("resourcePath")]
     notes = tuple(f"{own}: options of {each} alone are not taken over" for each in single)
     return CubeProject(name, build, sources, {each: compiled(each) for each in _TOOLS}, tuple(link), script, own, notes)

@@ -45,6 +45,7 @@ _PATTERNS = (
         "this network has no epoch controller, so there is no such header: do not include it in the application",
     ),
     _pattern(rf"^{_FILE}{_LINE}: (?:fatal |internal compiler )?error: (?P<what>.+)$"),
+    _pattern(rf"{_REFUSED}(?P<what>.+)$"),
     _pattern(rf"^{_FILE}:(?P<line>\d+): Error: (?P<what>.+)$"),
     _pattern(
         r"^.*?ld(?:\.exe|\.bfd)?: (?P<what>region .+ overflowed by \d+ bytes)$", "the linker script's region is full"

@@ -90,18 +90,22 @@ def is_left_out(path: str, is_folder: bool, patterns: Sequence[str], left_out: b
 class _Walk:
     patterns: Sequence[str]
     avoided: frozenset[Path]
-    ignored: frozenset[str]
+    ignored: frozenset[str] | None
     files: dict[str, Path] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def folder(self, place: Path, below: str, above: tuple[Path, ...]) -> None:
-        for name in sorted(os.listdir(place)):  # noqa: PTH208 - no path is made of what is left out
+        names = sorted(os.listdir(place))  # noqa: PTH208 - no path is made of what is left out
+        if below and self.ignored is not None and ".git" in names:
+            # git does not tell what a repository within another ignores.
+            self.ignored |= {f"{below}/{each}" for each in ignored(place)}
+        for name in names:
             path = f"{below}/{name}" if below else name
             self._entry(place / name, path, above)
 
     def _out(self, path: str, is_folder: bool) -> bool:
-        return is_left_out(path, is_folder, self.patterns, (f"{path}/" if is_folder else path) in self.ignored)
+        return is_left_out(path, is_folder, self.patterns, (f"{path}/" if is_folder else path) in (self.ignored or ()))
 
     def _entry(self, place: Path, path: str, above: tuple[Path, ...]) -> None:
         try:
@@ -134,13 +138,13 @@ def scan(
     exclude: Sequence[str] = (),
     avoid: Sequence[Path] = (),
     where: str = "",
-    unwanted: frozenset[str] = frozenset(),
+    unwanted: frozenset[str] | None = None,
 ) -> Tree:
     """Look through a folder; the order is that of the names, on every machine.
 
     ``exclude``: patterns behind the usual ones (:data:`USUAL`); ``avoid``: folders that are no part of it although they
     may lie in it: where we build; ``where``: who names it; ``unwanted``: paths that are left out unless a pattern takes
-    them back (:func:`ignored`). NeuralArtError: it is no folder, or a part of it cannot be read.
+    them back (:func:`ignored`); None: git is not asked. NeuralArtError: no folder, or a part of it cannot be read.
     """
     if not folder.is_dir():
         what = "is a file, it must be a folder" if folder.exists() else "no such folder"
@@ -286,4 +290,6 @@ def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] =
     _refuse_collisions(made, listed)
     _refuse_renamed(files, config)
     old = [path for _, place in networks if place.endswith(".c") for path in _superseded(place, made, listed)]
+    # What was written, and a rule does not copy, is no other generation.
+    old = [path for path in old if path.rpartition("/")[2] not in {item.name for item in files}]
     return Staged(made, tuple(dict.fromkeys(old)), tuple(networks))

@@ -4,6 +4,7 @@ another mode is a board of its own, called ``BOARD+MODE``: all that follows from
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from neuralart.boards.types import Board, BoardSection
@@ -16,10 +17,11 @@ MARK = "+"
 
 def in_mode(board: Board, mode: str, where: str) -> Board:
     """A board whose images start another way. ``mode``: ``load-and-run``, as the boot chain of the board does it;
-    ``xip``: that maps the flash, and the image is executed in its slot; ``ram``: a debugger loads the image, no boot
-    chain runs. NeuralArtError: there is no such mode, or the board has no boot chain.
+    ``xip``: that maps the flash, and the image is executed in its slot (``xip-0x70080000``: which is there); ``ram``: a
+    debugger loads the image, no boot chain runs. NeuralArtError: there is no such mode, no boot chain or no memory.
     """
-    if mode not in MODES:
+    moved = re.fullmatch(r"xip-(0x[0-9a-f]{8})", mode)
+    if mode not in MODES and moved is None:
         raise NeuralArtError(f"no boot mode '{mode}'", where=where, hint=nearest(mode, MODES))
     boot = board.boot
     if boot is None or board.code is None:
@@ -32,9 +34,11 @@ def in_mode(board: Board, mode: str, where: str) -> Board:
         # What is in its slots stays: the flash may hold another firmware.
         windows = tuple(replace(window, mapped_by_boot=False) for window in board.windows)
         return replace(made, boot=None, windows=windows)
-    slot = board.slots[boot.slot]
+    slot = int(moved[1], 16) if moved is not None else board.slots[boot.slot]
     region = board.region_at(slot)
-    assert region is not None  # as the reader of boards sees to it
+    if region is None:
+        raise NeuralArtError(f"slot {boot.slot} at 0x{slot:08x} is in no memory of board {board.name}", where=where)
     room = min((each for each in board.slots.values() if each > slot), default=region.end) - slot
     code = BoardSection(region.name, slot + boot.header - region.base, room - boot.header)
-    return replace(made, code=code, boot=replace(boot, copy_to=slot, copy_size=room, in_place=True))
+    slots = {**board.slots, boot.slot: slot}
+    return replace(made, code=code, slots=slots, boot=replace(boot, copy_to=slot, copy_size=room, in_place=True))

@@ -17,17 +17,7 @@ from neuralart.compilers.stedgeai.facts_of import CPU_NUMERICS, cpu_facts, macc_
 from neuralart.compilers.stedgeai.fileset import c_info_name, report_name, stand_in
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.facts import (
-    APPLICATION,
-    MANIFEST,
-    NEURALART,
-    NEURALART_VERSION,
-    Network,
-    PoolUse,
-    Port,
-    manifest,
-    to_json,
-)
+from neuralart.network import facts
 from neuralart.network.pools import PoolFile, initializer_name
 from neuralart.network.targets import NPU, flow_of
 from neuralart.text.c_source import decode
@@ -87,7 +77,7 @@ def plan(
     stem = found.stem
     plain = {"c": found.c_file}
     plain |= {("header" if name == f"{stem}.h" and found.flow == NPU else name): name for name in found.code[1:]}
-    plain |= {"facts": FACTS, "manifest": MANIFEST}
+    plain |= {"facts": FACTS, "manifest": facts.MANIFEST}
     plain |= {"c_info": found.c_info or c_info_name(stem), "report": found.report or report_name(stem)}
     plain |= {"provenance": PROVENANCE}
     copied = {name: folder / name for name in (*found.code, found.c_info, found.report) if name}
@@ -140,7 +130,7 @@ def _info(found: GeneratedSet, notes: list[str]) -> CInfo | None:
     return info
 
 
-def _pools(found: GeneratedSet, network: Network, info: CInfo | None) -> tuple[PoolUse, ...]:
+def _pools(found: GeneratedSet, network: facts.Network, info: CInfo | None) -> tuple[facts.PoolUse, ...]:
     """Pools whose activations are only told as rounded numbers of a comment have unknown ones."""
     if info is not None:
         return network.pools
@@ -157,7 +147,7 @@ def _pools(found: GeneratedSet, network: Network, info: CInfo | None) -> tuple[P
     return tuple(made)
 
 
-def _npu(name: str, planned: AdoptPlan, raws: Mapping[str, bytes], notes: list[str]) -> Network:
+def _npu(name: str, planned: AdoptPlan, raws: Mapping[str, bytes], notes: list[str]) -> facts.Network:
     found = planned.found
     notes += [problem.text for problem in found.network.problems]
     info = _info(found, notes)
@@ -175,11 +165,11 @@ def _npu(name: str, planned: AdoptPlan, raws: Mapping[str, bytes], notes: list[s
     )
 
 
-def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
+def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> facts.Network:
     found = planned.found
     texts = {each: decode(read_bytes(found.folder / each)) for each in found.code if each.endswith((".c", ".h"))}
     codes = [text for each, text in texts.items() if not each.startswith(f"{found.stem}_data.c")]
-    ours = found.runtime == NEURALART
+    ours = found.runtime == facts.NEURALART
     info = _info(found, notes)
     c_name = found.c_name if found.c_name != name else ""
     # An image tells the stamp that its network was compiled with.
@@ -198,7 +188,7 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
         what = "neither its headers nor a c_info.json say what its inputs and outputs are"
         raise NeuralArtError(what, where=found.where, hint=f"{found.stem}.h and {found.stem}_data.h belong beside it")
     pools = [
-        PoolUse(label, label, 0, size, size, size - activations, activations, rights, APPLICATION)
+        facts.PoolUse(label, label, 0, size, size, size - activations, activations, rights, facts.APPLICATION)
         for label, size, activations, rights in (
             ("activations", header.activations or 0, header.activations or 0, "ACC_WRITE"),
             ("weights", header.weights or 0, 0, "ACC_READ"),
@@ -206,10 +196,10 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
         if size
     ]
     first, *more = codes
-    return Network(
+    return facts.Network(
         name=name,
         runtime=found.runtime,
-        runtime_version=NEURALART_VERSION if ours else version,
+        runtime_version=facts.NEURALART_VERSION if ours else version,
         abi_stamp=said[1] if said is not None else stamp(first, more, pools),
         numerics=CPU_NUMERICS,
         pools=tuple(pools),
@@ -221,7 +211,7 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
     )
 
 
-def _of_info(found: GeneratedSet, info: CInfo, codes: list[str], ours: bool) -> Network:
+def _of_info(found: GeneratedSet, info: CInfo, codes: list[str], ours: bool) -> facts.Network:
     if not ours:
         return cpu_facts(found.c_name, info, codes)
     assert info.graph is not None
@@ -229,14 +219,14 @@ def _of_info(found: GeneratedSet, info: CInfo, codes: list[str], ours: bool) -> 
 
     # Our own descriptions name no release of that tool; the number does not stay.
     made = cpu_facts(found.c_name, replace(info, core=info.core or parse_core("4.0.1")), codes)
-    return replace(made, runtime_version=NEURALART_VERSION)
+    return replace(made, runtime_version=facts.NEURALART_VERSION)
 
 
-def _header_ports(ports: tuple[cpu_headers.HeaderPort, ...]) -> tuple[Port, ...]:
-    return tuple(Port(each.name, "", 0, each.bytes, each.shape, each.dtype, 0.0, 0) for each in ports)
+def _header_ports(ports: tuple[cpu_headers.HeaderPort, ...]) -> tuple[facts.Port, ...]:
+    return tuple(facts.Port(each.name, "", 0, each.bytes, each.shape, each.dtype, 0.0, 0) for each in ports)
 
 
-def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[Network, tuple[str, ...]]:
+def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[facts.Network, tuple[str, ...]]:
     """Bring the files into a folder, with ``network.json`` and ``manifest.json``; the facts, and what is worth a look.
     NeuralArtError: a file cannot be read or does not belong to the network, or the folder cannot be written.
     """
@@ -253,15 +243,15 @@ def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[Network, tuple[s
     files |= {planned.raws[fname]: data for fname, data in raws.items()}
     for role in ("c_info", "report"):
         files.setdefault(planned.plain[role], stand_in(planned.plain[role]))
-    facts = _npu(name, planned, raws, notes) if found.flow == NPU else _cpu(name, planned, notes)
-    files[FACTS] = to_json(facts).encode()
-    files[MANIFEST] = manifest(name, files).encode()
+    made = _npu(name, planned, raws, notes) if found.flow == NPU else _cpu(name, planned, notes)
+    files[FACTS] = facts.to_json(made).encode()
+    files[facts.MANIFEST] = facts.manifest(name, files).encode()
     lines = ["tool: unknown, the C was there", f"C: {found.where}", *(f"note: {note}" for note in notes)]
     files[PROVENANCE] = "".join(f"{line}\n" for line in lines).encode()
     folders.check_owner(output, name)
     folders.clear(output, name)
     folders.fill(output, files, {})
-    return facts, tuple(notes)
+    return made, tuple(notes)
 
 
 def _named(texts: list[str] | None) -> dict[str, Path]:
@@ -296,9 +286,9 @@ def plan_of(args: argparse.Namespace) -> AdoptPlan:
 def adopt_asked(args: argparse.Namespace, output: Path) -> str:
     """``neuralart compile --compiler adopted``: copy the files, and tell what a person wants to know."""
     planned = plan_of(args)
-    facts, notes = adopt(planned, args.name or planned.found.c_name, output)
-    version = ".".join(map(str, facts.runtime_version)) if facts.runtime_version != _NOT_KNOWN else "unknown"
-    macc = "unknown" if facts.macc is None else f"{facts.macc:,}"
-    lines = [f"network {facts.name} ({facts.symbol} in C): {macc} MAC, for {facts.runtime} {version}, adopted"]
+    network, notes = adopt(planned, args.name or planned.found.c_name, output)
+    version = ".".join(map(str, network.runtime_version)) if network.runtime_version != _NOT_KNOWN else "unknown"
+    macc = "unknown" if network.macc is None else f"{network.macc:,}"
+    lines = [f"network {network.name} ({network.symbol} in C): {macc} MAC, for {network.runtime} {version}, adopted"]
     lines += [f"  note: {note}" for note in notes]
     return "\n".join([*lines, f"  {output.as_posix()}: {len(planned.plain) + len(planned.raws)} files"])

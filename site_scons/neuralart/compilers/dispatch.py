@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from neuralart.config.keys import SECTION
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
 from neuralart.text import sizes
 from neuralart.text.c_source import decode
 
 OPTION, SPLIT = "--dispatch-weights", "--split-weights"
-_SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")  # Constants are in none of these
 _ARRAY = later(
     r"^(?=const\s+(?:(?:ai_u|uint)(8|16|32|64)(?:_t)?|unsigned char)\s+(\w+)\s*\[\s*(\d{1,9})[uU]?\s*\]\s*=)", re.M
 )
@@ -26,13 +26,18 @@ def rooms(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in text.split(","):
         name, _, size = (each.strip() for each in part.partition("="))
-        if not _SECTION.fullmatch(name) or name in found:
+        if not SECTION.fullmatch(name) or name in found:
             what = f"'{part.strip()}' is no SECTION=SIZE, or its section is named twice"
             raise NeuralArtError(what, where=OPTION, hint=".InternalFlashSection=1M,.ExternalFlashSection=64M")
         found[name] = sizes.parse(size, OPTION, f"the size of {name}")
         if not found[name]:
             raise NeuralArtError(f"the size of {name} is 0", where=OPTION, hint="leave the section out")
     return found
+
+
+def given(text: str | None) -> str:
+    """What a command line says, None or sections, as requests have it; NeuralArtError: it is wrong."""
+    return ",".join(f"{name}={size}" for name, size in rooms(text).items()) if text is not None else ""
 
 
 def dispatched(name: str, files: Mapping[str, bytes], said: str) -> dict[str, bytes]:

@@ -28,7 +28,7 @@ _STAGE_BASE = "folder"
 # CMake words that decide what this tool decides.
 _OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
 # Options of CMake that are keys here.
-_KEYS_OF = {"-DCMAKE_TOOLCHAIN_FILE": "toolchain_file: FILE", "-DCMAKE_GENERATOR": "generator: NAME"}
+_KEYS_OF = {"CMAKE_TOOLCHAIN_FILE": "toolchain_file: FILE", "CMAKE_GENERATOR": "generator: NAME"}
 _FOLDER = "the folder that holds all of the application"
 _PROGRAM = "the linked program, below {}: build/app.elf"
 # What must be there, and the hint where it is not.
@@ -202,7 +202,7 @@ def _option(value: Value) -> str:
         if text == word or text.startswith(f"{word}=") or (len(word) == 2 and word != "-h" and text.startswith(word)):
             raise value.error(f"'{text}' is decided by this tool", "directory, generator and toolchain_file are keys")
     for word, key in _KEYS_OF.items():
-        if re.split("[=:]", text)[0] == word:
+        if re.split("[=:]", text.removeprefix("-D"))[0] == word:
             raise value.error(f"'{text}' has a key of its own", key)
     return text
 

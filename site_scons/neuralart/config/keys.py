@@ -21,7 +21,8 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
-_SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
+SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
+"""A section of a linker script for constants."""
 _DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 
@@ -124,7 +125,7 @@ def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
 def rooms(value: Value) -> tuple[str, ...]:
     """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
     wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
-    read = named("", value, _SECTION, wrong, lambda entry: entry.integer(1))
+    read = named("", value, SECTION, wrong, lambda entry: entry.integer(1))
     return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
 
 

@@ -213,7 +213,9 @@ class VariantConfig(Located):
     @property
     def booted(self) -> tuple[str, str]:
         """Name of its board in its boot mode, and where that was said."""
-        return (f"{self.board}+{self.boot}", self.said("boot")) if self.boot else (self.board, self.said("board"))
+        moved = dict(self.slots).get("application") if self.boot == "xip" else None
+        mode = self.boot if moved is None else f"{self.boot}-0x{moved:08x}"
+        return (f"{self.board}+{mode}", self.said("boot")) if mode else (self.board, self.said("board"))
 
 
 @dataclass(frozen=True)

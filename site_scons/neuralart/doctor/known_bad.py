@@ -140,10 +140,13 @@ def own_build_remarks(host: Host, variants: Sequence[tuple[VariantConfig, Board]
     for variant, board in (pair for pair in variants if pair[0].application.kind in EXTERNAL):
         try:
             found = toolchain.find(variant.toolchain, host.environ)
+            libc = found.libc_flags
             for lacks, text, flag, remedy in _PROBES:
-                flags = (f"-mcpu={board.cpu}", "-mthumb", "-mfloat-abi=hard", *found.libc_flags, flag)
+                flags = (f"-mcpu={board.cpu}", "-mthumb", "-mfloat-abi=hard", *libc, flag)
                 if not toolchain.compiles(found, flags, f"{text}\n"):
                     yield Remark("gcc-lacks", NOTE, f"{found.prefix}gcc {found.version} {lacks} {flag}", remedy)
+                elif flag.startswith("--specs="):
+                    libc = (flag,)  # What such builds ask for, whatever else is there
             if (built := folder / "build" / variant.name / "firmware.elf").is_file():
                 yield Remark("built", NOTE, f"{variant.name} was built with {code_checks.of_program(built)}")
         except NeuralArtError:

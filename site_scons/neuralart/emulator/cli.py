@@ -44,10 +44,6 @@ def _load(text: str) -> tuple[Path, int]:
     return Path(name), address
 
 
-def _slot(text: str) -> tuple[str, int]:
-    return _at(text, "NAME@ADDRESS, for example application@0x70100000")
-
-
 def _count(text: str) -> tuple[str, str]:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 20):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of vectors")
@@ -78,7 +74,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flash.add_argument("--load", action="append", default=[], type=_load, metavar="FILE@ADDR", help=text)
     text = "folder that the plan's paths start from (default: .)"
     add("--top", type=Path, default=Path(), metavar="DIR", help=text)
-    several("--slot", type=_slot, metavar="NAME@ADDR", help="flash slot that was moved")
+    slot = partial(_at, example="NAME@ADDRESS, for example application@0x70100000")
+    several("--slot", type=slot, metavar="NAME@ADDR", help="flash slot that was moved")
     text = "access to a bank that is off: stop (default), or read zeros and lose writes"
     add("--dead-bank", choices=("fault", "zeros"), default="fault", help=text)
     text = "raw file that the external loader writes while the firmware waits for it"

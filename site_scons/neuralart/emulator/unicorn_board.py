@@ -15,20 +15,9 @@ from functools import partial
 from typing import Any
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import MachineStop
+from neuralart.emulator import MachineStop, devices
 from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
-from neuralart.emulator.devices import (
-    DWT,
-    PAGE,
-    SCS,
-    VTOR,
-    InstructionCounter,
-    NpuCache,
-    RegisterFile,
-    SystemControl,
-    Usart,
-)
 from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.instructions import BlockCounter
 from neuralart.emulator.power import Power
@@ -100,8 +89,8 @@ class UnicornBoard:
         self._coherency = Coherency(board, given.watched, self._banks.peek, UNDEFINED)
         self._npu_lines = NpuLines(board, given.watched, self._banks.peek, UNDEFINED)
         self._bus = Bus(self._uc, self._halt, self._near, self._on_register)
-        self._system = SystemControl(machine.cpuid, self._on_cache_operation, self._on_reset_request)
-        self._counter = InstructionCounter(self._uc.emu_stop)
+        self._system = devices.SystemControl(machine.cpuid, self._on_cache_operation, self._on_reset_request)
+        self._counter = devices.InstructionCounter(self._uc.emu_stop)
         self._add_devices()
         self._bus.refresh()
         for load in boot.loads:
@@ -139,21 +128,21 @@ class UnicornBoard:
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
-        uc.mem_map(PPB, DWT - PPB, rights)
-        uc.mem_map(DWT + PAGE, SCS - (DWT + PAGE), rights)
-        uc.mem_map(SCS + PAGE, PPB_SIZE - (SCS + PAGE - PPB), rights)
+        uc.mem_map(PPB, devices.DWT - PPB, rights)
+        uc.mem_map(devices.DWT + devices.PAGE, devices.SCS - (devices.DWT + devices.PAGE), rights)
+        uc.mem_map(devices.SCS + devices.PAGE, PPB_SIZE - (devices.SCS + devices.PAGE - PPB), rights)
         uc.hook_add(unicorn.UC_HOOK_MEM_UNMAPPED, self._on_unmapped)
         uc.hook_add(unicorn.UC_HOOK_MEM_PROT, self._on_protected)
         uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         return uc
 
-    def _console(self) -> Usart:
+    def _console(self) -> devices.Usart:
         console = self._board.console
-        if console is None or console.driver != "uart_stm32" or console.base % PAGE:
+        if console is None or console.driver != "uart_stm32" or console.base % devices.PAGE:
             has = f"{console.driver} at 0x{console.base:08x}" if console else "none"
             what = f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}"
             raise NeuralArtError(what, where=f"board {self._board.name}")
-        return Usart(console.base, self._on_starved)
+        return devices.Usart(console.base, self._on_starved)
 
     # ---- peripherals ----
 
@@ -169,12 +158,12 @@ class UnicornBoard:
         for base, window in power.windows.items():
             bus.add(window, partial(power.window_clock_missing, base))
         if registers.npu_cache is not None:
-            power.npu_cache = NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
+            power.npu_cache = devices.NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
             missing = partial(power.unclocked, "CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
             bus.add(power.npu_cache, missing)
         if registers.rimc_npu is not None:
             missing = partial(power.unclocked, "RIFSC", registers.rimc_clock, registers.rimc_clock_bit)
-            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), missing)
+            bus.add(devices.RegisterFile("RIFSC", registers.rimc_npu & ~(devices.PAGE - 1), devices.PAGE), missing)
 
     def _on_register(self) -> None:
         if self._seen != self._power.generation:
@@ -271,7 +260,7 @@ class UnicornBoard:
         if self._board.region_at(stack - 4) is None or self._board.region_at(entry) is None or not entry & 1:
             what = f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}"
             raise MachineStop(what, hint="is the image linked for this board?")
-        self._system.write(VTOR, vectors)
+        self._system.write(devices.VTOR, vectors)
         self._uc.reg_write(registers.UC_ARM_REG_MSP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_SP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_LR, 0xFFFFFFFF)

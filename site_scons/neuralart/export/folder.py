@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart import jsontext
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, first_names
 from neuralart.export.plan import MANIFEST, SCHEMA, ExportInputs, files, is_name, sha256
 from neuralart.files import read_bytes, write_bytes
 
@@ -64,11 +64,6 @@ def _present(path: Path) -> bytes | None:
     return read_bytes(path) if path.is_file() else None
 
 
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
 def _refuse_strangers(
     folder: Path, now: Mapping[str, bytes | None], wanted: Mapping[str, bytes], listed: set[str]
 ) -> None:
@@ -76,7 +71,7 @@ def _refuse_strangers(
     strange = [name for name, data in there.items() if data != wanted.get(name, data)]
     if strange:
         them = "it" if len(strange) == 1 else "them"
-        what = f"no export wrote {_shown(strange)}, and this one would overwrite {them}"
+        what = f"no export wrote {first_names(strange, _SHOWN)}, and this one would overwrite {them}"
         raise NeuralArtError(what, where=str(folder), hint="export into a folder of its own, or --force")
 
 
@@ -90,7 +85,9 @@ def _refuse_edited(
     ]
     if edited:
         hint = "what you change there is lost with each export: keep it elsewhere; --force overwrites it"
-        raise NeuralArtError(f"edited since the last export: {_shown(edited)}", where=str(folder), hint=hint)
+        raise NeuralArtError(
+            f"edited since the last export: {first_names(edited, _SHOWN)}", where=str(folder), hint=hint
+        )
 
 
 def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:

@@ -143,19 +143,11 @@ def _mpool(data: bytes, name: str) -> bool:
     return ("mempools" in names and _ANY_NAME.search(head(data)) is not None) or name.endswith((".mpool", ".mpool.in"))
 
 
-def _h7_pools(data: bytes, name: str) -> bool:
-    return _json(data) and "mempools" in outer_names(data)
-
-
 def _h7_conf(data: bytes, name: str) -> bool:
     if not _json(data):
         return False
     names = outer_names(data)
     return {"builder", "configurations"} <= names or {"memory_pool_path", "internalFlash_size"} <= names
-
-
-def _profile(data: bytes, name: str) -> bool:
-    return _json(data) and "Profiles" in outer_names(data)
 
 
 def _network_csv(data: bytes, name: str) -> bool:
@@ -198,6 +190,11 @@ def _boot_image(data: bytes, name: str) -> bool:
     from neuralart.text.image_header import find
 
     return next(find(data), None) is not None
+
+
+def _names(wanted: str) -> Callable[[bytes, str], bool]:
+    """JSON, perhaps damaged, that has this name in its beginning."""
+    return lambda data, name: _json(data) and wanted in outer_names(data)
 
 
 def _with_keys(*wanted: str) -> Callable[[bytes, str], bool]:
@@ -250,9 +247,9 @@ KINDS = tuple(
         ("initializer_c", "an initializer as a C array", "generated_c:INITIALIZER_C", _initializer),
         ("c_info", "information about a compiled network (c_info.json)", "c_info", _c_info),
         ("q_json", "quantization for the Neural-ART compiler (_Q.json)", "inputs:Q_JSON", _q_json),
-        ("profile", "profiles of the Neural-ART compiler", "inputs:PROFILE", _profile),
+        ("profile", "profiles of the Neural-ART compiler", "inputs:PROFILE", _names("Profiles")),
         ("mpool", "memory pools of the Neural-ART compiler (.mpool)", "inputs:MPOOL", _mpool),
-        ("h7_pools", "memory pools of a CPU target", "inputs:H7_POOLS", _h7_pools),
+        ("h7_pools", "memory pools of a CPU target", "inputs:H7_POOLS", _names("mempools")),
         ("h7_conf", "description of an STM32H7 application (.conf)", "inputs:H7_CONF", _h7_conf),
         ("network_csv", "the compiler's estimate per epoch (network.csv)", "reports:NETWORK_CSV", _network_csv),
         ("atonn_options", "options of a compiler run (atonn_options.ini)", "inputs:ATONN_OPTIONS", _atonn_options),

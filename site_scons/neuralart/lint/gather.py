@@ -15,20 +15,8 @@ from neuralart.config.read import ProjectFile
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
-from neuralart.lint import budgets, networks
+from neuralart.lint import budgets, networks, types
 from neuralart.lint.engine import REFUSED, UNREADABLE
-from neuralart.lint.types import (
-    ERROR,
-    RUNTIME_HEADER,
-    WARNING,
-    Facts,
-    HexPiece,
-    LintedNetwork,
-    LintFinding,
-    RuntimeHeader,
-    Source,
-    parse_runtime,
-)
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
 from neuralart.memory.plan.last_build import network_folders, read_networks
@@ -58,22 +46,22 @@ _MOST = 20_000
 class Bag:
     """Facts so far."""
 
-    networks: list[LintedNetwork] = field(default_factory=list)
+    networks: list[types.LintedNetwork] = field(default_factory=list)
     pool_files: list[PoolFile] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[types.Source] = field(default_factory=list)
     scripts: list[LinkerScript] = field(default_factory=list)
-    runtimes: list[RuntimeHeader] = field(default_factory=list)
+    runtimes: list[types.RuntimeHeader] = field(default_factory=list)
     profiles: list[ProfileFile] = field(default_factory=list)
     exports: list[QFile] = field(default_factory=list)
     models: list[tuple[str, str]] = field(default_factory=list)
-    hexes: list[HexPiece] = field(default_factory=list)
-    findings: list[LintFinding] = field(default_factory=list)  # About files that cannot be read
+    hexes: list[types.HexPiece] = field(default_factory=list)
+    findings: list[types.LintFinding] = field(default_factory=list)  # About files that cannot be read
 
-    def facts(self, board: Board | None) -> Facts:
+    def facts(self, board: Board | None) -> types.Facts:
         """All of it."""
-        found = {each.name: tuple(getattr(self, each.name)) for each in fields(Facts) if each.name != "board"}
+        found = {each.name: tuple(getattr(self, each.name)) for each in fields(types.Facts) if each.name != "board"}
         found["networks"] = tuple(networks.placed(network, self.pool_files) for network in self.networks)
-        return Facts(board, **found)
+        return types.Facts(board, **found)
 
 
 def _take_c(bag: Bag, path: Path, file: str) -> None:
@@ -86,12 +74,12 @@ def _take_c(bag: Bag, path: Path, file: str) -> None:
     if path.name.endswith("_ecblobs.h") or (b"_mem_pool_" in data and initializer):
         return
     text = decode(data)
-    if path.name == RUNTIME_HEADER:
-        header = parse_runtime(text, file)
+    if path.name == types.RUNTIME_HEADER:
+        header = types.parse_runtime(text, file)
         if header is not None:
             bag.runtimes.append(header)
             return
-    bag.sources.append(Source(file, "c", text, blanked(text, texts=True)))
+    bag.sources.append(types.Source(file, "c", text, blanked(text, texts=True)))
 
 
 def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
@@ -119,7 +107,7 @@ def _take_hex(bag: Bag, path: Path, file: str) -> None:
     parts = ihex.parse(read_bytes(path), file).parts
     if len(parts) == 1:
         address, data = parts[0]
-        bag.hexes.append(HexPiece(file, address, len(data), hashlib.sha256(data).hexdigest()))
+        bag.hexes.append(types.HexPiece(file, address, len(data), hashlib.sha256(data).hexdigest()))
 
 
 def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
@@ -130,7 +118,7 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
     elif suffix in _LINKER:
         bag.scripts.append(linker_script.read(path, file))
     elif suffix in _MAKE or path.name in _MAKE_NAMES:
-        bag.sources.append(Source(file, "make", decode(read_bytes(path))))
+        bag.sources.append(types.Source(file, "make", decode(read_bytes(path))))
     elif suffix == ".mpool":
         bag.pool_files.append(mpool.read(path, file))
     elif suffix == ".json":
@@ -142,7 +130,7 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
         if named or path.name.count("_OE_") > 1:
             bag.models.append((path.name, file))
             if named and path.suffix in _MODELS[:2]:
-                _take_model(bag, path, file, WARNING)
+                _take_model(bag, path, file, types.WARNING)
     elif named and suffix != ".raw":
         hint = "C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models"
         raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
@@ -157,7 +145,7 @@ def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str]
         if path.suffix == ".tflite" or reader.onnx_kinds():
             lower(reader.read(path, where, cut=cut))
     except NeuralArtError as error:
-        bag.findings.append(LintFinding(REFUSED, level, where, error.what, error.hint))
+        bag.findings.append(types.LintFinding(REFUSED, level, where, error.what, error.hint))
 
 
 def walk(folder: Path) -> Iterator[Path]:
@@ -191,7 +179,9 @@ def add(bag: Bag, paths: Sequence[Path]) -> None:
             except NeuralArtError as error:
                 if error.what.startswith("no rule looks at"):
                     raise
-                bag.findings.append(LintFinding(UNREADABLE, ERROR, error.where or file, error.what, error.hint))
+                bag.findings.append(
+                    types.LintFinding(UNREADABLE, types.ERROR, error.where or file, error.what, error.hint)
+                )
 
 
 def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:
@@ -204,9 +194,9 @@ def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:
     return {**found, **network.strategies}
 
 
-def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: Path | None) -> LintedNetwork:
+def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: Path | None) -> types.LintedNetwork:
     where = config.said()
-    found = LintedNetwork(config.name, where)
+    found = types.LintedNetwork(config.name, where)
     if folder is not None:
         path = folder / f"{config.name}.c"
         if path.is_file():
@@ -230,7 +220,7 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
         folder = folders.get(config.name)
         bag.networks.append(_built(config, layout, board, folder))
         if config.compiler == REFERENCE and is_file(file.parent / config.model):
-            _take_model(bag, file.parent / config.model, config.said("model"), ERROR, config.cut)
+            _take_model(bag, file.parent / config.model, config.said("model"), types.ERROR, config.cut)
         if layout.pools.pools and layout.pools not in bag.pool_files:
             bag.pool_files.append(layout.pools)
         _, profile = split_profile(config.profile)
@@ -238,7 +228,7 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
             try:
                 bag.profiles.append(read_profiles(file.parent / profile, (file.parent / profile).as_posix()))
             except NeuralArtError as error:
-                bag.findings.append(LintFinding(UNREADABLE, ERROR, error.where, error.what, error.hint))
+                bag.findings.append(types.LintFinding(UNREADABLE, types.ERROR, error.where, error.what, error.hint))
         if folder is not None and config.budgets:
             path = folder / f"{config.name}_c_info.json"
             info = c_info.read(path) if path.is_file() else None

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from neuralart.errors import first_names
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule
 from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
@@ -13,11 +14,6 @@ from neuralart.vendor.releases import before_runtime, of_runtime
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
 _SHOWN = 4
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _software(facts: Facts) -> Iterator[Hit]:
@@ -29,9 +25,9 @@ def _software(facts: Facts) -> Iterator[Hit]:
         operators = [f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         hybrid = sum(step.kind == "HYBRID" for step in steps)
         together = f", {hybrid} of them together with the NPU" if hybrid else ""
-        listed = f": {_listed(operators)}" if operators else ""
+        which = f": {first_names(operators, _SHOWN)}" if operators else ""
         said = f"the CPU computes {len(steps)} of {len(network.steps)} steps of network {network.name}"
-        yield Hit(steps[0].where, f"{said}{together}{listed}")
+        yield Hit(steps[0].where, f"{said}{together}{which}")
 
 
 def _floats(facts: Facts) -> Iterator[Hit]:
@@ -40,7 +36,7 @@ def _floats(facts: Facts) -> Iterator[Hit]:
             names = [name for name, _ in network.floats]
             several, holding = ("s", "hold") if len(names) > 1 else ("", "holds")
             said = f"{len(names)} buffer{several} inside of network {network.name} {holding} floats"
-            yield Hit(network.floats[0][1], f"{said}: {_listed(names)}")
+            yield Hit(network.floats[0][1], f"{said}: {first_names(names, _SHOWN)}")
 
 
 def _exported(facts: Facts) -> Iterator[Hit]:
@@ -54,7 +50,7 @@ def _booleans(facts: Facts) -> Iterator[Hit]:
     for exported in facts.exports:
         names = [tensor.name for tensor in exported.tensors.values() if tensor.type.upper().startswith("BOOL")]
         if names:
-            yield Hit(exported.file, f"{len(names)} tensors are truth values: {_listed(names)}")
+            yield Hit(exported.file, f"{len(names)} tensors are truth values: {first_names(names, _SHOWN)}")
 
 
 def _release(version: tuple[int, int, int, int]) -> str:

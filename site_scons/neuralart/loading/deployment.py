@@ -69,6 +69,10 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
     if not image.split and params != places.params:
         what = f"the model is not split: it has no params for 0x{params:08x}"
         raise NeuralArtError(what, where="--address", hint="leave ',PARAMS' out")
+    if image.copy_only and "xip" in mode:
+        raise NeuralArtError(
+            "has addresses in its code (clang)", where=str(path), hint="only --mode copy can move them"
+        )
     writes, table = [plans.write_of("model", "model", path.resolve(), at)], work / "load_table.bin"
     writes += [plans.write_of("params", "model", params_of(path).resolve(), params)] if image.split else []
     for write in writes:

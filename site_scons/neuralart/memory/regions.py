@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Network, PoolUse
+from neuralart.network.facts import NEURALART, Network, PoolUse
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,14 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
     return fold(board, address)
 
 
+def group_of(network: Network, pool: PoolUse) -> str:
+    """Ranges of one group may overlap: those of a network, and the activations of networks that an application of the
+    user's own runs, one after the other.
+    """
+    own = network.runtime == NEURALART or pool.weights
+    return f"network {network.name}" if own else "activations"
+
+
 def network_spans(board: Board, network: Network) -> list[Span]:
     """What a network uses. A virtual pool says nothing new when its parts are listed too: what lies across them counts
     in each of them, and its own high-water mark would claim the unused parts below it. NeuralArtError: a pool lies
@@ -56,7 +64,7 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     for pool in used_pools(network):
         owner = f"pool {pool.fname} of network {network.name}"
         start = fold_alias(board, pool.address, owner)
-        span = Span(owner, f"network {network.name}", start, start + pool.used)
+        span = Span(owner, group_of(network, pool), start, start + pool.used)
         touched_regions(board, [span])
         spans.append(span)
     return spans

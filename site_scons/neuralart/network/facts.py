@@ -19,6 +19,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -177,6 +178,7 @@ def _typed(row: Any, cls: type[T]) -> T:
     return cls(**row)
 
 
+@lru_cache(maxsize=8)  # several steps of a build read each
 def from_json(text: str, where: str) -> Network:
     """Read what :func:`to_json` wrote. NeuralArtError: not such a file, or of another schema."""
     hint = "it is written by the compile of this very version: build it again"

@@ -91,11 +91,6 @@ def default_initializers(pools: PoolFile) -> tuple[str, ...]:
     return tuple(chosen or [p.fname for p in pools.enabled])
 
 
-def relative_symbol(fname: str, c_name: str) -> str:
-    """What C code calls the base of a relative pool, by its fname and the C name of the network."""
-    return f"_mem_pool_{fname}_{c_name}"
-
-
 def _range(pool: MemoryPool) -> str:
     return f"{pool.fname} [0x{pool.address:08x}, 0x{pool.end:08x})"
 

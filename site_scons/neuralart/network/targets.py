@@ -1,4 +1,4 @@
-"""What a compile may be asked for: a name, and a target by one of two flows (on the NPU, or on the core itself)."""
+"""What a compile may be asked for: names, and a target by one of two flows (on the NPU, or on the core itself)."""
 
 from __future__ import annotations
 
@@ -59,3 +59,8 @@ def check_name(name: str, where: str) -> None:
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS.split():
         hint = "letters, digits and _, no digit first, 63 at most"
         raise NeuralArtError(f"'{name}' is not a C identifier", where=where, hint=hint)
+
+
+def relative_symbol(fname: str, c_name: str) -> str:
+    """What C code calls the base of a relative pool, by its fname and the C name of the network."""
+    return f"_mem_pool_{fname}_{c_name}"

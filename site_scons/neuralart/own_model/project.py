@@ -90,7 +90,8 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     from neuralart.export import ide
 
     loader = jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates")
-    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, **TEMPLATE_RULES)
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    environment = jinja2.Environment(loader=loader, **rules)  # nosec B701 - no HTML
     cpu = flow_of(board.target) == CPU
     said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
     said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}

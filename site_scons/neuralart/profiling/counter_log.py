@@ -15,18 +15,7 @@ from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.profiling import printed_log
-from neuralart.profiling.measured import (
-    BusBursts,
-    CacheCounts,
-    Clocks,
-    MeasuredEpoch,
-    MeasuredTensor,
-    NetworkMeasurement,
-    StreamActivity,
-    mean_phases,
-    rounded_mean,
-)
+from neuralart.profiling import measured, printed_log
 
 K = TypeVar("K")
 _STAT = re.compile(r"(?:^|[\s\]])s:(config|node):(\S+)")
@@ -76,7 +65,7 @@ class _Run:
 class _Model:
     """What the firmware says of a network."""
 
-    tensors: dict[str, list[MeasuredTensor]] = field(default_factory=lambda: {"I": [], "O": []})
+    tensors: dict[str, list[measured.MeasuredTensor]] = field(default_factory=lambda: {"I": [], "O": []})
     addresses: dict[str, int] = field(default_factory=dict)
     about: dict[str, str] = field(default_factory=dict)
     nodes: int | None = None
@@ -107,7 +96,7 @@ class _Log:
             self._about = found[1]
         elif found := _IO.search(text):
             shape = tuple(int(size) for size in found[4].split(",") if size)
-            tensor = MeasuredTensor(found[2], found[3], shape, float(found[5] or 0), int(found[6] or 0))
+            tensor = measured.MeasuredTensor(found[2], found[3], shape, float(found[5] or 0), int(found[6] or 0))
             known = self.models.setdefault(self._about, _Model()).tensors[found[1]]
             if tensor.name not in {each.name for each in known}:
                 known.append(tensor)
@@ -182,7 +171,7 @@ def _numbers(texts: Sequence[str], count: int) -> list[int]:
     return [int(text) for text in texts]
 
 
-def _epoch(nodes: Sequence[_Node]) -> MeasuredEpoch:
+def _epoch(nodes: Sequence[_Node]) -> measured.MeasuredEpoch:
     """One epoch of all runs."""
     _, first, last, kind = nodes[0].key
 
@@ -195,19 +184,19 @@ def _epoch(nodes: Sequence[_Node]) -> MeasuredEpoch:
             streams.setdefault(key, []).append(cycles)
     bus = next((node.ports for node in nodes if node.ports), {})
     whole = [port for port in (0, 1) if (port, "r") in bus and (port, "w") in bus]
-    ports = {port: BusBursts(tuple(bus[port, "r"]), tuple(bus[port, "w"])) for port in whole}
+    ports = {port: measured.BusBursts(tuple(bus[port, "r"]), tuple(bus[port, "w"])) for port in whole}
     caches = [counted(f"npu_cache:{direction}") for direction in "rw"]
-    means = [tuple(rounded_mean(column) for column in zip(*rows, strict=True)) for rows in caches]
+    means = [tuple(measured.rounded_mean(column) for column in zip(*rows, strict=True)) for rows in caches]
     totals = [sum(row) for row in counted("mcu_cycles")]
-    return MeasuredEpoch(
+    return measured.MeasuredEpoch(
         first,
         last,
         kind,
-        mean_phases(counted("mcu_cycles")),
-        mean_phases(counted("npu_cycles")),
-        tuple(StreamActivity(*key, rounded_mean(cycles)) for key, cycles in sorted(streams.items())),
+        measured.mean_phases(counted("mcu_cycles")),
+        measured.mean_phases(counted("npu_cycles")),
+        tuple(measured.StreamActivity(*key, measured.rounded_mean(cycles)) for key, cycles in sorted(streams.items())),
         ports,
-        CacheCounts(*means) if all(caches) else None,
+        measured.CacheCounts(*means) if all(caches) else None,
         (min(totals), max(totals)) if len(totals) > 1 else None,
     )
 
@@ -223,7 +212,7 @@ def _chosen(runs: Iterable[_Run], batch: int) -> list[_Run]:
     return chosen
 
 
-def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasurement:
+def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> measured.NetworkMeasurement:
     keys = [node.key for node in runs[0].nodes]
     missing = []
     end = [node.key for node in runs[-1].nodes]
@@ -251,11 +240,11 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
         for side in "IO"
     )
     passes = {kind: sum(run.kind == kind for run in chosen) for kind in sorted({run.kind for run in chosen})}
-    return NetworkMeasurement(
+    return measured.NetworkMeasurement(
         name=name,
         source=log.where,
         how=f"counter lines of {len(chosen)} inferences in {len(passes)} pass{'es' if len(passes) > 1 else ''}",
-        clocks=Clocks(**log.clocks),
+        clocks=measured.Clocks(**log.clocks),
         epochs=epochs,
         samples=min(passes.values()),
         inputs=inputs,
@@ -267,7 +256,7 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
     )
 
 
-def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[NetworkMeasurement]:
+def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[measured.NetworkMeasurement]:
     """Each network that a log measured; ``batch``: only the first samples of each pass (0: all). NeuralArtError: the
     log holds no measurement, or one that contradicts itself.
     """
@@ -282,13 +271,13 @@ def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[NetworkMe
     if by_name:
         return [_network(log, name, runs, batch) for name, runs in by_name.items()]
     tensors = {name: (tuple(model.tensors["I"]), tuple(model.tensors["O"])) for name, model in log.models.items()}
-    found = printed_log.measurements(text, where, Clocks(**log.clocks), tensors)
+    found = printed_log.measurements(text, where, measured.Clocks(**log.clocks), tensors)
     if not found:
         hint = "a log of npu_profiler (best with --debug), of checker or of validate --mode target"
         raise NeuralArtError("holds no measurement of an NPU", where=where, hint=hint)
     return found
 
 
-def read_counter_log(path: Path, batch: int = 0) -> list[NetworkMeasurement]:
+def read_counter_log(path: Path, batch: int = 0) -> list[measured.NetworkMeasurement]:
     """As :func:`parse_counter_log`, of a file."""
     return parse_counter_log(read_bytes(path), path.as_posix(), batch)

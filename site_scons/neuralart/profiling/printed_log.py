@@ -6,17 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neuralart.profiling.measured import (
-    BusBursts,
-    CacheCounts,
-    Clocks,
-    MeasuredEpoch,
-    MeasuredTensor,
-    NetworkMeasurement,
-    Phases,
-    StreamActivity,
-    total_phases,
-)
+from neuralart.profiling import measured
 from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
 from neuralart.vendor.report.types import NodeTime
 
@@ -32,7 +22,7 @@ _CACHE = re.compile(r"NPU cache cnts\s+: R\[([^]]*)\], W\[([^]]*)\]")
 _NAME = re.compile(r"EpochBlock_(\d+)(?: -> (\d+))?")
 _KIND = re.compile(r"epoch(?: \((EC|SW|HYBRID|MIX|extra)[^)]*\))?")
 
-Tensors = Mapping[str, tuple[tuple[MeasuredTensor, ...], tuple[MeasuredTensor, ...]]]
+Tensors = Mapping[str, tuple[tuple[measured.MeasuredTensor, ...], tuple[measured.MeasuredTensor, ...]]]
 
 
 @dataclass
@@ -43,7 +33,7 @@ class _Part:
     lines: list[ReportLine] = field(default_factory=list)
 
 
-def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> list[NetworkMeasurement]:
+def measurements(text: str, where: str, clocks: measured.Clocks, tensors: Tensors) -> list[measured.NetworkMeasurement]:
     """Each network that a log has figures of; none if it has none. ``tensors``: inputs and outputs by network."""
     parts: list[_Part] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -66,21 +56,23 @@ def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> lis
             inputs, outputs = tensors.get(name, ((), ()))
             samples = whole(after(part.lines, "nb sample(s)")) or 0
             sources = (name, where, f"{how}, means of {samples} samples", clocks, tuple(epochs), samples)
-            made.append(NetworkMeasurement(*sources, inputs, outputs, missing=tuple(missing)))
+            made.append(measured.NetworkMeasurement(*sources, inputs, outputs, missing=tuple(missing)))
     return made
 
 
-def _rows(nodes: Sequence[NodeTime]) -> list[MeasuredEpoch]:
+def _rows(nodes: Sequence[NodeTime]) -> list[measured.MeasuredEpoch]:
     """Rows of the table of times that are epochs; an extra one is a part of the one before it."""
-    found: list[MeasuredEpoch] = []
+    found: list[measured.MeasuredEpoch] = []
     for node in nodes:
         name, kind = _NAME.match(node.name), _KIND.fullmatch(node.type)
         if name is None or kind is None or len(node.cycles) != 3:
             continue
-        first, cycles = int(name[1]), Phases(*node.cycles)
-        one = MeasuredEpoch(first, int(name[2] or first), {None: "HW", "MIX": "HYBRID"}.get(kind[1], kind[1]), cycles)
+        first, cycles = int(name[1]), measured.Phases(*node.cycles)
+        one = measured.MeasuredEpoch(
+            first, int(name[2] or first), {None: "HW", "MIX": "HYBRID"}.get(kind[1], kind[1]), cycles
+        )
         if kind[1] == "extra" and found:
-            found[-1] = replace(found[-1], mcu=total_phases((found[-1], one), "mcu"))
+            found[-1] = replace(found[-1], mcu=measured.total_phases((found[-1], one), "mcu"))
         else:
             found.append(one)
     return found
@@ -90,15 +82,15 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,18}", text))
 
 
-def _blocks(part: _Part) -> list[MeasuredEpoch]:
-    found: list[MeasuredEpoch] = []
+def _blocks(part: _Part) -> list[measured.MeasuredEpoch]:
+    found: list[measured.MeasuredEpoch] = []
     said: dict[str, object] = {}
-    streams: list[StreamActivity] = []
-    ports: dict[int, BusBursts] = {}
+    streams: list[measured.StreamActivity] = []
+    ports: dict[int, measured.BusBursts] = {}
 
     def close() -> None:
         if said:
-            found.append(MeasuredEpoch(**said, streams=tuple(streams), ports=dict(ports)))  # type: ignore[arg-type]
+            found.append(measured.MeasuredEpoch(**said, streams=tuple(streams), ports=dict(ports)))  # type: ignore[arg-type]
         said.clear()
         streams.clear()
         ports.clear()
@@ -114,14 +106,14 @@ def _blocks(part: _Part) -> list[MeasuredEpoch]:
         elif not said:
             continue
         elif _CYCLES.match(bare) and len(cycles := _numbers(bare.split("->")[0])) == 3:
-            said["mcu"] = Phases(*cycles)
+            said["mcu"] = measured.Phases(*cycles)
         elif core := _CORE.match(bare):
-            said["npu"] = Phases(None, int(core[1]), None)
+            said["npu"] = measured.Phases(None, int(core[1]), None)
         elif (port := _PORT.match(bare)) and len(_numbers(port[2])) == len(_numbers(port[3])) == 4:
-            ports[int(port[1])] = BusBursts(_numbers(port[2]), _numbers(port[3]))
+            ports[int(port[1])] = measured.BusBursts(_numbers(port[2]), _numbers(port[3]))
         elif stream := _STREAM.search(bare):
-            streams.append(StreamActivity(stream[2], int(stream[1]), int(stream[3])))
+            streams.append(measured.StreamActivity(stream[2], int(stream[1]), int(stream[3])))
         elif cache := _CACHE.match(bare):
-            said["cache"] = CacheCounts(_numbers(cache[1]), _numbers(cache[2]))
+            said["cache"] = measured.CacheCounts(_numbers(cache[1]), _numbers(cache[2]))
     close()
     return found

@@ -28,8 +28,10 @@ _NOTHING = [b""]
 
 
 def authorization(config: CacheConfig, environ: Mapping[str, str]) -> str:
-    """Value of that header, of the URL, the process or a netrc file; empty: none. NeuralArtError: netrc is damaged."""
-    if token := environ.get(f"{config.VARIABLE}_TOKEN"):
+    """Value of that header, of the URL, the process or a netrc file; empty: none. NeuralArtError: one is damaged."""
+    if token := environ.get(name := f"{config.VARIABLE}_TOKEN", "").strip():
+        if not token.isascii() or not token.isprintable():  # Who sends it would quote it
+            raise NeuralArtError("is no token", where=name, hint="one line of ASCII characters")
         return f"Bearer {token}"
     user, password = config.user, config.password
     path = Path(environ.get("NETRC") or Path("~/.netrc").expanduser())
@@ -147,11 +149,11 @@ class SharedCache:
 
     def ended(self) -> str:
         """End it. Returns a line about what it was good for; empty: it was not asked."""
-        self._store.close()
+        packed = self._store.close()
         asked, saved = self._found + self._missed, f", {self._saved:.1f} s saved" if self._saved > 0 else ""
         parts = [f"{self._found} of {asked} steps found ({self._got / 1e6:.2f} MB{saved})"] if asked else []
         parts += [f"{self._kept} stored ({self._sent / 1e6:.2f} MB)"] if self._kept else []
-        return f"{self._where}: {', '.join(parts)}" if parts else ""
+        return f"{self._where}: {', '.join(parts)}{packed}" if parts else ""
 
 
 class FarmStep(NamedTuple):
@@ -248,9 +250,9 @@ class Farm(SharedCache):
 
     def ended(self) -> str:
         """End it. Returns a line about what it has done; empty: It was not asked."""
-        self._store.close()
+        packed = self._store.close()
         asked, size = self._found + self._missed, f"{self._sent / 1e6:.2f} MB sent, {self._got / 1e6:.2f} MB came"
-        return f"{self._where}: {self._found} of {asked} steps done there ({size})" if asked else ""
+        return f"{self._where}: {self._found} of {asked} steps done there ({size}){packed}" if asked else ""
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> list[bytes]:

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import io
+import socket
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from neuralart.config.cache import CacheConfig
@@ -18,6 +20,34 @@ from neuralart.remote.messages import DeniedError, Digest, UnansweredError
 
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 _PIECE = 1 << 16
+
+
+class _Timed(io.RawIOBase):
+    """What a socket receives until a time: a limit for all of it, not for each of its pieces."""
+
+    def __init__(self, socket: socket.socket, end: float) -> None:
+        # The file is what keeps the socket open behind a connection that ends with its answer.
+        self._socket, self._file, self._end = socket, socket.makefile("rb"), end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        if (left := self._end - time.monotonic()) <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+        return self._socket.recv_into(room)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, end: float, socket: socket.socket, **given: Any) -> None:
+        super().__init__(socket, **given)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(socket, end))
 
 
 class HttpStore:
@@ -46,10 +76,11 @@ class HttpStore:
         for digest, read in contents.items():
             self.write("cas", digest, io.BytesIO(read()))
 
-    def close(self) -> None:
-        """End all connections."""
+    def close(self) -> str:
+        """End all connections; nothing is compressed."""
         while self._idle:
             self._idle.pop().close()
+        return ""
 
     def _ask(self, method: str, place: str, out: BinaryIO, size: int, body: BinaryIO | None = None) -> int:
         """The status of an answer, whose contents go into a file; ``size``: of what is read or written, about."""
@@ -66,12 +97,11 @@ class HttpStore:
             # Who refuses a large body does not wait for all of it.
             with contextlib.suppress(BrokenPipeError):
                 connection.request(method, f"{self._parts.path}/{place}", body, self._headers | length)
-            socket, response = connection.sock, connection.getresponse()
+            connection.response_class = functools.partial(_Response, end)  # type: ignore[assignment]
+            response = connection.getresponse()
             sink, done = out if response.status == 200 else io.BytesIO(), 0
-            # Each piece is one call of the system: so the time for all of them is limited.
             while done <= most and (piece := response.read1(_PIECE)):
                 done += sink.write(piece)
-                socket.settimeout(max(end - time.monotonic(), 0.001))
             if response.length and done <= most:
                 raise UnansweredError("its answer is cut off")
             response.close()

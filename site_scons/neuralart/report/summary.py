@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from neuralart.boards.types import Board
 from neuralart.files import read_bytes
 from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
-from neuralart.text.elf import Elf
+from neuralart.text.elf import of
 from neuralart.vendor.releases import of_runtime
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
     """Bytes that an image occupies while it runs: memory -> (used, capacity; that of the firmware's section)."""
     capacity = {section.region: section.size for section in (board.code, board.data) if section is not None}
     used: dict[str, int] = {}
-    for section in Elf(read_bytes(elf), str(elf)).sections:
+    for section in of(read_bytes(elf), str(elf)).sections:
         if section.allocated and section.size:
             region = board.region_at(section.address)
             name = region.name if region else f"0x{section.address:08x}"
@@ -65,6 +65,8 @@ def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
 
 def _epochs(network: Network) -> str:
     kinds = [epoch.kind for epoch in network.epochs]
+    if not kinds:
+        return "unknown epochs"
     hardware = sum(kind in ("HW", "EC") for kind in kinds)
     text = f"{len(kinds)} epochs: {hardware} HW, {kinds.count('SW')} SW"
     return text + (f", {kinds.count('HYBRID')} hybrid" if "HYBRID" in kinds else "")

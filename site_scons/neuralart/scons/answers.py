@@ -75,8 +75,11 @@ class _Eyes:
         stamps = os.path.join(build, intact.NAME)
         # The stamps first: what they say is what is to be seen.
         self.open = self._fd >= 0 and self._look({os.path.abspath(build): {os.fsencode(intact.NAME)}})
-        folders = folders_of(intact.load(stamps) or {"files": (), "folders": ()}, stamps)
-        self.open = self.open and seen(folders) and self._look(folders)
+        try:
+            folders = folders_of(intact.load(stamps) or {"files": (), "folders": ()}, stamps)
+            self.open = self.open and seen(folders) and self._look(folders)
+        except (OSError, *intact.DAMAGED):
+            self.open = False
 
     def _look(self, folders: dict[str, set[bytes] | None]) -> bool:
         for path, names in folders.items():
@@ -139,6 +142,7 @@ class Answers:
     def _another(self) -> bool:
         """If another watcher of this tree is alive."""
         with contextlib.suppress(OSError, AttributeError), socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_SECONDS)  # One that is stopped takes no more at some time
             line.connect(str(self.folder / "socket"))
             return True
         return False

@@ -118,7 +118,7 @@ class RemoteSteps:
         targets = executor.get_all_targets()
         key, began = self._asked.pop(executor, ("", 0.0))
         # If a source was edited meanwhile, the step may have read either state of it.
-        if key and self._cache.writes and not any(_edited(each) for target in targets for each in target.children()):
+        if key and self._cache.writes and not any(edited(each) for target in targets for each in target.children()):
             self._cache.keep(key, *_files(targets, executor.get_build_env()), time.monotonic() - began)
 
 
@@ -133,9 +133,9 @@ def _files(targets: Sequence[Any], env: Any) -> tuple[list[str], Path]:
     return [node.get_internal_path().replace(os.sep, "/") for node in targets], Path(env.Dir("#").abspath)
 
 
-def _edited(node: Any) -> bool:
+def edited(node: Any) -> bool:
     """Whether a source is not what SCons has seen of it."""
-    if not isinstance(node, SCons.Node.FS.File) or node.has_builder():
+    if not isinstance(node, SCons.Node.FS.File) or node.is_derived():
         return False
     try:
         seen, now = node.stat(), Path(node.get_abspath()).stat()

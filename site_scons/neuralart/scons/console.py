@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import SCons.Node
+from SCons.Platform.posix import subprocess_spawn
 
 from neuralart.scons import warm
 from neuralart.scons.steps import Steps
@@ -55,7 +56,8 @@ class BuildConsole:
         On a terminal its lines come by a pipe, so that no bar is in their way.
         """
         if not self._captures or getattr(plain, "captures", False):
-            return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
+            spawn = partial(warm.spawn, plain) if plain is subprocess_spawn else plain
+            return spawn(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
         own = {**env, **color, VARIABLE: "report"}

@@ -33,9 +33,9 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
     path = [part for text in (own.get("PATH", ""), env.get("PATH", "")) for part in text.split(os.pathsep) if part]
     env.update(own)
     env["PATH"] = os.pathsep.join(dict.fromkeys(path))
-    env["PYTHONPATH"] = os.pathsep.join(
-        [str(package_parent()), *([own["PYTHONPATH"]] if own.get("PYTHONPATH") else [])]
-    )
+    # A base environment comes here twice.
+    given = own.get("PYTHONPATH", "").split(os.pathsep)
+    env["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(package_parent()), *filter(None, given)]))
     # Messages are UTF-8 on every system, bytecode is written beside the sources as usual.
     env.setdefault("PYTHONUTF8", "1")
     return env

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,13 +25,15 @@ import SCons.Node.FS
 import SCons.Script
 import SCons.Script.Main
 
-from neuralart import fingerprint, intact, jsontext
+from neuralart import fingerprint, intact, jsontext, plugins
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.resources import PACKAGE
+from neuralart.scons.cache import edited
 from neuralart.scons.lock import OWNER
 from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
 
+_PROGRAMS = ("subprocess.Popen", "os.system", "os.posix_spawn", "socket.connect")  # Others are asked
 # Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
 _STEP = 20_000_000
 _SECOND = 1_000_000_000
@@ -41,19 +44,33 @@ class _Watch:
 
     def __init__(self) -> None:
         self.since = time.time_ns() - _STEP
+        self.environ = intact.environment(os.environ)  # Scripts may change it
+        self.there = {os.path.abspath(name) for name in intact.names_in(".") or ()}  # Logs are written each time
         self.variant = ""  # That is being declared; empty: none
         self.files: dict[str, set[str]] = {}
         self.folders: dict[str, set[str]] = {}
+        self.unknown = False  # If a script has asked what no stamp can know
         sys.addaudithook(self._see)
 
     def _see(self, event: str, args: tuple[Any, ...]) -> None:
-        if event not in ("open", "os.listdir", "os.scandir") or not SCons.Script.sconscript_reading:
+        if event not in ("open", "os.listdir", "os.scandir", *_PROGRAMS) or not SCons.Script.sconscript_reading:
             return
-        if isinstance(args[0], (str, os.PathLike)):
+        if event in _PROGRAMS:
+            self.unknown = self.unknown or _of_script()
+        elif isinstance(args[0], (str, os.PathLike)):
             if event != "open":
                 self.folders.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
             elif not (isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
                 self.files.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
+
+
+def _of_script() -> bool:
+    """If code of the user's asks: neither this package nor a tool of SCons, which look for compilers."""
+    scons = os.path.dirname(SCons.__file__) + os.sep
+    ours, plain = (str(PACKAGE) + os.sep, f"{scons}Tool{os.sep}"), (os.path.dirname(os.__file__) + os.sep, scons, "<")
+    names = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe(2)))
+    first = next((name for name in names if name.startswith(ours) or not name.startswith(plain)), "")
+    return not first.startswith(ours)
 
 
 _watches: list[_Watch] = []
@@ -144,7 +161,7 @@ class Recorder:
             return frozenset()
         try:
             data = intact.load(str(self._path)) or {}
-            checker = intact.Checker(data, self._words(), intact.environment(os.environ))
+            checker = intact.Checker(data, self._words(), _watches[0].environ)
             self._remember({tuple(data["files"][number]) for number in data["read"]})
             # What is listed for this check counts for nothing.
             with declaring("(stamps)"):
@@ -174,7 +191,11 @@ class Recorder:
         def write() -> None:
             script = SCons.Script
             quiet = any(script.GetOption(name) for name in ("no_exec", "question", "clean", "help"))
-            if not self._here or quiet or script.Main.exit_status or list(script.GetBuildFailures()):
+            named, asked = {*map(str, script.COMMAND_LINE_TARGETS)}, {*map(str, script.BUILD_TARGETS)}
+            # Of what is built beside variants, stamps know nothing.
+            beside = asked != (named or {*map(str, script.DEFAULT_TARGETS)}) or not named <= {*self._aliases}
+            failed = script.Main.exit_status or list(script.GetBuildFailures())
+            if not self._here or quiet or beside or failed or _watches[0].unknown:
                 return
             done = (SCons.Node.executed, SCons.Node.up_to_date)
             made = {name: alias for name, alias in variants().items() if alias.get_state() in done}
@@ -191,8 +212,8 @@ class Recorder:
         found = {name: self._of_variant(name, alias) for name, alias in made.items()}
         known = {path for files, _ in found.values() for path in files}
         # Read for a variant, but no node of any: the next one may have got it from memory.
-        strays = {path for paths in opened.values() for path in paths if path not in known and self._counts(path)}
-        whole = self._of_all() | strays
+        read = {path for paths in opened.values() for path in paths if self._counts(path)}
+        whole = self._of_all() | (read - known)
         states = {path: tuple(intact.state(path)) for path in known | whole}
         now = time.time_ns()
         if fresh := [path for path, row in states.items() if len(row) > 1 and int(row[2] or 0) >= now - _STEP]:
@@ -200,20 +221,29 @@ class Recorder:
             time.sleep(_STEP / _SECOND)
             if any(states[path] != tuple(intact.state(path)) for path in fresh):
                 return
-        doubtful = {path for path, row in states.items() if self._doubtful(path, row, now)}
-        if whole & doubtful:
+        doubtful = {path for path, row in states.items() if self._doubtful(path, row, now, path in read)}
+        if whole & doubtful or self._grown("", whole, states):
             return
         self._read -= doubtful
-        good = {name: sorted(files - whole) for name, (files, sure) in found.items() if sure and not files & doubtful}
+        sure = {name: files for name, (files, sure) in found.items() if sure and not files & doubtful}
+        good = {name: sorted(files - whole) for name, files in sure.items() if not self._grown(name, files, states)}
         self._merge(good, sorted(whole), states)
 
-    def _doubtful(self, path: str, row: tuple[Any, ...], now: int) -> bool:
-        """If a file may have changed since it was read."""
+    def _doubtful(self, path: str, row: tuple[Any, ...], now: int, opened: bool) -> bool:
+        """If a file may have changed, or gone, since it was read. ``opened``: while scripts were read."""
         if row[0] is None:
-            return False
+            return path in self._read
         coarse = row[2] % _SECOND == 0 and now - row[2] < 2 * _SECOND
-        ours = path.startswith(self._inside) or path == self._database
+        ours = (path.startswith(self._inside) and not opened) or path == self._database
         return coarse or (not ours and max(row[1], row[2]) >= self._since())
+
+    def _grown(self, name: str, files: Iterable[str], states: Mapping[str, Any]) -> bool:
+        """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
+        since, there = self._since(), _watches[0].there
+        folders = (path for path in self._near(name, files, states) if (intact.folder_time(path) or 0) >= since)
+        paths = {os.path.join(path, each) for path in folders for each in intact.names_in(path, self._build) or ()}
+        new = (path for path in paths - states.keys() - there if (intact.folder_time(path) or 0) >= since)
+        return any(not self._env.fs.Entry(path).is_derived() for path in new)
 
     @cache  # noqa: B019 - there is one, until the process ends
     def _since(self) -> int:
@@ -223,7 +253,7 @@ class Recorder:
 
     def _counts(self, path: str) -> bool:
         """If what Python opened may decide anything. Installed packages are told by the names in their folder."""
-        others = (str(PACKAGE) + os.sep, os.path.dirname(os.__file__) + os.sep, "/proc/", "/sys/", self._inside)
+        others = (str(PACKAGE) + os.sep, os.path.dirname(os.__file__) + os.sep, "/proc/", "/sys/", self._inside + ".")
         parts = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}.sconsign")
         return not path.startswith(others) and not any(part in path for part in parts)
 
@@ -234,6 +264,8 @@ class Recorder:
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         read = [*(os.path.abspath(path) for path in modules if path), *_watches[0].files.get("", ())]
         found |= {path for path in read if self._counts(path)}
+        added = (each for kind in plugins.kinds.KINDS for each in plugins.known(kind) if each.source is not plugins.OWN)
+        found |= {str(path) for each in added for _, path in each.source.files(each.file)}
         # Scripts may have been read before :func:`watch`.
         scripts = {each for node in SCons.Node.SConscriptNodes for each in (node.rfile(), node.srcnode().rfile())}
         names = (each.get_abspath() for each in scripts)
@@ -255,19 +287,23 @@ class Recorder:
                 if hasattr(node.ninfo, "csig"):
                     self._read.add(node.get_abspath())
                 if not node.get_abspath().startswith(self._inside):
-                    files.add(node.srcnode().get_abspath())
+                    files |= {node.srcnode().get_abspath(), node.rfile().get_abspath()}
             # Of a tree with a build of its own, also what was not read again.
             files.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
-            # Of a folder, whatever is in it counts.
-            sure = sure and not node.always_build and not isinstance(node, SCons.Node.FS.Dir)
+            # Of a folder, whatever is in it counts. A clock that is set back hides a change, but not from SCons.
+            sure = sure and not (node.always_build or isinstance(node, SCons.Node.FS.Dir) or edited(node))
         return files | {self._database}, sure
 
     def _near(self, name: str, files: Iterable[str], states: Mapping[str, Any]) -> set[str]:
         """Folders in which a file that comes may count: those of sources that stay, and those that were listed."""
         found = {os.path.dirname(path) for path in files if states[path][0] is not None}
         found |= _watches[0].folders.get(name, set())
-        found = {path for path in found if not path.endswith("__pycache__")}
-        return {path for path in found if self._counts(path + os.sep) or path.startswith(str(PACKAGE))}
+        # Where SCons has looked for headers, and found none.
+        nodes = (node for root in self._env.fs.Root.values() for node in root._lookupDict.values() if not name)
+        found |= {node.get_abspath() for node in nodes if hasattr(node, "on_disk_entries")}
+        found = {path + os.sep for path in found if not path.endswith("__pycache__")}
+        found = {path for path in found if self._counts(path) or path.startswith(str(PACKAGE))}
+        return {path[:-1] for path in found if not path.startswith(self._inside)}
 
     def _far(self) -> set[str]:
         """Folders, and programs, that tell which compilers, libraries, plugins and vendor tools there are."""
@@ -300,8 +336,10 @@ class Recorder:
                 "folders": [folders.number(row) for row in rows],
             }
 
-        said = {"words": self._words(), "environ": intact.environment(os.environ)}
-        worlds = [{**said, **entry(whole, self._near("", whole, states), self._far())}]
+        said = {"words": self._words(), "environ": _watches[0].environ}
+        # Where a script adds targets of its own, SCons knows what is built when nothing is named.
+        default = self._default if {*map(str, SCons.Script.DEFAULT_TARGETS)} == {*self._default} else []
+        worlds = [{**said, "default": default, **entry(whole, self._near("", whole, states), self._far())}]
         at = time.time_ns() // _SECOND
         variants = {
             n: {"world": 0, "at": at, **entry(paths, self._near(n, paths, states))} for n, paths in made.items()
@@ -311,9 +349,7 @@ class Recorder:
         if old is not None:
             with contextlib.suppress(*intact.DAMAGED):
                 read |= self._keep(old, files, folders, worlds, variants)
-        # Where a script adds targets of its own, SCons knows what is built when nothing is named.
-        default = self._default if {*map(str, SCons.Script.DEFAULT_TARGETS)} == {*self._default} else []
-        data = {"format": intact.FORMAT, "build": self._build, "default": default, "worlds": worlds}
+        data = {"format": intact.FORMAT, "build": self._build, "worlds": worlds}
         data |= {"variants": variants, "files": files.rows(), "folders": folders.rows()}
         data |= {"read": sorted(read), "code": sorted([*rooms, text] for rooms, text in fingerprint.known.items())}
         with contextlib.suppress(NeuralArtError):  # without stamps SCons looks for itself

@@ -30,16 +30,9 @@ from neuralart import jsontext
 _LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
 _LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
 # And what runs of virtual boards import.
-_RUN = [
-    "app_config.render",
-    "app_config.vision",
-    "emulator.cli",
-    "emulator.coherency",
-    "emulator.gdb.server",
-    "emulator.image",
-]
+_RUN = ["app_config.kinds", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
 _RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
-_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const")  # and of these
+_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const", "unicorn.unicorn_py3.arch.arm")  # and of these
 
 
 class _Copy:
@@ -47,7 +40,9 @@ class _Copy:
         self._connection = connection
 
     def wait(self) -> int:
-        with self._connection, self._connection.makefile("rb") as file:
+        said = b""
+        # It is reset by one that was ended before it has read what it is to do.
+        with contextlib.suppress(ConnectionResetError), self._connection, self._connection.makefile("rb") as file:
             said = file.read()
         if not said:
             print("neuralart: the process that compiles was ended", file=sys.stderr)

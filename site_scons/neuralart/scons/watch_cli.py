@@ -3,16 +3,20 @@
 SCons and our code are loaded once, in a process that makes a copy of itself for each build. What a build leaves in
 memory, or breaks, ends with its copy.
 """
+# Thousands of paths, as text:
+# ruff: noqa: PTH100, PTH112, PTH114, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
 import argparse
 import atexit
 import contextlib
+import gc
 import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from neuralart import intact
@@ -46,14 +50,16 @@ def _places(build: str) -> tuple[set[str], set[str]]:
     """
     files: set[str] = set()
     with contextlib.suppress(*intact.DAMAGED):
-        files = {str(Path(row[0]).absolute()) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
-    files |= {os.path.realpath(file) for file in files}
+        files = {os.path.abspath(row[0]) for row in (intact.load(f"{build}/{intact.NAME}") or {})["files"]}
+    real = cache(os.path.realpath)  # of folders: there are few
+    links = [real(file) for file in files if os.path.islink(file)]
+    files |= {os.path.join(real(os.path.dirname(file)), os.path.basename(file)) for file in files}.union(links)
     made = Path(build).absolute()
-    found = {str(Path(file).parent) for file in files if not Path(file).is_relative_to(made)}
+    found = {os.path.dirname(file) for file in files if not file.startswith(f"{made}{os.sep}")}
     for folder, below, _ in os.walk(Path.cwd()):
         below[:] = [name for name in below if not name.startswith((".", "__pycache__")) and Path(folder, name) != made]
         found.add(folder)
-    return {folder for folder in found if Path(folder).is_dir() and os.access(folder, os.R_OK)}, files
+    return {folder for folder in found if os.path.isdir(folder) and os.access(folder, os.R_OK)}, files
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,12 +84,15 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.scons.registry import child_environment
 
     methods = (f"neuralart.scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
-    rooms = ("boards.loading", "scons.console", "scons.stamps", "text.sizes", "vendor.mpool")
-    others = ("SCons.Tool.cc", "SCons.Tool.link", "filelock", "yaml")
+    rooms = ["boards.loading", "compilers.stedgeai.install", "flashing.plan", "memory.plan.plan_report"]
+    rooms += ["memory.image.check_image", "memory.startup.network_io", "relocatable.format.container", "report.summary"]
+    rooms += ["scons.console", "scons.stamps", "text.sizes", "vendor.mpool"]
+    others = ("SCons.Tool.cc", "SCons.Tool.link", "elftools.elf.elffile", "encodings.utf_8_sig", "filelock", "yaml")
     for name in (*others, *methods, *(f"neuralart.{room}" for room in rooms)):
         importlib.import_module(name)
     # Copies of this process find it.
     warm.start(child_environment({}))
+    gc.freeze()  # as there
     here, made = answers.Answers(args.build), str(Path(args.build).absolute()) + os.sep
     atexit.register(here.end)
     while True:

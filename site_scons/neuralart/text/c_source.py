@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
@@ -78,8 +78,7 @@ class Lines:
         return self._line
 
 
-@dataclass(frozen=True)
-class LogicalLine:
+class LogicalLine(NamedTuple):
     """A line with its continuations."""
 
     number: int  # Of its first physical line, from 1
@@ -117,8 +116,7 @@ def _joined(text: str, *, texts: bool = False, comments: list[tuple[int, int]] |
     return _TOKENS.sub(mask, text)
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A physical line."""
 
     number: int  # From 1
@@ -127,8 +125,7 @@ class Line:
     end: int  # Offset behind its line end
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the characters ``[start, stop)`` by ``new``."""
 
     start: int

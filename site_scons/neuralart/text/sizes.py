@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patterns import later
-from neuralart.text.json_values import JsonValue
+
+if TYPE_CHECKING:
+    from neuralart.text.json_values import JsonValue
 
 MAGNITUDES = {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20, "GBYTES": 1 << 30}
 LARGEST = 1 << 32

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
@@ -15,8 +16,7 @@ from neuralart.patterns import later
 _CORE = later(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
 
 
-@dataclass(frozen=True)
-class CoreVersion:
+class CoreVersion(NamedTuple):
     """A version of the tool."""
 
     text: str  # As written, without the words in front: ``2.2.0-20266 2adc00962``
@@ -49,8 +49,7 @@ Version = tuple[int, int, int, int]
 """Of ll_aton, the vendor's runtime: major, minor, micro, dev."""
 
 
-@dataclass(frozen=True)
-class Habits:
+class Habits(NamedTuple):
     """What the tool is told and what it writes."""
 
     front_end: str  # Suffix of the exported ONNX model
@@ -62,8 +61,7 @@ class Habits:
     built_in: tuple[str, ...]  # Options of the tool's own default profile
 
 
-@dataclass(frozen=True)
-class RelocatableForm:
+class RelocatableForm(NamedTuple):
     """The form of the relocatable models."""
 
     header_words: int  # Of the binary header: 24 or 26

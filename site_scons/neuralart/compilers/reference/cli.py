@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.compilers.command_line import ADOPTED, DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
+from neuralart.compilers.dispatch import given
 from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of, usable
@@ -53,7 +54,8 @@ def _checked(args: argparse.Namespace) -> tuple[str, ...]:
         elif option.flow and args.target and option.flow != flow:
             what = f"refused: it belongs to the {option.flow} flow, target {args.target} to the {flow} flow"
         elif option.choices and value not in option.choices:
-            what, hint = f"'{value}' is refused: {option.why}", f"possible: {', '.join(option.choices)}"
+            shown = f"'{value}'" if value else "an empty value"
+            what, hint = f"{shown} is refused: {option.why}", f"possible: {', '.join(option.choices)}"
         if what:
             raise NeuralArtError(what, where=option.name, hint=hint)
         if option.effect == NO_EFFECT:
@@ -237,7 +239,7 @@ def _for_cpu(args: argparse.Namespace, notes: tuple[str, ...], progress: Callabl
         memory_pool=Path(args.memory_pool) if args.memory_pool is not None else None,
         memory_pool_display=args.memory_pool or "",
         split_weights=bool(args.split_weights or args.dispatch_weights),
-        dispatch=args.dispatch_weights or "",
+        dispatch=given(args.dispatch_weights),
         binary=bool(args.binary),
         **_members(args, None, notes),
     )

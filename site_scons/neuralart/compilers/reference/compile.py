@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from neuralart.compilers.reference import skeleton
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
@@ -18,20 +19,7 @@ from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.planning.stripes import smallest
-from neuralart.compilers.reference.skeleton import (
-    CommonRequest,
-    Compiled,
-    Pairs,
-    Progress,
-    lowered,
-    network_facts,
-    plain_stem,
-    port_facts,
-    shaping_options,
-    with_manifest,
-    with_provenance,
-    write,
-)
+from neuralart.compilers.reference.skeleton import write
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
 from neuralart.network.facts import PoolUse, Port, to_json
@@ -43,7 +31,7 @@ __all__ = ["CompileRequest", "CompileResult", "build", "compile_network", "write
 
 
 @dataclass(frozen=True)
-class CompileRequest(CommonRequest):
+class CompileRequest(skeleton.CommonRequest):
     """What to compile, and how."""
 
     mpool: Path  # the memory-pool file
@@ -55,7 +43,7 @@ class CompileRequest(CommonRequest):
 
 
 @dataclass(frozen=True)
-class CompileResult(Compiled):
+class CompileResult(skeleton.Compiled):
     """What came out."""
 
     plan: MemoryPlan = field(repr=False)  # where everything is
@@ -81,27 +69,25 @@ def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str
     if missing:
         wanted = [*declared, *missing]
         sizes = ", ".join(f"{fname} ({len(placed.images[fname])} bytes)" for fname in missing)
-        raise NeuralArtError(
-            f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded",
-            where=pools.path,
-            hint=f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}",
-        )
+        what = f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded"
+        hint = f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}"
+        raise NeuralArtError(what, where=pools.path, hint=hint)
     return {initializer_name(name, pools.prefix, fname): placed.images.get(fname, b"") for fname in declared}
 
 
-def _banner_options(request: CompileRequest, asked: Choices) -> Pairs:
+def _banner_options(request: CompileRequest, asked: Choices) -> skeleton.Pairs:
     flags = (
         ("enable-virtual-mem-pools", asked.virtual_pools),
         ("all-buffers-info", asked.all_buffers),
         ("Opreserve-inputs", asked.keep_inputs),
     )
-    pools = (("load-mpool-file", f'"{plain_stem(request.mpool)}"'),)
-    return shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
+    pools = (("load-mpool-file", f'"{skeleton.plain_stem(request.mpool)}"'),)
+    return skeleton.shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
 
 
 def _ports(emission: Emission, kind: str) -> list[Port]:
     return [
-        port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
+        skeleton.port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
         for index, row in enumerate(port_rows(emission, kind))
     ]
 
@@ -156,7 +142,7 @@ def build(
         )
         for plan in placed.pools
     )
-    facts = network_facts(emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output"))
+    facts = skeleton.network_facts(emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output"))
     written = {
         f"{request.name}.c": text,
         f"{request.name}.h": network_h(emission),
@@ -165,15 +151,17 @@ def build(
     }
     if request.report:
         written[f"{request.name}_generate_report.txt"] = make_report(emission)
-    return CompileResult(with_manifest(request.name, written, raws), facts, placed, emission.notes, declared)
+    return CompileResult(skeleton.with_manifest(request.name, written, raws), facts, placed, emission.notes, declared)
 
 
-def compile_network(request: CompileRequest, progress: Progress = lambda _text: None) -> CompileResult:
+def compile_network(request: CompileRequest, progress: skeleton.Progress = lambda _text: None) -> CompileResult:
     """Compile a model into the content of every file; nothing is written. ``progress`` gets a few words before each
     step. Raises NeuralArtError when the input is wrong, not supported or too large.
     """
-    model, program, pools = lowered(request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress)
+    model, program, pools = skeleton.lowered(
+        request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress
+    )
     result = build(request, model, program, pools, request.notes)
     more = [f"profile options: {' '.join(request.profile_options)}"]
     shown = request.mpool_display or str(request.mpool)
-    return replace(result, files=with_provenance(result.files, request, shown, more))
+    return replace(result, files=skeleton.with_provenance(result.files, request, shown, more))

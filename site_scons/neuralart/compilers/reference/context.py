@@ -139,11 +139,8 @@ class Lowering:
     def constant(self, op: Operator, tensor: Tensor, role: str, dtypes: Sequence[str]) -> bytes:
         """The bytes of a tensor that must be constant and of one of some types; NeuralArtError when it is not."""
         if tensor.dtype not in dtypes:
-            self.refuse(
-                op,
-                f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}",
-                f"supported: {' and '.join(dtypes)}",
-            )
+            hint = f"supported: {' and '.join(dtypes)}"
+            self.refuse(op, f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}", hint)
         if tensor.data is None:
             self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         return tensor.data
@@ -187,6 +184,11 @@ class Lowering:
             return quantize.activation_range(activation, target.scale, target.zero_point, target.dtype)
         except ValueError as error:
             self.refuse(op, str(error))
+
+    def activation_members(self, op: Operator, activation: str, target: Operand) -> dict[str, int]:
+        """The same as members of a parameter structure."""
+        low, high = self.activation_range(op, activation, target)
+        return {"activation_min": low, "activation_max": high}
 
     def fixed_point(self, op: Operator, factor: float, largest_shift: int = 30) -> quantize.FixedPoint:
         """A real factor as multiplier and shift; NeuralArtError when it is out of range."""

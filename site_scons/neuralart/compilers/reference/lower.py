@@ -42,11 +42,9 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
         return (values[0],) * count
     if len(values) != count:
         side = "inputs" if option.startswith("--input") else "outputs"
-        raise NeuralArtError(
-            f"{option} has {len(values)} values, the model has {count} {side}",
-            where=model.path,
-            hint=f"give one for all, or {count} separated by commas" if count > 1 else "give one",
-        )
+        what = f"{option} has {len(values)} values, the model has {count} {side}"
+        hint = f"give one for all, or {count} separated by commas" if count > 1 else "give one"
+        raise NeuralArtError(what, where=model.path, hint=hint)
     return tuple(values)
 
 
@@ -64,11 +62,9 @@ def check_positions(model: Model, options: BorderOptions) -> None:
             if model.channels_first or position != "chfirst":
                 continue
             if len(inner) > 1 and inner[-1] != 1 and any(size != 1 for size in inner[:-1]):
-                raise NeuralArtError(
-                    f"{option} chfirst: {describe(tensor)} is channels last and would have to be transposed",
-                    where=model.path,
-                    hint="use chlast, or chfirst with one channel or a height and width of 1",
-                )
+                what = f"{option} chfirst: {describe(tensor)} is channels last and would have to be transposed"
+                hint = "use chlast, or chfirst with one channel or a height and width of 1"
+                raise NeuralArtError(what, where=model.path, hint=hint)
 
 
 def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) -> Tensor:
@@ -76,17 +72,11 @@ def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) ->
     quantization = tensor.quantization
     wide = tensor.dtype == "int16" and dtype == "float32"
     if not (tensor.dtype in ("int8", "uint8") or wide) or quantization is None or len(quantization.scales) != 1:
-        raise NeuralArtError(
-            f"{option} {dtype}: {describe(tensor)} is not an int8 or uint8 tensor with one scale",
-            where=model.path,
-            hint=f"leave it at {tensor.dtype}",
-        )
+        what = f"{option} {dtype}: {describe(tensor)} is not an int8 or uint8 tensor with one scale"
+        raise NeuralArtError(what, where=model.path, hint=f"leave it at {tensor.dtype}")
     if dtype == "int32":
-        raise NeuralArtError(
-            f"{option} int32: {describe(tensor)} is no int32 tensor",
-            where=model.path,
-            hint="int32 stays what it is; 8 bits become float32, int8 or uint8",
-        )
+        hint = "int32 stays what it is; 8 bits become float32, int8 or uint8"
+        raise NeuralArtError(f"{option} int32: {describe(tensor)} is no int32 tensor", where=model.path, hint=hint)
     if dtype == "float32":
         quantization = None
     else:

@@ -46,6 +46,7 @@ def _option(
 
 
 _used, _idle, _refused = (partial(_option, effect) for effect in (HONORED, NO_EFFECT, REFUSED))
+_npu, _cpu = (partial(_used, flow=flow) for flow in (NPU, CPU))
 
 _MAPPING = "it steers the mapping to an NPU; here every epoch is software"
 _BUFFERS = "the application provides the activation buffers"
@@ -63,59 +64,50 @@ GENERATE: tuple[Option, ...] = (
     ),
     _used("--name -n", "C name and file prefix (default network)", VALUE, metavar="NAME"),
     _used("--output -o", "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
-    _used(
+    _npu(
         "--st-neural-art",
         "[profile@]file.json, profile-NAME of the board's own file, or nothing for its default",
         MAYBE,
         "the memory-pool file of CPU targets is --memory-pool FILE",
         metavar="PROFILE",
-        flow=NPU,
     ),
-    _used(
+    _npu(
         "--mpool --load-mpool",
         "memory-pool file instead of the profile's (own option)",
         VALUE,
         "CPU targets: --memory-pool FILE",
         metavar="FILE",
-        flow=NPU,
     ),
-    _used(
+    _cpu(
         "--memory-pool",
         "memory-pool file (JSON) of the activations; without it they are one buffer",
         VALUE,
         "NPU targets: --mpool FILE or a profile",
         metavar="FILE",
-        flow=CPU,
     ),
-    _used(
+    _cpu(
         "--split-weights",
         "each constant is a C array of its own",
         remedy="NPU targets: the pool file decides where weights go",
-        flow=CPU,
     ),
-    _used(
+    _cpu(
         "--dispatch-weights",
         "each constant is an array in the first of these sections with room for it, the largest first (own option)",
         VALUE,
         "NPU targets: the pool file decides where weights go",
         metavar="SECTION=SIZE,...",
-        flow=CPU,
     ),
-    _used(
-        "--binary",
-        "the weights in N_data.bin too",
-        remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw",
-        flow=CPU,
-    ),
-    _used(
+    _cpu("--binary", "the weights in N_data.bin too", remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw"),
+    _npu(
         "--initializers",
         "pools whose initializer is declared, comma separated, or none (own option)",
         VALUE,
         "CPU targets: weights are a C array",
         metavar="POOLS",
-        flow=NPU,
     ),
-    _used("--memory", "layers in stripes of rows where that takes less memory (own option)", VALUE, "", "smallest"),
+    _used(
+        "--memory", "smallest: layers in stripes of rows where that saves memory (own option)", VALUE, "", "smallest"
+    ),
     _used("--cut-output-tensors --cut", "the tensors where the model ends, comma separated", VALUE, metavar="NAMES"),
     _used("--type -t", "type of the model: tflite or onnx", VALUE, choices="tflite onnx", metavar="TYPE"),
     _used(
@@ -137,7 +129,7 @@ GENERATE: tuple[Option, ...] = (
     _used("--no-outputs-allocation", "the application provides the output buffers"),
     _used("--allocate-inputs", "the default; refused together with --no-inputs-allocation"),
     _used("--allocate-outputs", "the default; refused together with --no-outputs-allocation"),
-    _used("--all-buffers-info", "as in a profile: relocatable models need it (own option)", flow=NPU),
+    _npu("--all-buffers-info", "as in a profile: relocatable models need it (own option)"),
     _used("--no-report", "write no N_generate_report.txt"),
     _used("--verbosity -v", "0 to 3: how much is printed (default 1)", VALUE, choices="0 1 2 3"),
     _used("--quiet", "print nothing but errors"),
@@ -172,13 +164,12 @@ GENERATE: tuple[Option, ...] = (
     _refused("--no-c-files", "the C is what this compiler is for"),
     _refused("--dll", "no host library is made"),
     _refused("--lib", "no library is copied", VALUE),
-    _used(
+    _npu(
         "--relocatable -r --reloc",
         "also N_rel.bin, as 'relocatable build' makes it; LIST: split, gen-c-files, no-secure, ecblob-in-params",
         MAYBE,
         "relocatable models are networks of an NPU",
         metavar="LIST",
-        flow=NPU,
     ),
     *(
         _refused(f"--{name}", _VALIDATE, FLAG if name in _VALIDATE_FLAGS.split() else VALUE)

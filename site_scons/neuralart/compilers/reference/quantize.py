@@ -31,6 +31,10 @@ class FixedPoint(NamedTuple):
     multiplier: int  # 0, or 2**30 to 2**31 - 1
     shift: int  # positive: to the left. At least -31
 
+    def members(self, name: str = "") -> dict[str, int]:
+        """Both as members of a parameter structure, with a name in front."""
+        return {f"{name}multiplier": self.multiplier, f"{name}shift": self.shift}
+
 
 def float32(value: float) -> float:
     """Round to the nearest float32 (ties to even); OverflowError when the value is outside float32."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.command_line import option_values, split_words
-from neuralart.compilers.dispatch import OPTION, SPLIT
+from neuralart.compilers.dispatch import OPTION, SPLIT, given
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file
 from neuralart.network.targets import usable
@@ -156,7 +156,7 @@ def request_of(args: argparse.Namespace, stock: Path | None = None) -> ToolReque
         mpool=Path(args.mpool) if args.mpool is not None else None,
         mpool_display=args.mpool or "",
         values=values,
-        dispatch=args.dispatch_weights or "",
+        dispatch=given(args.dispatch_weights),
         extra=split_words(args.extra_options),
         controller=bool(args.enable_epoch_controller),
         initializers=initializers,

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neuralart.boards.types import Board
-from neuralart.emulator.gdb.debugged import (
-    BREAKS,
-    REGISTERS,
-    TRAP,
-    WATCHES,
-    DebuggedBoard,
-    Halt,
-    memory_map_xml,
-    target_xml,
-)
+from neuralart.emulator.gdb import debugged
 from neuralart.emulator.gdb.packets import LONGEST
 from neuralart.errors import NeuralArtError
 
@@ -47,13 +38,13 @@ def _unhex(data: bytes) -> bytes:
 class GdbCommands:
     """Answers payloads. What concerns the connection or the run is left in ``wish`` for the server."""
 
-    def __init__(self, board: DebuggedBoard, data: Board, flashed: Callable[[], None]) -> None:
+    def __init__(self, board: debugged.DebuggedBoard, data: Board, flashed: Callable[[], None]) -> None:
         """``data``: the board that the memories are of. ``flashed``: called when a flash was written."""
         self.board = board
         self.wish = ""  # ``detach``, ``kill``, or what has no answer yet: ``go``, ``step``, ``reset``
-        self.last = Halt(TRAP)  # Why the core stands still
+        self.last = debugged.Halt(debugged.TRAP)  # Why the core stands still
         self._flashed = flashed
-        self._documents = {b"features": target_xml(), b"memory-map": memory_map_xml(data)}
+        self._documents = {b"features": debugged.target_xml(), b"memory-map": debugged.memory_map_xml(data)}
 
     def answer(self, payload: bytes) -> bytes | None:
         """The reply; empty: no such command. None: there is none (now)."""
@@ -87,7 +78,7 @@ class GdbCommands:
         return b"OK" if payload == b"QStartNoAckMode" else b""
 
     @staticmethod
-    def stopped(halt: Halt) -> bytes:
+    def stopped(halt: debugged.Halt) -> bytes:
         """The report that the core stands still."""
         return f"T{halt.signal:02x}{halt.detail}".encode()
 
@@ -102,10 +93,10 @@ class GdbCommands:
     def _registers(self, name: bytes, rest: bytes) -> bytes:
         board = self.board
         if name == b"g":
-            return b"".join(board.register(number) for number in range(len(REGISTERS))).hex().encode()
+            return b"".join(board.register(number) for number in range(len(debugged.REGISTERS))).hex().encode()
         if name == b"G":
             data = _unhex(rest)
-            for number, register in enumerate(REGISTERS):
+            for number, register in enumerate(debugged.REGISTERS):
                 size = register.bits // 8
                 if len(data) < size:
                     break
@@ -116,7 +107,7 @@ class GdbCommands:
         (number,) = _numbers(word, 1)
         if name == b"p":
             return board.register(number).hex().encode()
-        if len(_unhex(value)) != REGISTERS[number].bits // 8:
+        if len(_unhex(value)) != debugged.REGISTERS[number].bits // 8:
             raise ValueError
         board.set_register(number, _unhex(value))
         return OK
@@ -135,7 +126,7 @@ class GdbCommands:
 
     def _point(self, name: bytes, rest: bytes) -> bytes:
         kind, address, size = _numbers(rest.partition(b";")[0], 3)
-        if kind not in (*BREAKS, *WATCHES) or size == 0:
+        if kind not in (*debugged.BREAKS, *debugged.WATCHES) or size == 0:
             return b""
         (self.board.insert if name == b"Z" else self.board.remove)(kind, address, size)
         return OK

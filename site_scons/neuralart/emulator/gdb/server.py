@@ -49,22 +49,28 @@ def port_of(text: str) -> int:
     return int(number)
 
 
+def _listening(port: int) -> socket.socket:
+    """A socket that takes connections. NeuralArtError: the port is taken."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            # Elsewhere it would let two servers have one port.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        what = f"cannot listen: {error.strerror or error}"
+        raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
+    return listener
+
+
 class GdbServer:
     """Waits for a debugger and lets it control a board, power-up after power-up."""
 
     def __init__(self, port: int, flashed: Callable[[], None] = lambda: None) -> None:
         """Listen; ``flashed`` is called when the debugger has written a flash. NeuralArtError: the port is taken."""
-        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            if os.name == "posix":
-                # Elsewhere it would let two servers have one port.
-                self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind((HOST, port))
-            self._listener.listen(1)
-        except OSError as error:
-            self._listener.close()
-            what = f"cannot listen: {error.strerror or error}"
-            raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
+        self._listener = _listening(port)
         self.port: int = self._listener.getsockname()[1]
         self.stepping = False  # The debugger wants one instruction only
         self.board: DebuggedBoard | None = None  # The last power-up: while one starts, that before it
@@ -269,11 +275,7 @@ class SerialServer:
 
     def __init__(self, port: int) -> None:
         """Listen (0: on a free port). NeuralArtError: the port is taken."""
-        try:
-            self._listener = socket.create_server((HOST, port))
-        except OSError as error:
-            what = f"cannot listen: {error.strerror or error}"
-            raise NeuralArtError(what, where=f"{HOST}:{port}", hint="port 0 takes a free one") from error
+        self._listener = _listening(port)
         self.url = f"socket://{HOST}:{self._listener.getsockname()[1]}"
         self._client = socket.socket()
         self._client.close()  # There is none yet

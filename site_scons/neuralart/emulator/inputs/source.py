@@ -14,17 +14,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from neuralart.emulator import vectors as golden
-from neuralart.emulator.inputs.preprocessing import (
-    AS_THEY_ARE,
-    Array,
-    Preprocessing,
-    elements,
-    encoded,
-    library,
-    little_endian,
-    of_array,
-    shape_text,
-)
+from neuralart.emulator.inputs import preprocessing
+from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE, Array, Preprocessing
 from neuralart.emulator.vectors import Vectors
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -42,15 +33,15 @@ def _size(port: Port, where: str) -> tuple[int, int, int]:
         height, width, channels = shape[1:] if port.channel_position != "first" else (*shape[2:], shape[1])
         if shape[0] == 1 and channels in _MODES:
             return width, height, channels
-    what = f"input '{port.name}' is {shape_text(shape)}, no picture with 1 or 3 channels"
+    what = f"input '{port.name}' is {preprocessing.shape_text(shape)}, no picture with 1 or 3 channels"
     raise NeuralArtError(what, where=where, hint="an .npy file can have any shape")
 
 
 def _resized(picture: Any, size: tuple[int, int], how: str, where: str) -> Any:
     if picture.size == size:
         return picture
-    ops = library("PIL.ImageOps", "a picture")
-    bilinear = library("PIL.Image", "a picture").Resampling.BILINEAR
+    ops = preprocessing.library("PIL.ImageOps", "a picture")
+    bilinear = preprocessing.library("PIL.Image", "a picture").Resampling.BILINEAR
     if how == "fit":
         return picture.resize(size, bilinear)
     if how == "crop":
@@ -66,7 +57,7 @@ def picture(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     """One picture. Without a scale and an offset its pixels stay what they are: 0 to 255, 128 less for int8.
     NeuralArtError: it cannot be read, has another size, or the input is no picture.
     """
-    np, image = library("numpy", "a picture"), library("PIL.Image", "a picture")
+    np, image = preprocessing.library("numpy", "a picture"), preprocessing.library("PIL.Image", "a picture")
     where = str(path)
     width, height, channels = _size(port, where)
     try:
@@ -80,8 +71,8 @@ def picture(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     if port.channel_position == "first":
         pixels = pixels.transpose(2, 0, 1)
     if how.untouched and port.dtype in ("uint8", "int8"):
-        return [little_endian(pixels - (128 if port.dtype == "int8" else 0), port.dtype)]
-    return [encoded(pixels, port, how)]
+        return [preprocessing.little_endian(pixels - (128 if port.dtype == "int8" else 0), port.dtype)]
+    return [preprocessing.encoded(pixels, port, how)]
 
 
 def sound(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
@@ -89,10 +80,12 @@ def sound(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
     NeuralArtError: it cannot be read, has another sample rate, or the input is no waveform.
     """
     where = str(path)
-    if elements(port) != max(port.shape, default=0):
+    if preprocessing.elements(port) != max(port.shape, default=0):
         hint = "compute what it takes (a spectrogram?) and give that as an .npy file"
-        raise NeuralArtError(f"input '{port.name}' is {shape_text(port.shape)}, no waveform", where=where, hint=hint)
-    np, soundfile = library("numpy", "sound"), library("soundfile", "sound")
+        raise NeuralArtError(
+            f"input '{port.name}' is {preprocessing.shape_text(port.shape)}, no waveform", where=where, hint=hint
+        )
+    np, soundfile = preprocessing.library("numpy", "sound"), preprocessing.library("soundfile", "sound")
     try:
         samples, rate = soundfile.read(path, dtype="float64", always_2d=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -101,9 +94,9 @@ def sound(path: Path, port: Port, how: Preprocessing) -> list[bytes]:
         raise NeuralArtError(f"{rate} samples per second, the network takes {how.rate}", where=where)
     if not len(samples):
         raise NeuralArtError("holds no samples", where=where)
-    mono, length = samples.mean(axis=1), elements(port)
+    mono, length = samples.mean(axis=1), preprocessing.elements(port)
     mono = np.concatenate([mono, np.zeros(-len(mono) % length)])
-    return [encoded(piece, port, how) for piece in mono.reshape(-1, length)]
+    return [preprocessing.encoded(piece, port, how) for piece in mono.reshape(-1, length)]
 
 
 def _raw(path: Path, ports: Sequence[Port]) -> list[bytes]:
@@ -125,7 +118,7 @@ def _only(ports: Sequence[Port], where: str) -> Port:
 
 def arrays(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file by name, or that of an .npy file, which has none. NeuralArtError: it is damaged."""
-    np = library("numpy", f"a file {path.suffix}")
+    np = preprocessing.library("numpy", f"a file {path.suffix}")
     data = io.BytesIO(read_bytes(path))
     try:
         loaded = np.load(data, allow_pickle=False)
@@ -137,32 +130,32 @@ def arrays(path: Path) -> dict[str, Array]:
 def _numpy(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
     where, found = str(path), arrays(path)
     if len(found) == 1:
-        return of_array(next(iter(found.values())), _only(ports, where), how, where)
+        return preprocessing.of_array(next(iter(found.values())), _only(ports, where), how, where)
     columns = []
     for port in ports:
         if port.name not in found:
             raise NeuralArtError(f"no array '{port.name}'", where=where, hint=nearest(port.name, list(found)))
-        columns.append(of_array(found[port.name], port, how, f"{where}:{port.name}"))
+        columns.append(preprocessing.of_array(found[port.name], port, how, f"{where}:{port.name}"))
     if len({len(column) for column in columns}) > 1:
         raise NeuralArtError(f"has {' and '.join(str(len(c)) for c in columns)} vectors of its inputs", where=where)
     return [b"".join(parts) for parts in zip(*columns, strict=True)]
 
 
 def _csv_row(cells: Sequence[str], ports: Sequence[Port], how: Preprocessing, where: str) -> bytes:
-    np = library("numpy", "CSV")
+    np = preprocessing.library("numpy", "CSV")
     try:
         values = np.array([float(cell) for cell in cells])
     except ValueError as error:
         raise NeuralArtError(str(error), where=where) from error
-    count = sum(map(elements, ports))
+    count = sum(map(preprocessing.elements, ports))
     if len(values) != count:
         raise NeuralArtError(f"{len(values)} numbers, a vector has {count}", where=where)
     if not np.isfinite(values).all():
         raise NeuralArtError("holds values that are no numbers", where=where)
     parts, at = [], 0
     for port in ports:
-        parts.append(encoded(values[at : at + elements(port)], port, how))
-        at += elements(port)
+        parts.append(preprocessing.encoded(values[at : at + preprocessing.elements(port)], port, how))
+        at += preprocessing.elements(port)
     return b"".join(parts)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
-from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf
+from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf, of
 
 _FILE = 1
 _CPU_ARCH, _PROFILE, _FP_ARCH, _HARD_FP_USE, _VFP_ARGS, _MVE_ARCH = 6, 7, 10, 27, 28, 48
@@ -167,7 +167,7 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 def read(path: Path, data: bytes) -> ImageFacts:
     """Facts of an Arm executable; ``path``: for messages. NeuralArtError: no ELF, damaged, not Arm, or not linked."""
     where = str(path)
-    elf = Elf(data, where)
+    elf = of(data, where)
     if elf.machine != "EM_ARM" or elf.bits != 32 or not elf.little_endian:
         order = "little" if elf.little_endian else "big"
         what = f"{elf.machine}, {elf.bits} bits, {order} endian: not for a 32-bit little-endian Arm core"

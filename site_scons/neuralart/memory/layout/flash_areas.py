@@ -184,7 +184,8 @@ def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) 
             text = f"slots: weights cannot be moved to 0x{address:08x} here: the pool file decides where weights are"
             hint = "change the offset of the flash pool in the network's pool file"
             raise NeuralArtError(text, where=where, hint=hint)
-        if board.boot is not None and board.boot.in_place and name == board.boot.slot:
+        in_place = board.boot is not None and board.boot.in_place and name == board.boot.slot
+        if in_place and address != merged[name][0]:
             what = f"slots: {name} cannot be moved: the image is executed there, and linked for 0x{merged[name][0]:08x}"
             raise NeuralArtError(what, where=where, hint="a board file of your own gives the slot another address")
         if name not in known:

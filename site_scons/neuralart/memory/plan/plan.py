@@ -13,7 +13,7 @@ from neuralart.memory.layout.conflicts import advice, claim, head, refuse_confli
 from neuralart.memory.layout.flash_areas import area_at, areas
 from neuralart.memory.layout.placements import Initializer, Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.strategies import LINK, RELOCATABLE
-from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, touched_regions, used_pools
+from neuralart.memory.regions import Span, firmware_spans, fold_alias, group_of, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
 
 # Keys of sizes.
@@ -172,6 +172,7 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         return AddressPlan(board, layout, tuple(uses), {}, (), (), False)
     uses = []
     pools, extra = _pool_uses(layout, board, networks)
+    groups = {pool_owner(each.name, pool.fname): group_of(each, pool) for each in networks for pool in used_pools(each)}
     declared = {(each.network, each.pool) for each in layout.initializers}
     filled = [(each, pool) for each in networks for pool in each.pools if (each.name, pool.fname) in declared]
     keys = (((each.name, pool.fname), pool.weights) for each, pool in filled)
@@ -189,7 +190,7 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
             used = identity.size_of(entries) if entries else 0
         else:
             used = _known(board, placement, sizes)
-        uses.append(Use(placement, used))
+        uses.append(Use(replace(placement, group=groups.get(placement.owner, placement.group)), used))
     wanted = ((network.name, pool) for network in networks for pool in network.initializers)
     undeclared = tuple((name, pool) for name, pool in wanted if (name, pool.fname) not in declared)
     written = tuple(

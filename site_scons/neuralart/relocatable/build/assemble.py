@@ -4,24 +4,33 @@ linker script gives fake addresses, whose highest digit says which part of the i
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build.pool_table import Params
 from neuralart.relocatable.format.types import COPY, FLASH, MAGIC, MIXED, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
-from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf, Section
+
+if TYPE_CHECKING:
+    from neuralart.text.elf import Elf, Section
 
 # Read-only data end at a multiple of this, so that data behind them keep an alignment of as much in mode COPY.
 RO_ALIGN = {"aligned": 64, "vendor": 8}
 
 
-def script(layout: str) -> str:
-    """Text of the script. ``layout``: ``aligned`` or ``vendor``."""
+def script(layout: str, *, clang: bool = False) -> str:
+    """Text of the script. ``layout``: ``aligned`` or ``vendor``; ``clang``: data and bss share a segment, whose start
+    its code has in r9.
+    """
     align = RO_ALIGN[layout]
-    return f"""\
+    text = f"""\
 MEMORY
 {{
   flash    : ORIGIN = 0x{FLASH:08x}, LENGTH = 16M
@@ -117,6 +126,11 @@ SECTIONS
   }}
 }}
 """
+    if not clang:
+        return text
+    segments = "".join(f"  {name} PT_LOAD;\n" for name in re.findall(r"^  (\w+) +: ORIGIN", text, re.M))
+    text = re.sub(r"\} > (\w+)( AT > flash)?", r"} > \1\2 :\1", text)
+    return text.replace("ENTRY(", f"PHDRS\n{{\n{segments}}}\n\nENTRY(", 1)
 
 
 _SEGMENTS = {".flash": FLASH, ".relocs": FLASH, ".data": RAM, ".bss": RAM, ".params_0": PARAM_0, ".params_1": PARAM_1}
@@ -140,11 +154,28 @@ class Linked:
     symbols: dict[str, int]  # offset of the context and of the pool table in .data, of the entries in .flash
     kinds: dict[str, int]  # how often each kind of relocation occurs
 
+    FORMAT: ClassVar[bytes] = b"1"  # another one when an ELF is taken apart otherwise
+
+    @property
+    def encoded(self) -> bytes:
+        """For the store: loading what reads an ELF takes longer than all else after new weights."""
+        plain = {name: each.hex() if isinstance(each, bytes) else each for name, each in vars(self).items()}
+        return json.dumps(plain, sort_keys=True).encode()
+
+    @classmethod
+    def decoded(cls, text: bytes) -> Linked:
+        """From the store, which has compared it with what it has stored."""
+        found = jsontext.loads(text)
+        found |= {name: bytes.fromhex(found[name]) for name in ("flash", "data", "blobs")}
+        return cls(**{**found, "relocations": tuple(found["relocations"])})
+
 
 class _Symbols:
     """Which symbol an address belongs to, for messages."""
 
     def __init__(self, elf: Elf) -> None:
+        from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT
+
         self.addresses: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
         named: dict[int, str] = {}
@@ -188,10 +219,21 @@ def _section(elf: Elf, name: str, where: str) -> Section:
     return section
 
 
-def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tuple[list[int], Counter[str]]:
+# Of clang: halves of an address relative to the place, or to r9 in front of the data.
+_TO_PLACE = {"R_ARM_REL32", "R_ARM_THM_MOVW_PREL_NC", "R_ARM_THM_MOVT_PREL"}
+_TO_DATA = {"R_ARM_THM_MOVW_BREL_NC", "R_ARM_THM_MOVT_BREL"}
+_HINTS = "compile with -fpic -msingle-pic-base -mpic-register=r9", "compile with -fropi -frwpi"
+
+
+def _relocations(
+    elf: Elf, symbols: _Symbols, parts: Sequence[Section], where: str, clang: bool
+) -> tuple[list[int], Counter[str]]:
+    from neuralart.text.elf import UNDEFINED
+
     start = symbols.addresses["_network_entries"]
     entries = range(start, start + symbols.sizes["_network_entries"])
-    words = range(data.address, data.address + data.size)
+    words = [range(each.address, each.address + each.size) for each in parts]
+    known = _HARMLESS | (_TO_PLACE | _TO_DATA if clang else set())
     found: list[int] = []
     kinds: Counter[str] = Counter()
     for section in elf.sections:
@@ -208,7 +250,7 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
             if kind == _ABS32:
                 if place in entries:
                     continue
-                if place not in words:
+                if not any(place in each for each in words):
                     what = f"{symbols.at(place)} holds the absolute address of {to} in read-only memory"
                     what += f", which cannot be fixed when the model moves (0x{place:08x}, {kind})"
                     hint = "compile it position independent, or take the table out of sections of its own"
@@ -217,21 +259,27 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
                     what = f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})"
                     raise NeuralArtError(what, where=where)
                 found.append(place)
-            elif kind == "R_ARM_REL32" and (place ^ symbol.value) & SEGMENT:
-                what = f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image"
-                raise NeuralArtError(what, where=where, hint="compile with -mno-pic-data-is-text-relative")
-            elif kind not in _HARMLESS:
+            elif kind not in known:
                 what = f"relocation {kind} of {to} at {symbols.at(place)} (0x{place:08x})"
                 what += " is not known to be position independent"
-                raise NeuralArtError(what, where=where, hint="compile with -fpic -msingle-pic-base -mpic-register=r9")
+                raise NeuralArtError(what, where=where, hint=_HINTS[clang])
+            elif (kind in _TO_PLACE and (place ^ symbol.value) & SEGMENT) or (
+                kind in _TO_DATA and symbol.value & SEGMENT != RAM
+            ):
+                what = f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image"
+                hint = "take its address from a table" if clang else "compile with -mno-pic-data-is-text-relative"
+                raise NeuralArtError(what, where=where, hint=hint)
     return found, kinds
 
 
-def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
+def read_linked(image: bytes, where: str, markers: tuple[str, ...], *, clang: bool = False) -> Linked:
     """Check a linked model and take it apart. ``image``: the ELF; ``where``: its name in messages; ``markers``: symbols
-    of the placeholders in PARAM_0: what stands in front of them is real. NeuralArtError: it is not position
-    independent, or not laid out as an image.
+    of the placeholders in PARAM_0: what stands in front of them is real; ``clang``: made it, so that there
+    may be addresses in read-only data, which mode COPY moves. NeuralArtError: it is not position independent, or not
+    laid out as an image.
     """
+    from neuralart.text.elf import Elf
+
     elf = Elf(image, where)
     flash, data, _ = (_section(elf, name, where) for name in (".flash", ".data", ".bss"))
     _check_sections(elf, where)
@@ -240,7 +288,10 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
         if name not in symbols.addresses:
             hint = "was the runtime's own file left out of the link?"
             raise NeuralArtError(f"no symbol {name}", where=where, hint=hint)
-    relocations, kinds = _relocations(elf, symbols, data, where)
+    relocations, kinds = _relocations(elf, symbols, (data, flash) if clang else (data,), where, clang)
+    if clang and (filled := symbols.addresses.get("__got_end", 0) - symbols.addresses.get("__got_start", 0)):
+        what = f"{filled} bytes of GOT: code of clang has none"
+        raise NeuralArtError(what, where=where, hint="is there an object of gcc in it, made with -fpic?")
     params = elf.section(".params_0")
     blobs = b""
     if params is not None:
@@ -263,6 +314,7 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
     )
 
 
+_FLAGS_BYTE = 6  # its low half is the compiler
 _REL_START, _REL_END, _PARAMS_OFFSET = 9, 10, 12
 _PARAMS_BIN_SIZE = 12  # word of the context; the CRC follows
 _DESCRIPTOR = 20
@@ -292,10 +344,11 @@ def _patched_data(linked: Linked, params: Params) -> bytes:
     return bytes(data)
 
 
-def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, where: str) -> Container:
+def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, toolchain: int, where: str) -> Container:
     """Put an image together. ``linked``: from :func:`~neuralart.relocatable.build.assemble.read_linked`; ``params``:
     initial contents of the pools; ``split``: the params become a file of their own; ``alignment``: of the params in the
-    file, in bytes; ``where``: name of the image in messages. NeuralArtError: the ELF does not begin with a header.
+    file, in bytes; ``toolchain``: number of the compiler in the flags; ``where``: name of the image in messages.
+    NeuralArtError: the ELF does not begin with a header.
     """
     notes = []
     if linked.flash[:4] != struct.pack("<I", MAGIC):
@@ -319,4 +372,6 @@ def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, whe
         raise NeuralArtError(f"{rel_end:,} bytes are more than a segment holds", where=where)
     struct.pack_into("<2I", out, 4 * _REL_START, FLASH | rel_start, FLASH | rel_end)
     struct.pack_into("<I", out, 4 * _PARAMS_OFFSET, offset)
+    # Not every runtime knows all compilers.
+    out[_FLAGS_BYTE] = out[_FLAGS_BYTE] & 0xF0 | toolchain
     return Container(bytes(out), blob if split else None, tuple(notes))

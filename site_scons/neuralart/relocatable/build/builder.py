@@ -12,10 +12,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build import network_source, pool_table, runtimes, staging
+from neuralart.relocatable.build import clang, network_source, pool_table, runtimes, staging
 from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource
-from neuralart.relocatable.build.objects import ObjectCompiler, write_if_new
+from neuralart.relocatable.build.objects import PARTS, ObjectCompiler, write_if_new
 from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import ANSWERS, VENDOR, BuildRequest, check
 from neuralart.relocatable.build.runtimes import Runtime, neuralart
@@ -93,7 +93,10 @@ def prepare(request: BuildRequest) -> Prepared:
     facts.refuse_changed(request.network.parent)
     source = network_source.read(request.network)
     where = str(request.network)
+    # The flag says how the code was compiled; pools of clang are where the network has them.
+    state, request = request.secure, replace(request, secure=request.secure and request.clang is None)
     runtime = _runtime(source.version, request, where)
+    runtime = runtime if request.clang is None else clang.runtime_for(runtime, request.clang)
     request = replace(request, layout=request.layout or runtime.layout)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
         what = f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is"
@@ -105,7 +108,7 @@ def prepare(request: BuildRequest) -> Prepared:
         request = replace(request, blobs_in_params=False)
     known = _known(source) if runtime.name == NEURALART else {}
     found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
-    entries = pool_table.table(source, found, secure=request.secure)
+    entries = pool_table.table(source, found, secure=state)
     params = pool_table.collect(
         source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
     )
@@ -123,21 +126,28 @@ def prepare(request: BuildRequest) -> Prepared:
 
 def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
+    maps = [(work, ".")]
+    if request.layout != VENDOR:
+        maps.append((runtime.root, runtime.name))
+    return ObjectCompiler(_found(prepared, store), store, maps)
+
+
+def _found(prepared: Prepared, store: Path, *, gnu: bool = False) -> toolchain.Toolchain:
+    """The compiler; ``gnu``: the GNU one in any case."""
+    request, runtime = prepared.request, prepared.runtime
     asked = toolchain.WantedCompiler(request.prefix)
     environ = dict(os.environ)
     if request.programs is not None:
         environ["PATH"] = f"{request.programs}{os.pathsep}{environ.get('PATH', '')}"
+    if request.clang is not None and not gnu:
+        return clang.find(request.clang, environ)
     # What the compiler said of itself: asking again takes longer than all else after new weights.
     cache = store.with_name(ANSWERS)
     try:
-        found = toolchain.find(replace(asked, libc=runtime.libc), environ, cache=cache, where="--cross-compile")
+        return toolchain.find(replace(asked, libc=runtime.libc), environ, cache=cache, where="--cross-compile")
     except NeuralArtError:
         # The preferred C library only decides about headers.
-        found = toolchain.find(asked, environ, cache=cache, where="--cross-compile")
-    maps = [(work, ".")]
-    if request.layout != VENDOR:
-        maps.append((runtime.root, runtime.name))
-    return ObjectCompiler(found, store, maps)
+        return toolchain.find(asked, environ, cache=cache, where="--cross-compile")
 
 
 def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool]]:
@@ -161,7 +171,7 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     if request.layout == VENDOR and runtime.script is not None:
         text = read_bytes(runtime.script)
     else:
-        text = script(request.layout).encode()
+        text = script(request.layout, clang=request.clang is not None).encode()
     place = work / "model.ld"
     write_if_new(place, text.decode("utf-8", "replace"))
     words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
@@ -169,18 +179,29 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     names = "\0".join(path.name for path in late).encode()
     inputs = text + b"".join(read_bytes(path) for path in runtime.archives) + names
     folders = []
-    if runtime.name == LL_ATON and compiler.toolchain.libc == runtime.libc:
+    libraries = list(runtime.libraries)
+    if isinstance(compiler.toolchain, clang.Clang):
+        if libraries:
+            stored = clang.helpers(compiler.toolchain, words, lambda: _found(prepared, compiler.store, gnu=True))
+            libraries, inputs = [str(stored)], inputs + read_bytes(stored)
+            compiler.maps = [*compiler.maps, (stored.parent, "libraries")]
+    elif runtime.name == LL_ATON and compiler.toolchain.libc == runtime.libc:
         # Linker scripts of installations name the C library and libgcc: the linker looks into what it finds.
-        libraries = toolchain.libraries(compiler.toolchain, runtime.link, cache=compiler.store.with_name(ANSWERS))
-        inputs += b"".join(read_bytes(path) for path in libraries)
+        traced = toolchain.libraries(compiler.toolchain, runtime.link, cache=compiler.store.with_name(ANSWERS))
+        inputs += b"".join(read_bytes(path) for path in traced)
     elif runtime.name == LL_ATON:
         # The linker wants to see the files. This compiler has none that fit, so they are empty: what the archive of the
         # installation lacks is refused by name.
         folders = ["-L", str(work)]
         for name in ("libc.a", "libm.a"):
             write_if_new(work / name, "!<arch>\n")
-    rest = [*folders, *map(str, runtime.archives), *map(str, late), *runtime.libraries, "-T", str(place)]
-    return compiler.link(request.name, words, first, rest, inputs)
+    rest = [*folders, *map(str, runtime.archives), *map(str, late), *libraries, "-T", str(place)]
+
+    def parts(elf: bytes) -> bytes:
+        markers, clang = prepared.staged.markers, request.clang is not None
+        return read_linked(elf, f"{request.name}.elf", markers, clang=clang).encoded
+
+    return compiler.link(request.name, words, first, rest, inputs + Linked.FORMAT, parts)
 
 
 def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: None) -> Built:
@@ -203,16 +224,16 @@ def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: No
         [path for path, each in zip(objects, sources, strict=True) if each[2] is end] for end in (False, True)
     )
     linked_at = _link(prepared, compiler, first, late, work)
-    elf = read_bytes(linked_at)
-    linked = read_linked(elf, f"{request.name}.elf", prepared.staged.markers)
+    linked = Linked.decoded(read_bytes(linked_at.with_suffix(PARTS)))
     name = f"{request.name}_rel.bin"
     alignment = RO_ALIGN[request.layout]
-    container = assemble(linked, prepared.params, split=request.split, alignment=alignment, where=name)
+    number, params = request.toolchain[0], prepared.params
+    container = assemble(linked, params, split=request.split, alignment=alignment, toolchain=number, where=name)
     files = {name: container.image}
     if container.params is not None:
         files[f"{request.name}_rel_params.bin"] = container.params
     if request.keep:
-        files[f"{request.name}.elf"] = elf
+        files[f"{request.name}.elf"] = read_bytes(linked_at)
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
     return Built(prepared, container, linked, files, compiler)
 

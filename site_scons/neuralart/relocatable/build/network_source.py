@@ -4,7 +4,7 @@ without pools or with a row that cannot be understood there is nothing to build 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
@@ -12,20 +12,6 @@ from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
 from neuralart.vendor.network_c.types import BufferRow, EpochBlock, GeneratedNetwork, Pool
-
-
-@dataclass(frozen=True)
-class SourcePool(Pool):
-    """A pool as the comments of network.c describe it."""
-
-    where: str = ""  # file:line
-
-
-@dataclass(frozen=True)
-class SourceBuffer(BufferRow):
-    """A row of a buffer table."""
-
-    where: str = ""  # file:line
 
 
 @dataclass(frozen=True)
@@ -38,8 +24,8 @@ class NetworkSource:
     description: str  # GIT_DESCRIPTION of the compiler
     version: tuple[int, int, int, int]  # ll_aton major, minor, micro, dev that its guard asks for
     options: dict[str, str]  # --name = value lines of the first comment, without dashes
-    pools: tuple[SourcePool, ...]  # enabled pools, highest base address first
-    buffers: tuple[SourceBuffer, ...]  # of all three tables, without those of the application
+    pools: tuple[Pool, ...]  # enabled pools, highest base address first
+    buffers: tuple[BufferRow, ...]  # of all three tables, without those of the application
     epochs: tuple[EpochBlock, ...] = ()  # in order
 
     @property
@@ -73,7 +59,7 @@ def read(path: Path, display: str = "") -> NetworkSource:
     _refuse(network, where)
     lines = Lines(network.text)
     pools = [
-        SourcePool(**vars(pool), where=f"{where}:{lines.of(pool.offset)}")
+        replace(pool, where=f"{where}:{lines.of(pool.offset)}")
         for pool in network.pools
         if pool.size and not pool.of_user
     ]
@@ -91,9 +77,7 @@ def read(path: Path, display: str = "") -> NetworkSource:
         options={**banner.expanded, **banner.origin, **banner.options},
         pools=tuple(sorted(pools, key=lambda pool: -pool.address)),
         buffers=tuple(
-            SourceBuffer(**vars(row), where=f"{where}:{lines.of(row.offset)}")
-            for row in network.rows
-            if not row.user_allocated
+            replace(row, where=f"{where}:{lines.of(row.offset)}") for row in network.rows if not row.user_allocated
         ),
         epochs=network.blocks,
     )

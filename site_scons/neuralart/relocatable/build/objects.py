@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from neuralart.toolchain import Toolchain
 
 _REMEMBERED = 16  # objects of one C file with different headers
 _TAIL = 12  # lines of a compiler's complaint that are shown
+PARTS = ".parts"  # suffix of what a linked model consists of
 _OUTPUT, _LISTING = "output", "listing"  # what the compiler writes, in a folder of its own
 
 
@@ -34,13 +35,7 @@ class ObjectCompiler:
     ran: list[str] = field(default_factory=list)  # commands that were run, the others were remembered
     said: list[str] = field(default_factory=list)  # what they printed
     notes: list[str] = field(default_factory=list)  # what was wrong with the store
-    _hashes: dict[Path, str] = field(default_factory=dict)  # of headers that were looked at
-
-    @property
-    def program(self) -> Path:
-        """gcc."""
-        gcc = Path(self.toolchain.folder) / f"{self.toolchain.prefix}gcc"
-        return gcc if gcc.is_file() else gcc.with_suffix(".exe")
+    _hashes: dict[str, str] = field(default_factory=dict)  # of headers that were looked at
 
     def compile(self, sources: Sequence[tuple[Path, Sequence[str]]], folders: Sequence[Path], work: Path) -> list[Path]:
         """Objects of C files, in their order.
@@ -67,10 +62,9 @@ class ObjectCompiler:
         self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path, *, stored: bool = False
     ) -> Path | None:
         """The object of a C file; None: it is only taken if it is ``stored``, and is not."""
-        maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
-        mapped = any(source.is_relative_to(prefix) for prefix, _ in self.maps)
         # A tree that was moved has the same objects.
-        named = [source.name if mapped else str(source), *(self._named(folder, work) for folder in folders)]
+        known_as = self._named(source, work)
+        named = [source.name if known_as[0] == "@" else known_as, *(self._named(folder, work) for folder in folders)]
         key = "\0".join([self.toolchain.counts, *flags, *named, _hash(source)])
         stem = f"{source.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         known = self.store / f"{stem}.json"
@@ -82,6 +76,7 @@ class ObjectCompiler:
                     return target
         if stored:
             return None
+        maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
         includes = [word for folder in folders for word in ("-I", str(folder))]
         words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-c", str(source), "-MMD", "-MF"]
         made = self._make(words, source.name)
@@ -110,25 +105,32 @@ class ObjectCompiler:
 
     def _named(self, path: Path, work: Path) -> str:
         """A path without the folder that objects do not show."""
-        for prefix, text in ((work, "."), *self.maps):
-            if path.is_relative_to(prefix):
-                return f"@{text}/{path.relative_to(prefix).as_posix()}"
-        return str(path)
+        text = str(path)
+        for prefix, to in ((work, "."), *self.maps):
+            if f"{text}{os.sep}".startswith(f"{prefix}{os.sep}"):
+                return f"@{to}/{text[len(str(prefix)) + 1 :]}".replace(os.sep, "/")
+        return text
 
     def _same(self, name: str, text: str, work: Path) -> bool:
-        path = Path(name)
-        for prefix, to in (*reversed(self.maps), (work, ".")):
-            if name.startswith(f"@{to}/"):
-                path = prefix / name.removeprefix(f"@{to}/")
         # Most objects have the same headers.
-        if path not in self._hashes:
-            self._hashes[path] = _hash(path) if path.is_file() else ""
-        return self._hashes[path] == text
+        if name not in self._hashes:
+            path = Path(name)
+            for prefix, to in (*reversed(self.maps), (work, ".")):
+                if name.startswith(f"@{to}/"):
+                    path = prefix / name.removeprefix(f"@{to}/")
+            self._hashes[name] = _hash(path) if path.is_file() else ""
+        return self._hashes[name] == text
 
     def link(
-        self, name: str, words: Sequence[str], objects: Sequence[Path], rest: Sequence[str], inputs: bytes
+        self,
+        name: str,
+        words: Sequence[str],
+        objects: Sequence[Path],
+        rest: Sequence[str],
+        inputs: bytes,
+        parts: Callable[[bytes], bytes],
     ) -> Path:
-        """An ELF, with a map beside it.
+        """An ELF, with a map and its parts beside it.
 
         Args:
             name: Of the network, for the file and messages.
@@ -136,24 +138,25 @@ class ObjectCompiler:
             objects: In order.
             rest: Words behind them: files, whose contents are among the inputs.
             inputs: What the result depends on beside objects and words: linker script, archives.
+            parts: Takes an ELF apart; what it returns is remembered, too.
 
         Raises:
-            NeuralArtError: The linker refuses.
+            NeuralArtError: The linker refuses, or what takes it apart.
         """
         key = hashlib.sha256(self.toolchain.counts.encode())
         key.update("\0".join([*words, *(path.name for path in objects)]).encode() + b"\0" + inputs)
         target = self.store / f"{name}-{key.hexdigest()[:16]}.elf"
-        names, known = {target.name, target.with_suffix(".map").name}, target.with_suffix(".json")
+        names = {target.with_suffix(suffix).name for suffix in (".elf", ".map", PARTS)}
+        known = target.with_suffix(".json")
         for entry in _entries(known):
             stored = entry["headers"]
             if names == set(stored) and all(self._whole(self.store / each, stored[each]) for each in stored):
                 return target
         made = self._make([*words, *map(str, objects), *rest, "-Xlinker", "-Map", "-Xlinker"], name)
         digests = {}
-        for path, data in (
-            (target, made[_OUTPUT]),
-            (target.with_suffix(".map"), self._map(made[_LISTING], target.name)),
-        ):
+        elf, text = made[_OUTPUT], self._map(made[_LISTING], target.name)
+        for suffix, data in ((".elf", elf), (".map", text), (PARTS, parts(elf))):
+            path = target.with_suffix(suffix)
             write_bytes(path, data)
             digests[path.name] = hashlib.sha256(data).hexdigest()
         self._remember(known, target.name, digests[target.name], digests, [])
@@ -179,11 +182,11 @@ class ObjectCompiler:
 
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            command = [str(self.program), *words, str(folder / _LISTING), "-o", str(folder / _OUTPUT)]
+            command = [str(self.toolchain.program), *words, str(folder / _LISTING), "-o", str(folder / _OUTPUT)]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             except OSError as error:
-                raise NeuralArtError(f"does not run: {error.strerror}", where=str(self.program)) from error
+                raise NeuralArtError(f"does not run: {error.strerror}", where=str(self.toolchain.program)) from error
             self.ran.append(" ".join(command))
             if done.stderr.strip():
                 self.said.append(done.stderr.rstrip())
@@ -222,7 +225,7 @@ class BuildRefusal(NeuralArtError):
 def refusal(stderr: str, what: str) -> BuildRefusal:
     """What the compiler or linker complained of, in one line."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
+    missing = sorted(set(re.findall(r"undefined (?:reference to `|(?:hidden )?symbol: )([^\s']+)", stderr)))
     # The driver only says that the linker failed; the linker said why.
     said = [line for line in lines if not line.startswith("collect2:")]
     errors = [line for line in said if "error" in line.lower() or "cannot find" in line] or lines[-1:]

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.pools import relative_symbol
-from neuralart.relocatable.build.network_source import NetworkSource, SourceBuffer, SourcePool
+from neuralart.network.targets import relative_symbol
+from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.format.types import (
     ACTIV,
     CACHEABLE,
@@ -42,24 +43,23 @@ from neuralart.relocatable.format.types import (
     PoolDescriptor,
     align8,
 )
+from neuralart.vendor.network_c.types import BufferRow, Pool
 
 # On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
 _ALIASED = 0x20000000, 0x40000000
 _SECURE_BIT = 0x10000000
 
 
-@dataclass(frozen=True)
-class SourcePoolUse:
+class SourcePoolUse(NamedTuple):
     """A physical pool and what the network keeps in it."""
 
-    pool: SourcePool
+    pool: Pool
     size: int  # bytes that the descriptor covers
     params: int  # bytes of constants, 0 without any
     activations: int  # bytes of activations, 0 without any
 
 
-@dataclass(frozen=True)
-class TableEntry:
+class TableEntry(NamedTuple):
     """A pool with its descriptor."""
 
     use: SourcePoolUse
@@ -70,7 +70,7 @@ def _span(spans: Sequence[tuple[int, int]]) -> int:
     return max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0
 
 
-def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, int] | None:
+def _inside(pool: Pool, buffer: BufferRow, c_name: str) -> tuple[int, int] | None:
     """The part of a buffer that lies in a pool, as offsets from the pool's base."""
     if pool.relative or buffer.symbol:
         matches = pool.relative and buffer.symbol == relative_symbol(pool.fname, c_name)
@@ -80,7 +80,7 @@ def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, i
     return (start, end) if start < end else None
 
 
-def _said(source: NetworkSource, pool: SourcePool) -> int:
+def _said(source: NetworkSource, pool: Pool) -> int:
     """Bytes in use as the comments say, no less. NeuralArtError: a loader is told so, and they are not exact."""
     if pool.exact is not None:
         return pool.exact
@@ -166,7 +166,7 @@ def _entry(use: SourcePoolUse) -> TableEntry:
     return make(COPY, MIXED) if use.params else make(RESET, ACTIV)
 
 
-def _check_alias(pool: SourcePool, *, secure: bool) -> None:
+def _check_alias(pool: Pool, *, secure: bool) -> None:
     low, high = _ALIASED
     if pool.relative or not low <= pool.address < high:
         return
@@ -211,11 +211,10 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
 _OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bin": "FORMAT_BIN", ".txt": "FORMAT_TXT"}
 
 
-@dataclass(frozen=True)
-class Params:
+class Params(NamedTuple):
     """Initial contents of the pools, one after the other."""
 
-    data: bytes = field(repr=False)
+    data: bytes
     descriptors: tuple[PoolDescriptor, ...]  # the table, in its order
 
     @property

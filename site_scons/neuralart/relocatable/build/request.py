@@ -15,6 +15,22 @@ ANSWERS = ".objects-toolchain.json"
 
 
 @dataclass(frozen=True)
+class WantedClang:
+    """Which clang makes an image, instead of gcc."""
+
+    st: bool = False  # that of ST
+    folder: Path | None = None  # its installation; None: on PATH
+    target: str = "arm-none-eabi"
+    sysroot: str = ""  # with the headers of a C library; empty: clang knows
+    short_enums: bool = False  # like the firmware of a gcc
+
+    @property
+    def option(self) -> str:
+        """That asks for it."""
+        return "--st-clang" if self.st else "--llvm"
+
+
+@dataclass(frozen=True)
 class BuildRequest:
     """The options of ``neuralart relocatable build``."""
 
@@ -33,7 +49,13 @@ class BuildRequest:
     objects: Path | None = None  # folder that remembers objects; None: objects in the output folder
     archive: Path | None = None  # runtime library instead of the installation's
     programs: Path | None = None  # folder of the cross compiler, looked at first
+    clang: WantedClang | None = None  # None: gcc
     notes: tuple[str, ...] = ()  # on options without effect
+
+    @property
+    def toolchain(self) -> tuple[int, str]:
+        """Its number in the flags word, and its name in the description of the runtime."""
+        return (8, "GCC") if self.clang is None else (0xA, "ST_CLANG") if self.clang.st else (9, "CLANG")
 
 
 def find_network(given: Path, name: str = "") -> Path:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest
+from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest, WantedClang
 from neuralart.resources import firmware_dir
 from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable
 
@@ -21,8 +22,7 @@ _PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-r
 _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthumb")
 
 
-@dataclass(frozen=True)
-class RuntimeSource:
+class RuntimeSource(NamedTuple):
     """A C file of a runtime."""
 
     path: Path  # the file
@@ -60,13 +60,14 @@ def neuralart(request: BuildRequest) -> Runtime:
     runtime = root / "runtime"
     own = runtime / "relocatable"
     kernels = sorted((runtime / "kernels").glob("*.c"))
+    loops = () if request.clang else ("-fno-tree-loop-distribute-patterns",)
     return Runtime(
         name=NEURALART,
         version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
         sources=(
             *map(RuntimeSource, kernels),
-            RuntimeSource(own / "memory_functions.c", flags=("-fno-tree-loop-distribute-patterns",)),
+            RuntimeSource(own / "memory_functions.c", flags=loops),
         ),
         per_network=(RuntimeSource(own / "model_entry.c"),),
         defines=("LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1", *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
@@ -87,7 +88,8 @@ def neuralart(request: BuildRequest) -> Runtime:
 
 
 _NPU = "Middlewares/ST/AI/Npu"
-_LIBRARIES = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55"
+_ALL_LIBRARIES = "Middlewares/ST/AI/Lib"
+_LIBRARIES = f"{_ALL_LIBRARIES}/GCC/ARMCortexM55"
 _INC = "Middlewares/ST/AI/Inc"
 _SCRIPTS = "scripts/N6_reloc"
 _LINKER_SCRIPT = "reloc_network_gcc.lkr"
@@ -168,10 +170,22 @@ def _registers(root: Path, platform: Path) -> tuple[Path, ...]:
     return tuple(sorted(path.parent for path in (root / _NPU / "Devices").glob(f"*/{_REGISTERS}")))
 
 
+def _archive_of_clang(root: Path, clang: WantedClang) -> Path:
+    found = sorted(_folder(root, _ALL_LIBRARIES).rglob("NetworkRuntime*_PIC.a"))
+    named = {path: path.name.upper() for path in found if "CM55" in path.name or path.parent.name.endswith("M55")}
+    theirs = [path for path, name in named.items() if "CLANG" in name and (clang.st or "ST_CLANG" not in name)]
+    theirs.sort(key=lambda path: "ST_CLANG" not in named[path])
+    if not theirs:
+        what = f"{root} has no library for it (NetworkRuntime*CLANG*_PIC.a)"
+        hint = "leave it out, images of gcc run in both modes; or name one: --custom FILE with runtime_network_lib"
+        raise NeuralArtError(what, where=clang.option, hint=hint)
+    return theirs[0]
+
+
 def _archive(root: Path) -> Path:
     folder = _folder(root, _LIBRARIES)
     found = sorted(folder.glob("NetworkRuntime*_PIC.a"))
-    gcc = [path for path in found if "GCC" in path.name] or found
+    gcc = [path for path in found if "GCC" in path.name] or [path for path in found if "CLANG" not in path.name]
     if not gcc:
         what = "has no NetworkRuntime*_PIC.a: this installation cannot make relocatable models"
         raise NeuralArtError(what, where=str(folder), hint=_HINT)
@@ -220,7 +234,7 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
         ),
         defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(*_CORE_FLAGS, *secure, *_PIC, *_OTHER_FLAGS),
-        archives=(request.archive or _archive(root),),
+        archives=(request.archive or (_archive_of_clang(root, request.clang) if request.clang else _archive(root)),),
         link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
         script=scripts[0] if scripts else None,
         footer=FOOTER,

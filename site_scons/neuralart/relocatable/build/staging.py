@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.pools import relative_symbol as base_of
+from neuralart.network.targets import relative_symbol as base_of
+from neuralart.patterns import later
+from neuralart.relocatable.build import clang
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import BuildRequest
@@ -17,10 +19,8 @@ from neuralart.relocatable.format.types import ACTIV, MIXED, RELOC
 
 SECTION = ".const_ec_blob"
 DEFINE = f'ECBLOB_CONST_SECTION=__attribute__((used, section("{SECTION}")))'
-_TAG = re.compile(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
-_DECLARED = re.compile(
-    r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]"
-)
+_TAG = later(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
+_DECLARED = later(r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]")
 _FAR = 400  # characters between the section and the declaration: comments and an alignment at most
 
 
@@ -59,14 +59,12 @@ def in_params(text: str, user: str, where: str) -> str:
     return "".join([head[:first], *lines, head[first:], *parts[1:], text[done:]])
 
 
-TOOLCHAIN = "RELOC.GCC"
 PLACEHOLDER = 32  # bytes of the array that stands for a relative pool: it has an address and no contents
 CONF = "network_reloc_conf.h"  # the oldest installation includes it by this name, the others by MODEL_CONF
 NO_POOL = "_unreferenced_buffer"
 
 
-@dataclass(frozen=True)
-class StagedSources:
+class StagedSources(NamedTuple):
     """Generated C."""
 
     files: dict[str, str]  # name -> text
@@ -78,7 +76,7 @@ def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, entrie
     major, minor, micro, dev = runtime.version
     relative = [e.use.size for e in entries if e.descriptor.type == RELOC and e.descriptor.data in (ACTIV, MIXED)]
     values = {
-        "RUNTIME_DESC": f'"{source.description} ({TOOLCHAIN})"',
+        "RUNTIME_DESC": f'"{source.description} (RELOC.{request.toolchain[1]})"',
         "RUNTIME_VERSION": f"0x{major << 24 | minor << 16 | micro << 8:08x}",
         "RUNTIME_VERSION_DEV": str(dev),
         "C_NAME": f'"{request.name.lower()}"',
@@ -116,6 +114,8 @@ def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Para
 def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tuple[str, dict[str, str]]:
     """network.c for this build, and the header with its blobs if it has one."""
     text = source.text
+    if request.clang is not None:
+        text = clang.reachable(text, [base_of(pool.fname, source.c_name) for pool in source.pools if pool.relative])
     extra: dict[str, str] = {}
     if not source.epoch_controller:
         return text + runtime.footer, extra

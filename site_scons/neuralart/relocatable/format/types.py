@@ -249,6 +249,11 @@ class Image:
         return self.xip_size + align8(self.ro_size)
 
     @property
+    def copy_only(self) -> bool:
+        """There are addresses in its code, which a loader can move in RAM alone."""
+        return any(place & SEGMENT == FLASH for place in self.relocations)
+
+    @property
     def relative_ram(self) -> PoolDescriptor | None:
         """The pool that is relocated to external RAM."""
         return next((pool for pool in self.pools if pool.type == RELOC and pool.id == 1), None)

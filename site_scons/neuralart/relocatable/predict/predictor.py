@@ -229,7 +229,7 @@ def _check_words(image: Image, call: InstallCall, firmware: LoadingFirmware) -> 
     for name, value in _rebased(image):
         if value & SEGMENT and (fault := word_fault(sizes, value)):
             raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", _DAMAGED)
-    if not call.copy and any(place >> 28 == 2 for place in image.relocations):
+    if not call.copy and image.copy_only:
         what = "the image has absolute words in its code (clang), which mode XIP cannot patch"
         raise Refused(-1, what, "use mode COPY")
 

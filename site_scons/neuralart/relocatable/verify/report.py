@@ -53,8 +53,7 @@ def _name_pointer(image: Image, number: int) -> int:
 def notes(image: Image) -> list[str]:
     """What a user of the image should know."""
     found = []
-    decoded = image.flags
-    if decoded.clang and any(place >> 28 == 2 for place in image.relocations):
+    if image.flags.clang and image.copy_only:
         found.append("built by clang with absolute words in its code: works in mode COPY only")
     if image.split:
         found.append("split: the params are in a file of their own, whose address the application must give")

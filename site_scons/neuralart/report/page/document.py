@@ -50,8 +50,8 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     version, library = figures.script()
     # A browser hashes lines as it reads them: with \n.
     scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
-    rules = {"undefined": jinja2.StrictUndefined, "autoescape": True, **TEMPLATE_RULES}
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), **rules)
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, **rules)
     said: dict[str, Any] = {
         **{"name": f"{facts.index['variant']} on {facts.board.name}", "title": facts.title, "sections": parts},
         **{"style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"), "pictures": data(parts)},

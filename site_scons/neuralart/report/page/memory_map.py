@@ -9,22 +9,8 @@ from typing import Any
 from neuralart.boards.cli import size_text
 from neuralart.memory.plan.picture import COLORS
 from neuralart.memory.plan.plan_report import MemoryUse
-from neuralart.report.page import figures
+from neuralart.report.page import figures, parts
 from neuralart.report.page.gather import PageFacts
-from neuralart.report.page.parts import (
-    Cell,
-    Jump,
-    Meter,
-    Note,
-    PageSection,
-    PageTable,
-    Part,
-    Picture,
-    count_of,
-    share_of,
-    span,
-    unknown,
-)
 
 # Kinds of what is written to a flash, beside those of the address plan.
 _COLORS = {**COLORS, "application": COLORS["slot"], "model": COLORS["pool"]}
@@ -57,7 +43,7 @@ class StripUse:
         return "unknown" if self.used is None else f"{self.used:,}"
 
 
-def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse]) -> Picture:
+def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse]) -> parts.Picture:
     """A picture of a memory; it shows all of it, until the reader zooms."""
     end = start + max(size, 1)
     figure = figures.new(_HEIGHT, (start, end), (0.0, 1.0), zoom="x")
@@ -69,8 +55,8 @@ def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse])
     rows, marks = [], []
     # Large ones first: what lies inside a larger range stays visible.
     for use in sorted(uses, key=lambda use: (-use.size, use.start, use.owner)):
-        about: dict[str, Any] = {"owner": use.owner, "range": span(use.start, use.size), "color": use.color}
-        about |= {"size": count_of(use.size, "byte"), "used": use.used_text, "remark": use.remark, **_BAR}
+        about: dict[str, Any] = {"owner": use.owner, "range": parts.span(use.start, use.size), "color": use.color}
+        about |= {"size": parts.count_of(use.size, "byte"), "used": use.used_text, "remark": use.remark, **_BAR}
         for right, opacity in ((use.start + use.size, _DECLARED), (use.start + (use.used or 0), _USED)):
             low, high = max(use.start, start), min(right, end)
             if low < high:
@@ -82,19 +68,19 @@ def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse])
     if marks:
         style = {"marker": "inverted_triangle", "size": 9, "fill_color": "color", "line_color": None}
         figures.hover(figure, figure.scatter(x="x", y=0.84, source=figures.columns(marks), **style), tips)
-    return Picture(key, title, figure, len(rows))
+    return parts.Picture(key, title, figure, len(rows))
 
 
-def table(key: str, uses: Sequence[StripUse], start: int, size: int, remark: str) -> PageTable:
+def table(key: str, uses: Sequence[StripUse], start: int, size: int, remark: str) -> parts.PageTable:
     """Who owns what in a strip; a click on an owner zooms to it."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[parts.Cell, ...]] = []
     for use in sorted(uses, key=lambda use: (use.start, use.owner)):
         margin = max((use.used or use.size) / 2, _LEAST)
         low = max(start, use.start - margin)
         high = min(start + size, use.start + (use.used or use.size) + margin)
-        jump = Jump(use.owner, key, low, high, use.color)
-        rows.append((jump, span(use.start, use.size), f"{use.size:,}", use.used_text, use.remark))
-    return PageTable(("Owner", "Addresses", "Bytes reserved", "Bytes used", remark), tuple(rows), (2, 3))
+        jump = parts.Jump(use.owner, key, low, high, use.color)
+        rows.append((jump, parts.span(use.start, use.size), f"{use.size:,}", use.used_text, use.remark))
+    return parts.PageTable(("Owner", "Addresses", "Bytes reserved", "Bytes used", remark), tuple(rows), (2, 3))
 
 
 KEY, TITLE = "memory", "Memory map"
@@ -137,34 +123,35 @@ def _by_linker(facts: PageFacts) -> tuple[list[MemoryUse], list[StripUse]]:
     return found, uses
 
 
-def _overview(memories: Sequence[MemoryUse]) -> PageTable:
-    rows: list[tuple[Cell, ...]] = []
+def _overview(memories: Sequence[MemoryUse]) -> parts.PageTable:
+    rows: list[tuple[parts.Cell, ...]] = []
     for each in memories:
         share = each.used / each.size if each.size else 0.0
-        text = f"{each.used:,} of {each.size:,} bytes ({share_of(each.used, each.size)})" if each.used else "unused"
-        rows.append((each.name, each.kind, span(each.start, each.size), Meter(text, share), ", ".join(each.owners)))
-    return PageTable(("Memory", "Kind", "Addresses", "Used", "By"), tuple(rows))
+        used = f"{each.used:,} of {each.size:,} bytes ({parts.share_of(each.used, each.size)})"
+        meter, where = parts.Meter(used if each.used else "unused", share), parts.span(each.start, each.size)
+        rows.append((each.name, each.kind, where, meter, ", ".join(each.owners)))
+    return parts.PageTable(("Memory", "Kind", "Addresses", "Used", "By"), tuple(rows))
 
 
-def section(facts: PageFacts) -> PageSection:
+def section(facts: PageFacts) -> parts.PageSection:
     """The section."""
     if facts.plan is None and facts.parts is None:
-        return unknown(KEY, TITLE, "Unknown: the firmware is built elsewhere, and there is no address plan.")
+        return parts.unknown(KEY, TITLE, "Unknown: the firmware is built elsewhere, and there is no address plan.")
     memories, uses = _by_plan(facts) if facts.plan is not None else _by_linker(facts)
-    parts: list[Part] = [Note(_HELP)] if facts.plan is not None else [Note(_BY_LINKER), Note(_HELP)]
-    parts.append(_overview(memories))
+    notes = (_HELP,) if facts.plan is not None else (_BY_LINKER, _HELP)
+    found: list[parts.Part] = [*map(parts.Note, notes), _overview(memories)]
     idle = []
     for number, each in enumerate(memories):
         inside = [use for use in uses if use.start < each.start + each.size and use.start + use.size > each.start]
         if not each.used:
-            idle += [(each.name, use.owner, span(use.start, use.size), use.remark) for use in inside]
+            idle += [(each.name, use.owner, parts.span(use.start, use.size), use.remark) for use in inside]
         elif inside:
             key = f"{KEY}-{number}"
-            used = f"{each.used:,} of {each.size:,} bytes used ({share_of(each.used, each.size)})"
+            used = f"{each.used:,} of {each.size:,} bytes used ({parts.share_of(each.used, each.size)})"
             title = f"{each.name}: {size_text(each.size)} {each.kind}, {used}"
-            parts.append(strip(key, title, each.start, each.size, inside))
-            parts.append(table(key, inside, each.start, each.size, "Place chosen by"))
+            found.append(strip(key, title, each.start, each.size, inside))
+            found.append(table(key, inside, each.start, each.size, "Place chosen by"))
     if idle:
         folded = f"Reserved in memories that nothing uses: {len(idle)}"
-        parts.append(PageTable(("Memory", "Owner", "Addresses", "Place chosen by"), tuple(idle), (), folded))
-    return PageSection(KEY, TITLE, tuple(parts))
+        found.append(parts.PageTable(("Memory", "Owner", "Addresses", "Place chosen by"), tuple(idle), (), folded))
+    return parts.PageSection(KEY, TITLE, tuple(found))

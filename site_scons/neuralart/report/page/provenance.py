@@ -18,8 +18,8 @@ def build(facts: PageFacts) -> PageSection:
         sums = [[getattr(pool, key) for pool in pools] for key in ("weights", "activations")]
         weights, activations = ("unknown bytes" if None in some else count_of(sum(some), "byte") for some in sums)
         macc = "unknown" if each.macc is None else f"{each.macc:,}"
-        said = f"{count_of(len(each.epochs), 'epoch')}, {macc} multiply-accumulate operations, "
-        said += f"{weights} of weights, {activations} of activations"
+        said = f"{count_of(len(each.epochs), 'epoch') if each.epochs else 'unknown epochs'}, "
+        said += f"{macc} multiply-accumulate operations, {weights} of weights, {activations} of activations"
         rows.append((f"Network {each.name}", f"{said}; runtime {each.runtime}"))
     return PageSection("build", "Build", (PageTable(("", ""), tuple(rows)),))
 

@@ -103,12 +103,13 @@ def _runtime_folder(env: Any, recipe: Recipe) -> str:
     return f"{build_dir(env)}/firmware/runtime-{recipe.digest}"
 
 
-def _runtime_object(env: Any, recipe: Recipe, source: Path) -> Any:
+def _runtime_object(env: Any, recipe: Recipe, source: Path, *more: str) -> Any:
+    """An object that nothing of a board or variant counts for; ``more``: folders of its headers, below firmware."""
     registry = registry_of(env)
     root, fs = firmware_dir(), registry.base.fs
     stem = f"{_runtime_folder(env, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
-    one = partial(compile_object, recipe, stem, fs.File(str(source)), [fs.Dir(str(root / "runtime" / "include"))])
-    return registry.once("runtime-object", stem, one)
+    include = [fs.Dir(str(root / name)) for name in (*more, "runtime/include")]
+    return registry.once("runtime-object", stem, partial(compile_object, recipe, stem, fs.File(str(source)), include))
 
 
 def kernel_library(env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe) -> Any:
@@ -231,8 +232,12 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
         commands.function(_write_app_networks, "SOURCES  $TARGET"),
     )
     base.Depends(table, code_value(base, "app-networks", "memory/startup/network_io.py"))
-    app = firmware_dir() / "app"
-    objects = [program.object(f"app/{source.stem}", base.fs.File(str(source))) for source in sorted(app.glob("*.c"))]
+    objects = [
+        program.object(f"app/{source.stem}", base.fs.File(str(source)))
+        if source.name in ("main.c", "start.c")  # its own: the start includes headers that are made for the variant
+        else _runtime_object(env, recipe, source, "app", "boards")
+        for source in sorted((firmware_dir() / "app").glob("*.c"))
+    ]
     objects.append(program.object("app_networks", table[0]))
     for network in networks:
         stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"

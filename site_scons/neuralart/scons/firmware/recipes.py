@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import copy
 import hashlib
 import os
+import shlex
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -60,6 +63,19 @@ class Recipe:
     rename: str = "-ffile-prefix-map"  # The option that does so
 
 
+def _direct(spawn: Any) -> Any:
+    """What runs commands, but without a shell where SCons's own would start one that has nothing to do."""
+
+    def run(sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str], *outputs: Any) -> int:
+        if sh == "sh" and all(word == shlex.quote(word) for word in args):
+            with contextlib.suppress(OSError):  # the shell says that it is not there
+                out, errors = outputs or (None, None)
+                return subprocess.call(args, env=env, stdout=out, stderr=errors)
+        return int(spawn(sh, escape, cmd, args, env, *outputs))
+
+    return run if getattr(spawn, "__module__", "") == "SCons.Platform.posix" else spawn
+
+
 class WatchedTools:
     """What runs the commands of an environment (``SPAWN``), given that of its own."""
 
@@ -67,7 +83,7 @@ class WatchedTools:
 
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
-        self._plain, self._captured = made["SPAWN"], made["PSPAWN"]
+        self._plain, self._captured = _direct(made["SPAWN"]), _direct(made["PSPAWN"])
         self._verbose = made["NEURALART_VERBOSE"]
         self._prefix = prefix
 

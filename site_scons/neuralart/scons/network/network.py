@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,9 +119,9 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
     by_name = {node.name: node for node in made}
     plain = {role: by_name.get(plan.files.plain.get(role, "")) for role in roles(name)}
     include = [base.Dir(f"#{folder}")]
-    sources: list[Any] = []
+    declare: Callable[[], list[Any]] = list
     if plan.compiler.runtime == NEURALART:
-        sources, headers = runtime_nodes(base, folder, cpu=plan.pools is None)
+        declare, headers = runtime_nodes(base, folder, cpu=plan.pools is None)
         include += headers
     common: dict[str, Any] = {
         "name": name,
@@ -128,7 +129,7 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
         "folder": folder,
         **{role: plain[role] for role in _OF_ALL},
         "runtime": plan.compiler.runtime,
-        "runtime_sources": sources,
+        "declare_runtime": declare,
         "include_dirs": include,
         "config": config,
         "files": made,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ class CompiledNodes:
     report: Any  # ``N_generate_report.txt``
     provenance: Any  # ``provenance.txt``; nothing depends on it
     runtime: str  # ``neuralart`` or ``ll_aton``: what a program with it needs
-    runtime_sources: list[Any]  # C sources of the runtime and its kernels
+    declare_runtime: Callable[[], list[Any]]  # Once; our own programs compile the runtime elsewhere
     include_dirs: list[Any]  # For CPPPATH
     config: NetworkConfig  # What it was made from
     files: list[Any]  # All files of the compile
@@ -42,6 +42,11 @@ class CompiledNodes:
     def code(self) -> list[Any]:
         """C of this network alone."""
         raise NotImplementedError
+
+    @property
+    def runtime_sources(self) -> list[Any]:
+        """C sources of the runtime and its kernels."""
+        return self.declare_runtime()
 
     @property
     def sources(self) -> list[Any]:
@@ -132,13 +137,16 @@ def _npu_runtime_files() -> tuple[str, ...]:
     return tuple(name for name in relative if not name.startswith(_OF_OTHER_PROGRAMS))
 
 
-def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[list[Any], list[Any]]:
-    """Sources and include folders of the runtime, so that objects never land beside the package.
+def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[Callable[[], list[Any]], list[Any]]:
+    """What declares the sources of the runtime, so that objects never land beside the package; its include folders.
     ``folder``: where objects go, relative to the top folder.
     """
     origin = firmware_dir() / "runtime"
-    local = f"#{folder}/runtime"
-    env.VariantDir(local, env.fs.Dir(str(origin)), duplicate=0)
-    names = cpu_runtime_files() if cpu else _npu_runtime_files()
-    includes = cpu_runtime_includes() if cpu else [str(origin / "include")]
-    return [env.fs.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]
+
+    @cache
+    def declare() -> list[Any]:
+        local = f"#{folder}/runtime"
+        env.VariantDir(local, env.fs.Dir(str(origin)), duplicate=0)
+        return [env.fs.File(f"{local}/{name}") for name in (cpu_runtime_files() if cpu else _npu_runtime_files())]
+
+    return declare, [env.fs.Dir(text) for text in (cpu_runtime_includes() if cpu else [str(origin / "include")])]

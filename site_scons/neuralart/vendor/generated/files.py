@@ -24,10 +24,10 @@ from neuralart.vendor.network_c.types import GeneratedNetwork
 _OURS = "neuralart_kernels.h"
 _NPU = re.compile(rb"\bLL_ATON_EpochBlockItems_(\w+)\s*\(")
 _OF_NPU = re.compile(rb"\bLL_ATON_(?!VERSION)")
-# Legacy and st-ai API: a function that every network for the core has, where it is defined.
+# A function that every network for the core has (not X-CUBE-AI's of a name, which finds one of several networks).
 _CPU = re.compile(
     rb"^[ \t]*(?:AI_API_ENTRY\s+)?(?:ai_error\s+ai|stai_return_code\s+stai)_(\w+?)(?:_create_and)?_(?:create|init)"
-    rb"\s*\(",
+    rb"\s*\((?!\s*const\s+char\b)",
     re.M,
 )
 _LARGEST = 64 << 20

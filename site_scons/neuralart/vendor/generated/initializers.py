@@ -44,6 +44,8 @@ def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
         for at, piece in inside:
             filled[at - pool.address : at - pool.address + len(piece)] = piece
         data = bytes(filled)
+    if data.startswith(b"version https://git-lfs"):
+        raise NeuralArtError("a Git LFS pointer: its bytes were not downloaded", where=shown, hint="git lfs pull")
     if len(data) < needed or len(data) > pool.size + 8:
         limit = f"reads {needed} of them" if len(data) < needed else f"has room for {pool.size}"
         hint = "it is of another compile of the network"
@@ -102,6 +104,8 @@ def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tupl
         [path for path in plain if path.name.startswith(f"{found.stem}_") and _WEIGHTS.search(path.name)],
         [path for path in plain if is_hex(path)],
         [path for path in plain if path.parent == found.folder and _WEIGHTS.search(path.name)],
+        # Whatever it is called: exactly the bytes that the network reads.
+        [path for path in plain if path.parent == found.folder and path.stat().st_size == found.needed[pool.fname]],
     )
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import re
 
+from neuralart.patterns import later
+
 # An array of structs: its brace is followed by that of its first element.
-_STRUCTS = re.compile(r"\]\s*=\s*\{(?=\s*\{)")
+_STRUCTS = later(r"\]\s*=\s*\{(?=\s*\{)")
 # No part of these can match the same text in two ways: time stays proportional to length, whatever the text.
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-_ELEMENT = re.compile(rf'[\s,]*\{{([^{{}}"]*(?:(?:{_STRING}|\{{[^{{}}]*\}})[^{{}}"]*)*)\}}')
-_FIELD = re.compile(rf'\.(\w+)(?:\.\w+)?\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
-_BEHIND = re.compile(r"[\s,]*")
-_LITERAL = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
-_WHOLE = re.compile(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
-_REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
+_ELEMENT = later(rf'[\s,]*\{{([^{{}}"]*(?:(?:{_STRING}|\{{[^{{}}]*\}})[^{{}}"]*)*)\}}')
+_FIELD = later(rf'\.(\w+)(?:\.\w+)?\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
+_BEHIND = later(r"[\s,]*")
+_LITERAL = later(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
+_WHOLE = later(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
+_REAL = later(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
+_BODY = later(r"\s*\[[^\]]{0,80}\]\s*=\s*\{([^{}]*)\}")
 _LONGEST_LITERAL = 24
 
 
@@ -42,10 +45,9 @@ def members(body: str) -> dict[str, str]:
 
 def array_text(text: str, name: str, before: int | None = None) -> str | None:
     """What stands between the braces of the array of that name: the last one before an offset, else the first."""
-    pattern = re.compile(rf"{re.escape(name)}\s*\[[^\]]{{0,80}}\]\s*=\s*\{{([^{{}}]*)\}}")
     end = len(text) if before is None else before
     while (at := text.rfind(name, 0, end)) >= 0:
-        found = pattern.match(text, at)
+        found = _BODY.match(text, at + len(name))
         if found is not None and not re.match(r"\w", text[at - 1 : at]):
             return found[1]
         end = at

@@ -8,26 +8,25 @@ pool as an array of 64-bit words.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Pool, Problem
 
-_USED = re.compile(r"global pool\s+(\d{1,6})\s+is\s+(\?|(\d{1,12}(?:[.,]\d{1,9})?)\s*(bytes?|[kKMG]?i?B)\b)")
+_USED = later(r"global pool\s+(\d{1,6})\s+is\s+(\?|(\d{1,12}(?:[.,]\d{1,9})?)\s*(bytes?|[kKMG]?i?B)\b)")
 # Bounded: a comment without an end, or a line without one, is not searched again for every pool.
-_INDEX = re.compile(
+_INDEX = later(
     r"\bindex=\s*(\d{1,6})\s+file postfix=(\S{0,400})\s+name=([^\n]{0,400}?)\s{1,9}offset=(\S{1,40})\s{1,9}"
     r"(absolute_mode|relative_mode)\s(.{0,2000}?)\*/",
     re.S,
 )
 # Exact where it is a plain number; one with a unit is rounded.
-_EXTERN = re.compile(
-    r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})(?![\d.,])(?!\s*[KMG]B)"
-)
+_EXTERN = later(r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})(?![\d.,])(?!\s*[KMG]B)")
 _UNIT = {"b": 1, "byte": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 _ADDRESS = 1 << 32
 
@@ -103,12 +102,11 @@ def pools(text: str, name: str, where: str, lines: Lines) -> tuple[list[Pool], l
     return found, problems
 
 
-_ARRAY = re.compile(r"uint64_t\s[^;={}]{0,300}?\b(_mem_pool_(\w+))\s*\[\s*(\w*)\s*\]([^;={}]{0,300})=\s*\{")
-_WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
+_ARRAY = later(r"uint64_t\s[^;={}]{0,300}?\b(_mem_pool_(\w+))\s*\[\s*(\w*)\s*\]([^;={}]{0,300})=\s*\{")
+_WORD = later(r"0[xX][0-9a-fA-F]+|\d+")
 
 
-@dataclass(frozen=True)
-class InitializerC:
+class InitializerC(NamedTuple):
     """An initializer."""
 
     where: str  # Its name in messages

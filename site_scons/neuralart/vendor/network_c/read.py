@@ -9,24 +9,16 @@ from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked, decode
+from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
-from neuralart.vendor.network_c.initializers import (
-    array_text,
-    integer,
-    integers,
-    literal,
-    literals,
-    members,
-    reals,
-    structs,
-)
 from neuralart.vendor.network_c.pools import pools
 
 Number = TypeVar("Number", int, float)
-_LAST_NAME = re.compile(r"([A-Za-z_]\w*)[\s)]*$")
+_LAST_NAME = later(r"([A-Za-z_]\w*)[\s)]*$")
 _POSITIONS = {"First": "first", "Last": "last", "Mixed": "mixed", "UNDEFINED": "undefined", "Undefined": "undefined"}
 
 
@@ -45,7 +37,7 @@ def pool_of(row: c.BufferRow, pools: Sequence[c.Pool], name: str) -> c.Pool | No
 def _port(
     text: str, row: c.BufferRow, pools: Sequence[c.Pool], name: str, where: str, problems: list[c.Problem]
 ) -> c.NetworkPort:
-    named = members(row.body)
+    named = initializers.members(row.body)
 
     def array(member: str, read: Callable[[str], tuple[Number, ...] | None], what: str) -> tuple[Number, ...]:
         """The list that a member is, or refers to by name; empty if there is none."""
@@ -56,7 +48,7 @@ def _port(
             last = _LAST_NAME.search(value)
             if (last[1] if last else value.strip("() ")) in ("NULL", "0", ""):
                 return ()
-            found = array_text(text, last[1], row.offset) if last else None
+            found = initializers.array_text(text, last[1], row.offset) if last else None
         values = read(found) if found is not None else None
         if values is None:
             wrong = f"is no list of {what}" if found is not None else f"is '{value[:60]}', which is not in the file"
@@ -65,15 +57,16 @@ def _port(
 
     pool = pool_of(row, pools, name)
     base = pool.address if pool is not None and row.symbol else row.base
-    scales, zeros = array("scale", reals, "numbers"), array("offset", integers, "whole numbers")
+    scales = array("scale", initializers.reals, "numbers")
+    zeros = array("offset", initializers.integers, "whole numbers")
     dtype = named.get("type", "").removeprefix("DataType_").lower()
-    bits = integer(named.get("nbits", "")) or 0
+    bits = initializers.integer(named.get("nbits", "")) or 0
     return c.NetworkPort(
         row=row,
         address=0 if row.user_allocated else base + row.start,
         pool=pool.fname if pool is not None else "",
-        shape=array("shape", integers, "whole numbers"),
-        mem_shape=array("mem_shape", integers, "whole numbers"),
+        shape=array("shape", initializers.integers, "whole numbers"),
+        mem_shape=array("mem_shape", initializers.integers, "whole numbers"),
         channel_position=_POSITIONS.get(named.get("chpos", "").removeprefix("CHPos_"), "undefined"),
         dtype=f"float{bits or 32}" if dtype == "float" else dtype,
         bits=bits,
@@ -85,11 +78,11 @@ def _port(
 
 _FALSE = (None, "", "0", "false")
 TABLES = ("input", "output", "internal")
-_GETTER = re.compile(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
-_SYMBOL = re.compile(r"_mem_pool_\w+")
+_GETTER = later(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
+_SYMBOL = later(r"_mem_pool_\w+")
 _ADDRESS = 1 << 32
 # Members in the order in which every release writes them; other rows are read member by member.
-_USUAL = re.compile(
+_USUAL = later(
     r'\s*\.name = (?P<name>"[^"\\\n]*"),\s*\.addr_base = (?P<addr_base>\{[^{}]*\}),\s*'
     r"\.offset_start = (?P<offset_start>\d+),\s*\.offset_end = (?P<offset_end>\d+),\s*\.offset_limit = \d+,\s*"
     r"\.is_user_allocated = (?P<is_user_allocated>\d),\s*\.is_param = (?P<is_param>\d),\s*\.epoch = (?P<epoch>\d+),"
@@ -114,7 +107,7 @@ def _limited(digits: str) -> int:
     """A C literal of 32 bits."""
     # int() is exact for what is not octal; the rest goes the long way.
     value = int(digits) if digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 11 else None
-    value = literal(digits) if value is None else value
+    value = initializers.literal(digits) if value is None else value
     if value is None or value >= _ADDRESS:
         raise _Unreadable(f"'{digits[:40]}' is no number of 32 bits")
     return value
@@ -123,9 +116,9 @@ def _limited(digits: str) -> int:
 def _number(text: str, what: str) -> int:
     if text.isascii() and text.isdigit():
         return _limited(text)
-    value = integer(text)
+    value = initializers.integer(text)
     if value is None:
-        digits = literals(text)
+        digits = initializers.literals(text)
         if len(digits) == 1 and text.strip("() \t\nuUlL") == digits[0]:
             _limited(digits[0])
         elif re.fullmatch(r"\d+", text.strip("() ")):
@@ -139,7 +132,7 @@ def _number(text: str, what: str) -> int:
 def _base(text: str) -> tuple[str, int, int]:
     """Symbol, address and offset of an address expression."""
     text = text.strip().removeprefix("{").removesuffix("}")
-    numbers = [_limited(digits) for digits in literals(text)]
+    numbers = [_limited(digits) for digits in initializers.literals(text)]
     symbol = _SYMBOL.search(text)
     if symbol is not None:
         return symbol.group(), 0, sum(numbers)
@@ -148,24 +141,24 @@ def _base(text: str) -> tuple[str, int, int]:
     return "", sum(numbers), 0
 
 
-def _place(members: dict[str, str], name: str) -> tuple[str, int, int, int]:
+def _place(named: dict[str, str], name: str) -> tuple[str, int, int, int]:
     """Symbol, base, start and end of a row."""
-    if "addr_base" in members:
-        symbol, base, offset = _base(members["addr_base"])
-        start = _number(members.get("offset_start", ""), "offset_start") + offset
-        return symbol, base, start, _number(members.get("offset_end", ""), "offset_end") + offset
-    if "addr_start" in members and "addr_end" in members:
-        symbol, base, start = _base(members["addr_start"])
-        other, last, end = _base(members["addr_end"])
+    if "addr_base" in named:
+        symbol, base, offset = _base(named["addr_base"])
+        start = _number(named.get("offset_start", ""), "offset_start") + offset
+        return symbol, base, start, _number(named.get("offset_end", ""), "offset_end") + offset
+    if "addr_start" in named and "addr_end" in named:
+        symbol, base, start = _base(named["addr_start"])
+        other, last, end = _base(named["addr_end"])
         if other != symbol:
             raise _Unreadable(f"buffer {name} starts in {symbol or 'memory'} and ends in {other or 'memory'}")
         return symbol, base, start, end + last - base
     raise _Unreadable(f"buffer {name} has no addr_base")
 
 
-def _row(table: str, body: str, members: dict[str, str], offset: int) -> c.BufferRow:
-    name = members["name"]
-    symbol, base, start, end = _place(members, name)
+def _row(table: str, body: str, named: dict[str, str], offset: int) -> c.BufferRow:
+    name = named["name"]
+    symbol, base, start, end = _place(named, name)
     if end < start:
         raise _Unreadable(f"buffer {name} ends at {end}, before its start {start}")
     return c.BufferRow(
@@ -175,9 +168,9 @@ def _row(table: str, body: str, members: dict[str, str], offset: int) -> c.Buffe
         base=base,
         start=start,
         end=end,
-        is_param=members.get("is_param") not in _FALSE,
-        user_allocated=members.get("is_user_allocated") not in _FALSE or symbol.startswith(c.USER_BUFFER),
-        epoch=integer(members["epoch"]) if "epoch" in members else None,
+        is_param=named.get("is_param") not in _FALSE,
+        user_allocated=named.get("is_user_allocated") not in _FALSE or symbol.startswith(c.USER_BUFFER),
+        epoch=initializers.integer(named["epoch"]) if "epoch" in named else None,
         body=body,
         offset=offset,
     )
@@ -188,10 +181,10 @@ def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[c.BufferR
     found: list[c.BufferRow] = []
     problems: list[c.Problem] = []
     for table, start, end in tables(text, name):
-        elements, broken = structs(blanked(text[start:end], directives=True))
+        elements, broken = initializers.structs(blanked(text[start:end], directives=True))
         for offset, body in elements:
             usual = _USUAL.match(body)
-            named = usual.groupdict() if usual is not None else members(body)
+            named = usual.groupdict() if usual is not None else initializers.members(body)
             # The last one has the name NULL.
             if not named.get("name", "").startswith('"'):
                 continue
@@ -207,8 +200,8 @@ def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[c.BufferR
 
 # ---------------------------------------------------------------------------------------------------------------------
 
-_INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*_ecblobs\.h)[>"]')
-_GETTERS = re.compile(
+_INCLUDE = later(r'[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*_ecblobs\.h)[>"]')
+_GETTERS = later(
     r"LL_ATON_(?:(?:Input|Output|Internal)_Buffers_Info|(?:Set|Get)_User_(?:Input|Output)_Buffer"
     r"|EC_(?:Network|Inference)_Init)_(\w+)\s*\("
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from neuralart.vendor.network_c.banner import Banner
 
@@ -11,8 +12,7 @@ HW, SW, HYBRID, EC = "HW", "SW", "HYBRID", "EC"
 BLOCK_KINDS = (HW, SW, HYBRID, EC)
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that could not be understood, or that contradicts something else."""
 
     where: str  # ``file:line`` or the file
@@ -44,6 +44,7 @@ class Pool:
     cacheable: bool  # Through the NPU cache
     initializers: bool  # ``use4initializers=YES``
     offset: int = 0  # Where its comment begins in the text
+    where: str = ""  # ``file:line`` for messages, where a reader has asked for it
 
     @property
     def told(self) -> tuple[int, int]:
@@ -66,8 +67,7 @@ class Pool:
         return self.fname.startswith("_user_io_")
 
 
-@dataclass(frozen=True)
-class Quant:
+class Quant(NamedTuple):
     """Scales and zero points: one of each, or one per channel."""
 
     scales: tuple[float, ...]  # Steps
@@ -89,6 +89,7 @@ class BufferRow:
     epoch: int | None  # Last epoch that uses it; None if not given
     body: str = field(repr=False)  # What stands between its braces, without comments
     offset: int = 0  # Where it begins in the text
+    where: str = ""  # ``file:line`` for messages, where a reader has asked for it
 
     @property
     def bytes(self) -> int:
@@ -96,8 +97,7 @@ class BufferRow:
         return self.end - self.start
 
 
-@dataclass(frozen=True)
-class NetworkPort:
+class NetworkPort(NamedTuple):
     """An input or output of the network."""
 
     row: BufferRow  # Its row
@@ -111,8 +111,7 @@ class NetworkPort:
     quant: Quant | None  # None if it is not quantized
 
 
-@dataclass(frozen=True)
-class EpochBlock:
+class EpochBlock(NamedTuple):
     """An item of the epoch table."""
 
     number: int | None  # First epoch; None if the item does not tell

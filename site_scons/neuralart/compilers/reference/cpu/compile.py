@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
+from neuralart.compilers.reference import skeleton
 from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, views
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
@@ -21,20 +22,7 @@ from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.planning.stripes import smallest
-from neuralart.compilers.reference.skeleton import (
-    CommonRequest,
-    Compiled,
-    Pairs,
-    Progress,
-    lowered,
-    network_facts,
-    plain_stem,
-    port_facts,
-    shaping_options,
-    with_manifest,
-    with_provenance,
-    write,
-)
+from neuralart.compilers.reference.skeleton import write
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
@@ -49,7 +37,7 @@ def _ports(network: CpuNetwork, kind: str) -> Iterator[Port]:
             pool = network.placed.activations[port.array.number - 1].fname
         address = 0 if port.provided else port.array.offset + port.offset
         shape = port.tensor.shape or (1,)
-        yield port_facts(network.emission, kind, index, pool=pool, address=address, shape=shape)
+        yield skeleton.port_facts(network.emission, kind, index, pool=pool, address=address, shape=shape)
 
 
 def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
@@ -71,7 +59,7 @@ def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
 
 
 @dataclass(frozen=True)
-class CpuRequest(CommonRequest):
+class CpuRequest(skeleton.CommonRequest):
     """What to compile, and how."""
 
     memory_pool: Path | None = None  # the memory-pool file; None: one buffer as large as needed
@@ -83,7 +71,7 @@ class CpuRequest(CommonRequest):
 
 
 @dataclass(frozen=True)
-class CpuResult(Compiled):
+class CpuResult(skeleton.Compiled):
     """What came out."""
 
     cpu: CpuNetwork = field(repr=False)  # names and places of all arrays
@@ -95,11 +83,11 @@ def c_names(name: str) -> tuple[str, ...]:
     return (f"{name}.c", f"{name}_data.c", f"{name}_data_params.c", *headers)
 
 
-def _options(request: CpuRequest) -> Pairs:
-    stem = plain_stem(request.memory_pool)
+def _options(request: CpuRequest) -> skeleton.Pairs:
+    stem = skeleton.plain_stem(request.memory_pool)
     first = (("c-api", '"legacy"'), *([("memory-pool", f'"{stem}"')] if stem else []))
     flags = (("split-weights", request.split_weights),)
-    return shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
+    return skeleton.shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
 def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
@@ -133,7 +121,7 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     stamp = abi_stamp(emission, text)
     plans = sorted(placed.plan.pools, key=lambda plan: plan.address)
     pool_facts = (_pool(network, plan) for plan in plans)
-    facts = network_facts(emission, stamp, pool_facts, _ports(network, "input"), _ports(network, "output"))
+    facts = skeleton.network_facts(emission, stamp, pool_facts, _ports(network, "input"), _ports(network, "output"))
     name = request.name
     written = {
         f"{name}.c": text,
@@ -151,13 +139,15 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
     texts = {file: text.encode() for file, text in written.items()}
     files = weights | texts | dispatched(name, texts, request.dispatch)
-    return CpuResult(with_manifest(name, {}, files), facts, network)
+    return CpuResult(skeleton.with_manifest(name, {}, files), facts, network)
 
 
-def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
+def compile_network(request: CpuRequest, progress: skeleton.Progress = lambda _text: None) -> CpuResult:
     """Compile a model into the content of every file, as its namesake for targets with an NPU."""
     pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
-    model, program, memories = lowered(request, CPU, lambda: () if pools is None else read(pools, shown), progress)
+    model, program, memories = skeleton.lowered(
+        request, CPU, lambda: () if pools is None else read(pools, shown), progress
+    )
     result = build(request, model, program, memories)
     said = shown or "one buffer as large as needed"
-    return replace(result, files=with_provenance(result.files, request, said))
+    return replace(result, files=skeleton.with_provenance(result.files, request, said))

@@ -128,7 +128,7 @@ class CpuNetwork:
         wanted: list[tuple[Key, str]] = []
         for block in plan.blocks:
             kind, number = block.key
-            written = self.face(number) if kind == "tensor" else _first(emission.program.calls[number].writes)
+            written = self.face(number) if kind == "tensor" else next(iter(emission.program.calls[number].writes), None)
             name = emission.tensor(written).name if written is not None else f"layer{number}"
             wanted.append((block.key, name if kind == "tensor" else f"{name}_scratch0"))
         wanted += [(("tensor", root), emission.tensor(self.face(root)).name) for root in emission.user_owned]
@@ -136,10 +136,6 @@ class CpuNetwork:
         ports = dict.fromkeys((*emission.program.inputs, *emission.program.outputs))
         wanted += [(("port", port), emission.tensor(port).name) for port in ports]
         return _unique(wanted)
-
-
-def _first(numbers: Iterable[int]) -> int | None:
-    return next(iter(numbers), None)
 
 
 def identifier(text: str) -> str:

@@ -9,7 +9,8 @@ from functools import cached_property
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan
 from neuralart.model.graph import Model, Tensor
-from neuralart.network.pools import MemoryPool, PoolFile, relative_symbol
+from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.targets import relative_symbol
 
 NUMERICS = "litert-2.20"
 TOOL = "neuralart-reference"

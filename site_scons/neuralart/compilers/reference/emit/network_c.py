@@ -13,7 +13,7 @@ from neuralart.compilers.reference.emit.rows import Row
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.network.pools import relative_symbol
+from neuralart.network.targets import relative_symbol
 from neuralart.text.c_values import string
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")

@@ -20,15 +20,10 @@ Lower = Callable[[Lowering, Operator], None]
 
 @dataclass(frozen=True)
 class Plain:
-    """How an operator is lowered whose first input is of another type than int8.
+    """How an operator is lowered whose first input is of another type than int8."""
 
-    Attributes:
-        lower: Emits its calls.
-        types: Of the first input; a scale, if the tensor has one, does not count.
-    """
-
-    lower: Lower
-    types: tuple[str, ...]
+    lower: Lower  # emits its calls
+    types: tuple[str, ...]  # of the first input; a scale, if the tensor has one, does not count
 
 
 @dataclass(frozen=True)
@@ -97,9 +92,8 @@ def every() -> tuple[Registration, ...]:
 
 
 def lookup(kind: str) -> Registration | None:
-    """The operator of a kind; plugins are looked for only where it is none of ours.
-
-    Raises NeuralArtError when a plugin cannot be loaded.
+    """The operator of a kind; plugins are looked for only where it is none of ours. Raises NeuralArtError when a plugin
+    cannot be loaded.
     """
     own = registry().get(kind)
     if own is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.ir import TensorArg
@@ -16,11 +16,11 @@ RANK = 6
 TYPES = "int8, uint8, int16, int32, int64 and float32"
 
 
-def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
-    """Check that the tensors are of a type that can be copied; NeuralArtError when one is not."""
+def check_types(ctx: Lowering, op: Operator, *tensors: Tensor, types: Collection[str] = C_TYPES) -> None:
+    """Check that the tensors are of a type that can be copied, or of some types; NeuralArtError when one is not."""
     for tensor in tensors:
-        if tensor.dtype not in C_TYPES:
-            hint = f"supported: {', '.join(C_TYPES)}"
+        if tensor.dtype not in types:
+            hint = f"supported: {', '.join(types)}"
             ctx.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +24,8 @@ class Window:
 
 
 def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int]) -> Window:
-    """The geometry of a window over N, H, W, C: padding, strides and dilations as the options ask for.
-
-    Raises NeuralArtError when the input is not four-dimensional, an option is out of range, or no window fits.
+    """The geometry of a window over N, H, W, C: padding, strides and dilations as the options ask for. Raises
+    NeuralArtError when the input is not four-dimensional, an option is out of range, or no window fits.
     """
     if len(source.shape) != 4:
         ctx.refuse(op, f"{describe(source)} has {len(source.shape)} dimensions, expected 4 (N, H, W, C)")
@@ -50,6 +50,11 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
     return Window(
         output=(outputs[0], outputs[1]), stride=strides, dilation=(steps[0], steps[1]), pad=(pads[0], pads[1])
     )
+
+
+def members(name: str, sides: Sequence[int]) -> dict[str, int]:
+    """Height and width as members of a parameter structure, with a name in front."""
+    return {f"{name}_height": sides[0], f"{name}_width": sides[1]}
 
 
 def padding_kind(ctx: Lowering, op: Operator) -> quantize.Padding:

@@ -7,10 +7,10 @@ from math import prod
 from neuralart.compilers.reference.context import INTEGERS, Lowering, describe, struct
 from neuralart.compilers.reference.moves import Sources
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._movement import check_types
 from neuralart.compilers.reference.operators._plain import SUFFIXES
 from neuralart.model.graph import Operator
 
-_TYPES = ("int8", "int32", "float32")
 _LIMITS = (
     "int8, int32 or float32 to int32 or int64; one constant dimension; the first one counts where values are equal"
 )
@@ -21,9 +21,7 @@ _LIMITS = (
 def arg_max(ctx: Lowering, op: Operator) -> None:
     """Lower a search along a dimension. Operations counted as multiply-accumulate: input elements."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
-    if source.dtype not in _TYPES:
-        what = f"element type {source.dtype} is not supported: {describe(source)}"
-        ctx.refuse(op, what, f"supported: {', '.join(_TYPES)}")
+    check_types(ctx, op, source, types=("int8", "int32", "float32"))
     if target.dtype not in INTEGERS:
         what = f"an index of type {target.dtype} is not supported: {describe(target)}"
         ctx.refuse(op, what, "make it int32 in the model: output_type=tf.int32")

@@ -59,15 +59,6 @@ def batch_matmul(ctx: Lowering, op: Operator) -> None:
     as_stored(ctx, op)
     (first, second), target = (ctx.operand(op, ctx.input(op, n)) for n in (0, 1)), ctx.operand(op, ctx.output(op))
     fixed = ctx.fixed_point(op, single(first.scale * second.scale) / target.scale)
-    _emit(
-        ctx,
-        op,
-        first.tensor,
-        second.tensor,
-        target.tensor,
-        input1_offset=-first.zero_point,
-        input2_offset=-second.zero_point,
-        output_offset=target.zero_point,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
-    )
+    offsets = {"input1_offset": -first.zero_point, "input2_offset": -second.zero_point}
+    offsets["output_offset"] = target.zero_point
+    _emit(ctx, op, first.tensor, second.tensor, target.tensor, **offsets, **fixed.members())

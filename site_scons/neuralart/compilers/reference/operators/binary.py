@@ -38,13 +38,9 @@ def binary(ctx: Lowering, op: Operator, dtypes: Sequence[str] = ("int8",)) -> Bi
 
 def emit_binary(ctx: Lowering, op: Operator, sides: Binary, kernel: str, parameters: StructArg) -> None:
     """Emit the call. Operations counted as multiply-accumulate: output elements."""
-    args = (
-        ctx.read(op, sides.first.tensor, "input1"),
-        ctx.read(op, sides.second.tensor, "input2"),
-        ctx.write(sides.target.tensor),
-        parameters,
-    )
-    ctx.emit(op, kernel, args, macc=sides.target.tensor.elements)
+    inputs = (ctx.read(op, sides.first.tensor, "input1"), ctx.read(op, sides.second.tensor, "input2"))
+    target = sides.target.tensor
+    ctx.emit(op, kernel, (*inputs, ctx.write(target), parameters), macc=target.elements)
 
 
 def emit_sum(
@@ -65,21 +61,16 @@ def emit_sum(
         ctx.refuse(
             op, f"input scale {common / 2:g}{squared} is more than {limit} times the output scale {target.scale:g}"
         )
-    low, high = ctx.activation_range(op, activation, target)
     parameters = struct(
         "na_add_t",
         broadcast=sides.walk.expression(),
         input1_offset=-first.zero_point,
-        input1_multiplier=factor1.multiplier,
-        input1_shift=factor1.shift,
+        **factor1.members("input1_"),
         input2_offset=-second.zero_point,
-        input2_multiplier=factor2.multiplier,
-        input2_shift=factor2.shift,
+        **factor2.members("input2_"),
         output_offset=target.zero_point,
-        output_multiplier=result.multiplier,
-        output_shift=result.shift,
-        activation_min=low,
-        activation_max=high,
+        **result.members("output_"),
+        **ctx.activation_members(op, activation, target),
     )
     emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[target.dtype]}", parameters)
 
@@ -110,17 +101,14 @@ def squared_difference(ctx: Lowering, op: Operator) -> None:
 
 
 def _emit_product(ctx: Lowering, op: Operator, sides: Binary, fixed: FixedPoint) -> None:
-    low, high = ctx.activation_range(op, ctx.activation(op), sides.target)
     parameters = struct(
         "na_mul_t",
         broadcast=sides.walk.expression(),
         input1_offset=-sides.first.zero_point,
         input2_offset=-sides.second.zero_point,
         output_offset=sides.target.zero_point,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
-        activation_min=low,
-        activation_max=high,
+        **fixed.members(),
+        **ctx.activation_members(op, ctx.activation(op), sides.target),
     )
     emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_{SUFFIXES[sides.target.dtype]}", parameters)
 
@@ -186,9 +174,7 @@ def prelu(ctx: Lowering, op: Operator) -> None:
         input_offset=-source.zero_point,
         slope_offset=-slope.zero_point,
         output_offset=target.zero_point,
-        multiplier=above.multiplier,
-        shift=above.shift,
-        slope_multiplier=below.multiplier,
-        slope_shift=below.shift,
+        **above.members(),
+        **below.members("slope_"),
     )
     emit_binary(ctx, op, sides, "na_prelu_s8", parameters)

@@ -9,7 +9,7 @@ from neuralart.compilers.reference import quantize
 from neuralart.compilers.reference.context import C_TYPES, WIDE, Lowering, Operand, describe, struct
 from neuralart.compilers.reference.ir import Arg, Null, StructArg
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._window import down_and_right, padding_kind, window
+from neuralart.compilers.reference.operators._window import down_and_right, members, padding_kind, window
 from neuralart.compilers.reference.quantize import float32
 from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator, Tensor
@@ -24,20 +24,16 @@ def int32_bytes(values: Sequence[int]) -> bytes:
 
 
 def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tuple[float, ...]:
-    """The scales of weights: one, or one per output channel. Weights of a uint8 model may have a zero point.
-
-    Raises NeuralArtError when a zero point is not 0, or the number or the dimension of the scales is wrong.
+    """The scales of weights: one, or one per output channel. Weights of a uint8 model may have a zero point. Raises
+    NeuralArtError when a zero point is not 0, or the number or the dimension of the scales is wrong.
     """
     quantization = ctx.quantization(op, weights)
     channels = weights.shape[axis]
     if any(quantization.zero_points) and not is_unsigned(op):
         ctx.refuse(op, f"weights {describe(weights)} have a zero point other than 0", "their zero points must be 0")
     if quantization.per_channel and (len(quantization.scales) != channels or quantization.axis != axis):
-        ctx.refuse(
-            op,
-            f"weights {describe(weights)} have {len(quantization.scales)} scales along dimension {quantization.axis}",
-            f"expected one scale, or {channels} along dimension {axis}",
-        )
+        what = f"weights {describe(weights)} have {len(quantization.scales)} scales along dimension {quantization.axis}"
+        ctx.refuse(op, what, f"expected one scale, or {channels} along dimension {axis}")
     return quantization.scales
 
 
@@ -90,10 +86,8 @@ def bias_argument(
     scales: Sequence[float],
     target: Operand,
 ) -> Arg:
-    """The bias that one of the inputs is, or a null pointer.
-
-    Raises NeuralArtError when it is not a constant vector of the type of the sums with an element per channel, or has
-    another scale than the products that it is added to.
+    """The bias that one of the inputs is, or a null pointer. Raises NeuralArtError when it is not a constant vector of
+    the type of the sums with an element per channel, or has another scale than the products that it is added to.
     """
     bias = ctx.optional(op, position)
     if bias is None:
@@ -134,9 +128,8 @@ _FUSED = "fused RELU, RELU6, RELU_N1_TO_1"
 @operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}; {WIDE_WEIGHTS}")
 @operator("DEPTHWISE_CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}; also int16, int64 bias")
 def convolution(ctx: Lowering, op: Operator) -> None:
-    """Lower a convolution.
-
-    Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
+    """Lower a convolution. Multiply-accumulate operations: output elements x kernel height x kernel width x kernel
+    channels (1 when depthwise).
     """
     source, target = ctx.ends(op, WIDE)
     weights, depthwise = ctx.input(op, 1), op.kind == "DEPTHWISE_CONV_2D"
@@ -148,29 +141,22 @@ def convolution(ctx: Lowering, op: Operator) -> None:
     per_output = _kernel_channels(ctx, op, source, weights, depthwise)
     ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, weights.shape[axis]))
     args = _arguments(ctx, op, source, target, weights, axis)
-    low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_conv2d_t",
         batches=source.shape[0],
-        input_height=source.shape[1],
-        input_width=source.shape[2],
+        **members("input", source.shape[1:3]),
         input_channels=source.shape[3],
-        output_height=geometry.output[0],
-        output_width=geometry.output[1],
+        **members("output", geometry.output),
         output_channels=weights.shape[axis],
-        kernel_height=weights.shape[1],
-        kernel_width=weights.shape[2],
+        **members("kernel", weights.shape[1:3]),
         kernel_channels=per_output,
-        stride_height=geometry.stride[0],
-        stride_width=geometry.stride[1],
-        dilation_height=geometry.dilation[0],
-        dilation_width=geometry.dilation[1],
+        **members("stride", geometry.stride),
+        **members("dilation", geometry.dilation),
         pad_top=geometry.pad[0],
         pad_left=geometry.pad[1],
         input_offset=-source.zero_point,
         output_offset=target.zero_point,
-        activation_min=low,
-        activation_max=high,
+        **ctx.activation_members(op, ctx.activation(op), target),
     )
     kernel = "na_depthwise_conv2d" if depthwise else "na_conv2d"
     filter_zero_point = ctx.quantization(op, weights).zero_point
@@ -196,9 +182,8 @@ def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tens
 
 @operator("TRANSPOSE_CONV", limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}")
 def transpose_conv(ctx: Lowering, op: Operator) -> None:
-    """Lower a transposed convolution.
-
-    Operations counted as multiply-accumulate: input elements x kernel height x kernel width x output channels.
+    """Lower a transposed convolution. Operations counted as multiply-accumulate: input elements x kernel height x
+    kernel width x output channels.
     """
     weights = ctx.input(op, 1)
     source = ctx.operand(op, ctx.input(op, 2))
@@ -216,27 +201,21 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
     strides = down_and_right(ctx, op, "stride_h", "stride_w")
     pads = _pads(ctx, op, source.tensor, target.tensor, kernel, strides)
     args = _arguments(ctx, op, source, target, weights, bias=3)
-    low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_transpose_conv_t",
         batches=source.shape[0],
-        input_height=source.shape[1],
-        input_width=source.shape[2],
+        **members("input", source.shape[1:3]),
         input_channels=depth,
-        output_height=target.shape[1],
-        output_width=target.shape[2],
+        **members("output", target.shape[1:3]),
         output_channels=channels,
-        kernel_height=kernel[0],
-        kernel_width=kernel[1],
-        stride_height=strides[0],
-        stride_width=strides[1],
+        **members("kernel", kernel),
+        **members("stride", strides),
         pad_top=pads[0],
         pad_left=pads[1],
         input_offset=-source.zero_point,
         filter_offset=-ctx.quantization(op, weights).zero_point,
         output_offset=target.zero_point,
-        activation_min=low,
-        activation_max=high,
+        **ctx.activation_members(op, ctx.activation(op), target),
     )
     macc = source.tensor.elements * kernel[0] * kernel[1] * channels
     ctx.emit(op, "na_transpose_conv_s8", (*args, parameters), macc=macc)
@@ -246,7 +225,6 @@ def _pads(
     ctx: Lowering, op: Operator, source: Tensor, target: Tensor, kernel: Sequence[int], strides: tuple[int, int]
 ) -> list[int]:
     """Rows above and columns left of the output that are cut off: the padding of the convolution back to the input.
-
     Raises NeuralArtError when that convolution gives another size than the input has.
     """
     if op.options.get("padding") == "EXPLICIT" and "pads" in op.options:

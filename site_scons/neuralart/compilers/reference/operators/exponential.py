@@ -51,12 +51,7 @@ def _by_lines(ctx: Lowering, op: Operator, source: Operand, target: Operand) -> 
     points = [0.75 * _sigmoid(n) + 0.5 * _sigmoid(n + 0.5) - 0.25 * _sigmoid(n + 1) for n in range(255)]
     data = pack("<256H", *map(round_half_away, points), 65535)
     parameters = struct("na_sigmoid_t", count=source.tensor.elements, multiplier=int(multiplier), shift=shift)
-    args = (
-        ctx.read(op, source.tensor),
-        ctx.data(op, data, "uint16_t", "table"),
-        ctx.write(target.tensor),
-        parameters,
-    )
+    args = (ctx.read(op, source.tensor), ctx.data(op, data, "uint16_t", "table"), ctx.write(target.tensor), parameters)
     ctx.emit(op, f"na_{op.kind.lower()}_s16", args, macc=source.tensor.elements)
 
 

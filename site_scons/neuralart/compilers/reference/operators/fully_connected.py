@@ -5,20 +5,14 @@ from __future__ import annotations
 import struct as binary
 
 from neuralart.compilers.reference.context import WIDE, Lowering, describe, struct
-from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators.convolution import (
-    WIDE_WEIGHTS,
-    bias_argument,
-    filter_scales,
-    kernel_suffix,
-)
+from neuralart.compilers.reference.operators import convolution, operator
 from neuralart.model.graph import Operator, Tensor
 
 
 @operator(
     "FULLY_CONNECTED",
     limits="int8; constant weights, per tensor (with any zero point) or per channel (symmetric); int32 bias or none; "
-    f"fused RELU, RELU6, RELU_N1_TO_1; {WIDE_WEIGHTS}",
+    f"fused RELU, RELU6, RELU_N1_TO_1; {convolution.WIDE_WEIGHTS}",
 )
 def fully_connected(ctx: Lowering, op: Operator) -> None:
     """Lower a fully connected layer.
@@ -42,7 +36,6 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
         ctx.expect_shape(op, target.tensor, (batches, units))
     scales, zero_point = _weights_quantization(ctx, op, weights)
     factors = [source.scale * scale / target.scale for scale in scales]
-    low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_fully_connected_t",
         batches=batches,
@@ -51,23 +44,24 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
         input_offset=-source.zero_point,
         filter_offset=-zero_point,
         output_offset=target.zero_point,
-        activation_min=low,
-        activation_max=high,
+        **ctx.activation_members(op, ctx.activation(op), target),
         per_channel=int(len(factors) > 1),
     )
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, units, source=source, scales=scales, target=target),
+        convolution.bias_argument(ctx, op, units, source=source, scales=scales, target=target),
         ctx.data(op, binary.pack(f"<{len(factors)}d", *factors), "double", "scale"),
         ctx.write(target.tensor),
         parameters,
     )
-    ctx.emit(op, f"na_fully_connected_{kernel_suffix(op, source)}", args, macc=target.tensor.elements * depth)
+    ctx.emit(
+        op, f"na_fully_connected_{convolution.kernel_suffix(op, source)}", args, macc=target.tensor.elements * depth
+    )
 
 
 def _weights_quantization(ctx: Lowering, op: Operator, weights: Tensor) -> tuple[tuple[float, ...], int]:
     if ctx.quantization(op, weights).per_channel:
-        return filter_scales(ctx, op, weights, 0), 0
+        return convolution.filter_scales(ctx, op, weights, 0), 0
     operand = ctx.operand(op, weights)
     return (operand.scale,), operand.zero_point

@@ -100,8 +100,7 @@ def mean(ctx: Lowering, op: Operator) -> None:
         "na_mean_t",
         **found.walk,
         sum_offset=_int32(-source.zero_point * found.values),
-        multiplier=factor.multiplier,
-        shift=factor.shift,
+        **factor.members(),
         output_offset=target.zero_point,
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
@@ -126,15 +125,7 @@ def product(ctx: Lowering, op: Operator) -> None:
     fixed = ctx.fixed_point(op, factor)
     if fixed.shift > _LARGEST_FACTOR:
         ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_FACTOR}")
-    _emit(
-        ctx,
-        op,
-        found,
-        input_offset=-source.zero_point,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
-        output_offset=target.zero_point,
-    )
+    _emit(ctx, op, found, input_offset=-source.zero_point, **fixed.members(), output_offset=target.zero_point)
 
 
 def _axes(ctx: Lowering, op: Operator, source: Tensor) -> frozenset[int]:

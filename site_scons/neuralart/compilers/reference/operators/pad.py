@@ -112,11 +112,8 @@ def mirror_pad(ctx: Lowering, op: Operator) -> None:
     for axis, (size, pair) in enumerate(zip(source.shape, pairs, strict=True)):
         if max(pair) > size - reflect:
             mode = "REFLECT" if reflect else "SYMMETRIC"
-            ctx.refuse(
-                op,
-                f"padding {max(pair)} of dimension {axis} of {describe(source)} is more than there is",
-                f"{mode} takes at most {size - reflect} here",
-            )
+            hint = f"{mode} takes at most {size - reflect} here"
+            ctx.refuse(op, f"padding {max(pair)} of dimension {axis} of {describe(source)} is more than there is", hint)
     # Only what is not padded at the end may be joined: it moves in one piece.
     padded = [axis for axis, pair in enumerate(pairs) if pair != (0, 0)]
     rank = padded[-1] + 1 if padded else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuralart.compilers.reference.context import WIDE, Lowering, struct
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._plain import SUFFIXES
-from neuralart.compilers.reference.operators._window import window
+from neuralart.compilers.reference.operators._window import members, window
 from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator
 
@@ -27,23 +27,17 @@ def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
         ctx.refuse(op, f"a window of {taps[0]} x {taps[1]} is not supported", hint)
     ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, source.shape[3]))
     ctx.same_quantization(op, source, target)
-    low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_pool_t",
         batches=source.shape[0],
-        input_height=source.shape[1],
-        input_width=source.shape[2],
+        **members("input", source.shape[1:3]),
         channels=source.shape[3],
-        output_height=geometry.output[0],
-        output_width=geometry.output[1],
-        kernel_height=taps[0],
-        kernel_width=taps[1],
-        stride_height=geometry.stride[0],
-        stride_width=geometry.stride[1],
+        **members("output", geometry.output),
+        **members("kernel", taps),
+        **members("stride", geometry.stride),
         pad_top=geometry.pad[0],
         pad_left=geometry.pad[1],
-        activation_min=low,
-        activation_max=high,
+        **ctx.activation_members(op, ctx.activation(op), target),
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
     ctx.emit(op, f"{kernel}_{SUFFIXES[source.dtype]}", args, macc=target.tensor.elements * taps[0] * taps[1])

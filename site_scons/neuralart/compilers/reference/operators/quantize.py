@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.context import BYTES_T, WIDE, Lowering, Operand, describe, float_literal, struct
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._movement import check_types
 from neuralart.compilers.reference.operators._plain import FUNCTION, SUFFIXES, as_stored
 from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, float32
 from neuralart.model.graph import Operator
@@ -23,8 +24,7 @@ def requantize(
         "na_requantize_t",
         count=source.tensor.elements,
         input_offset=-source.zero_point,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
+        **fixed.members(),
         output_offset=target.zero_point,
         activation_min=bounds[0],
         activation_max=bounds[1],
@@ -60,8 +60,7 @@ def quantize(ctx: Lowering, op: Operator) -> None:
 def dequantize(ctx: Lowering, op: Operator) -> None:
     """Lower a dequantization. Operations counted as multiply-accumulate: output elements."""
     source, target = ctx.operand(op, ctx.input(op), tuple(RANGES)), ctx.output(op)
-    if target.dtype != "float32":
-        ctx.refuse(op, f"element type {target.dtype} is not supported: {describe(target)}", "supported: float32")
+    check_types(ctx, op, target, types=("float32",))
     ctx.expect_shape(op, target, source.shape)
     scale = float_literal(source.scale)
     parameters = struct("na_quantize_t", count=target.elements, scale=scale, zero_point=source.zero_point)
@@ -74,10 +73,7 @@ def cast(ctx: Lowering, op: Operator) -> None:
     """Lower a change of type. Operations counted as multiply-accumulate: output elements."""
     as_stored(ctx, op)
     source, target = ctx.input(op), ctx.output(op)
-    for tensor in (source, target):
-        if tensor.dtype not in SUFFIXES:
-            what = f"element type {tensor.dtype} is not supported: {describe(tensor)}"
-            ctx.refuse(op, what, f"supported: {', '.join(SUFFIXES)}")
+    check_types(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
     args = (ctx.read(op, source), ctx.write(target), struct(BYTES_T, count=target.elements))
     ctx.emit(op, f"na_cast_{SUFFIXES[source.dtype]}_{SUFFIXES[target.dtype]}", args, macc=target.elements)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
+from neuralart.compilers.reference.context import BYTES_T, Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import (
     RANK,
@@ -16,19 +16,11 @@ from neuralart.compilers.reference.operators._movement import (
 from neuralart.model.graph import Operator
 
 
-@operator(
-    "RESHAPE",
-    limits=f"{TYPES}; costs nothing, except between an input and an output",
-    floats=True,
-)
+@operator("RESHAPE", limits=f"{TYPES}; costs nothing, except between an input and an output", floats=True)
 def reshape(ctx: Lowering, op: Operator) -> None:
     """Lower a reshape: the output is the input's memory. The wanted shape is the output tensor's."""
-    source = ctx.input(op)
-    target = ctx.output(op)
-    if source.dtype not in C_TYPES:
-        ctx.refuse(
-            op, f"element type {source.dtype} is not supported: {describe(source)}", f"supported: {', '.join(C_TYPES)}"
-        )
+    source, target = ctx.input(op), ctx.output(op)
+    check_types(ctx, op, source)
     shape = ctx.optional(op, 1)
     if shape is not None and shape.data is None:
         ctx.refuse(op, f"the shape {describe(shape)} is computed while the network runs", "it must be constant")

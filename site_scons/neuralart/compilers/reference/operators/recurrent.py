@@ -132,10 +132,8 @@ def svdf(ctx: Lowering, op: Operator) -> None:
         rank=rank,
         memory=memory,
         input_offset=-source.zero_point,
-        state_multiplier=before.multiplier,
-        state_shift=before.shift,
-        output_multiplier=after.multiplier,
-        output_shift=after.shift,
+        **before.members("state_"),
+        **after.members("output_"),
         output_offset=target.zero_point,
     )
     args = (
@@ -156,9 +154,8 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     "order of batch and time; coupled input and forget gate, peephole, projection, layer normalization, clips",
 )
 def lstm(ctx: Lowering, op: Operator) -> None:
-    """Lower a long short-term memory over a sequence.
-
-    Multiply-accumulate operations: those of all matrices, for each batch and time.
+    """Lower a long short-term memory over a sequence. Multiply-accumulate operations: those of all matrices, for each
+    batch and time.
     """
     as_stored(ctx, op)
     (source, target), parts = ctx.ends(op), _Parts(ctx, op)
@@ -207,11 +204,9 @@ def lstm(ctx: Lowering, op: Operator) -> None:
         cell_bits=15 + _cell_exponent(ctx, op, parts),
         cell_clip=_clip(ctx, op, "cell_clip", parts.scale(_CELL_STATE), 32767),
         output_clip=_clip(ctx, op, "proj_clip", target.scale, 127),
-        hidden_multiplier=opened.multiplier,
-        hidden_shift=opened.shift,
+        **opened.members("hidden_"),
         hidden_offset=-hidden.zero_point if projected else hidden.zero_point,
-        output_multiplier=factor.multiplier,
-        output_shift=factor.shift,
+        **factor.members("output_"),
         output_offset=scale.zero_point,
         gate="{" + ", ".join(rows) + "}",
     )

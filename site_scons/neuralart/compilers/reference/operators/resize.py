@@ -7,6 +7,7 @@ from math import floor
 
 from neuralart.compilers.reference.context import Lowering, Operand, describe, float_literal, struct
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._window import members
 from neuralart.compilers.reference.operators.convolution import int32_bytes
 from neuralart.compilers.reference.quantize import float32, round_half_away
 from neuralart.compilers.reference.unsigned import is_unsigned
@@ -34,15 +35,9 @@ class Resize:
 
     def geometry(self) -> dict[str, int]:
         """The members that all parameter structures begin with."""
-        (input_height, output_height), (input_width, output_width) = self.axes
-        return {
-            "batches": self.source.shape[0],
-            "input_height": input_height,
-            "input_width": input_width,
-            "channels": self.source.shape[3],
-            "output_height": output_height,
-            "output_width": output_width,
-        }
+        batches, *before, channels = self.source.shape
+        sizes = {"batches": batches, **members("input", before), "channels": channels}
+        return {**sizes, **members("output", self.target.shape[1:3])}
 
 
 def resize(ctx: Lowering, op: Operator) -> Resize:
@@ -79,8 +74,7 @@ def resize_nearest_neighbor(ctx: Lowering, op: Operator) -> None:
 
 def nearest(before: int, after: int, made: Resize) -> list[int]:
     """Position in the input of each row (or column) of the output; LiteRT computes it in float32."""
-    aligned = made.align_corners and after > 1
-    scale = float32((before - 1) / (after - 1)) if aligned else float32(before / after)
+    scale = float32(_steps(before, after, made))
     center = 0.5 if made.half_pixel_centers else 0.0
     positions = [float32((i + center) * scale) for i in range(after)]
     return [min(round_half_away(p) if made.align_corners else floor(p), before - 1) for p in positions]
@@ -126,18 +120,14 @@ def _steps(before: int, after: int, made: Resize) -> float:
 
 
 def _positions(ctx: Lowering, op: Operator, before: int, after: int, made: Resize) -> tuple[int, int]:
-    """Scale and offset that turn an output position into an input position, in steps of 2**-10.
-
-    Raises NeuralArtError when the rounded scale leads out of the input, where LiteRT reads whatever is there.
+    """Scale and offset that turn an output position into an input position, in steps of 2**-10. Raises NeuralArtError
+    when the rounded scale leads out of the input, where LiteRT reads whatever is there.
     """
     near, far = (before - 1, after - 1) if made.align_corners and after > 1 else (before, after)
     scale = (_ONE * near + far // 2) // far
     offset = scale // 2 - _ONE // 2 if made.half_pixel_centers else 0
     last = ((after - 1) * scale + offset) // _ONE
     if last > before - 1:
-        ctx.refuse(
-            op,
-            f"resizing {before} to {after} is beyond the precision of LiteRT's fixed point: it ends at {last}",
-            f"the last position is {before - 1}",
-        )
+        what = f"resizing {before} to {after} is beyond the precision of LiteRT's fixed point: it ends at {last}"
+        ctx.refuse(op, what, f"the last position is {before - 1}")
     return scale, offset

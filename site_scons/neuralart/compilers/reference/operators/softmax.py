@@ -38,13 +38,7 @@ def _by_tables(ctx: Lowering, op: Operator, source: Operand, target: Operand) ->
     exponentials = interpolation(lambda x: math.exp(x), -_LOWEST_EXPONENT, 0.0)
     reciprocals = interpolation(lambda x: 1.0 / (1.0 + x), 0.0, 1.0)
     depth = source.shape[-1]
-    parameters = struct(
-        "na_softmax_s16_t",
-        rows=source.tensor.elements // depth,
-        depth=depth,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
-    )
+    parameters = struct("na_softmax_s16_t", rows=source.tensor.elements // depth, depth=depth, **fixed.members())
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, exponentials, "int16_t", "exponentials"),
@@ -74,11 +68,8 @@ def softmax(ctx: Lowering, op: Operator) -> None:
         _by_tables(ctx, op, source, target)
         return
     if target.zero_point != -128 or abs(target.scale - _OUTPUT_SCALE) > 0.001 * _OUTPUT_SCALE:
-        ctx.refuse(
-            op,
-            f"output scale {target.scale:g} zero point {ctx.said_zero_point(target)}",
-            "a softmax has scale 1/256 and zero point -128, in uint8 0",
-        )
+        hint = "a softmax has scale 1/256 and zero point -128, in uint8 0"
+        ctx.refuse(op, f"output scale {target.scale:g} zero point {ctx.said_zero_point(target)}", hint)
     beta = float(op.options.get("beta", 1.0))
     factor = beta * source.scale * (1 << _FRACTION_BITS)
     if not factor > 1:
@@ -87,12 +78,7 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     # Differences further from the maximum do not fit the integer bits once they are scaled.
     radius = math.floor(((1 << _INTEGER_BITS) - 1) * (1 << _FRACTION_BITS) / (1 << fixed.shift))
     parameters = struct(
-        "na_softmax_t",
-        rows=source.tensor.elements // depth,
-        depth=depth,
-        multiplier=fixed.multiplier,
-        shift=fixed.shift,
-        minimum_difference=-radius,
+        "na_softmax_t", rows=source.tensor.elements // depth, depth=depth, **fixed.members(), minimum_difference=-radius
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
     ctx.emit(op, "na_softmax_s8", args, macc=target.tensor.elements)

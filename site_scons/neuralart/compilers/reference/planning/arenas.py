@@ -51,20 +51,16 @@ class Arena:
 
 
 def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
-    """The pools that this compiler places in.
-
-    Raises NeuralArtError when a pool is relative and no relocatable model can have these pools, or no pool is writable.
+    """The pools that this compiler places in. Raises NeuralArtError when a pool is relative and no relocatable model
+    can have these pools, or no pool is writable.
     """
     chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
     if any(pool.relative for pool in chosen):
         check_relative(pools)
     if not any(pool.writable for pool in chosen):
         listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
-        raise NeuralArtError(
-            f"no usable pool for activations: none of the enabled pools is ACC_WRITE ({listed})",
-            where=pools.path,
-            hint="give a RAM pool a size",
-        )
+        what = f"no usable pool for activations: none of the enabled pools is ACC_WRITE ({listed})"
+        raise NeuralArtError(what, where=pools.path, hint="give a RAM pool a size")
     return tuple(chosen)
 
 

@@ -71,11 +71,9 @@ def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int
         root = program.root(tensor)
         name = f"{kind} {index} '{program.tensors[tensor].name}'"
         if root in roots and (not allocated or root in owners):
-            raise NeuralArtError(
-                f"{name} is the same memory as {roots[root]}: no kernel lies between them",
-                where=f"--no-{kind}s-allocation",
-                hint="let the compiler allocate inputs and outputs of this model",
-            )
+            what = f"{name} is the same memory as {roots[root]}: no kernel lies between them"
+            hint = "let the compiler allocate inputs and outputs of this model"
+            raise NeuralArtError(what, where=f"--no-{kind}s-allocation", hint=hint)
         roots[root] = name
         if not allocated:
             owners[root] = (kind, index)

@@ -122,9 +122,8 @@ def _instead(placed: Sequence[_Placed], shown: Mapping[_Placed, _Placed]) -> lis
 def place_blocks(
     strategy: PlacingOrder, arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[dict[Key, int], Block | None]:
-    """Place in the order of a strategy, each block into the first arena with a gap.
-
-    Returns addresses by key, and the block that fitted nowhere (None if all did).
+    """Place in the order of a strategy, each block into the first arena with a gap. Returns addresses by key, and the
+    block that fitted nowhere (None if all did).
     """
     starts = (_up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas)
     rooms: list[tuple[int, int, list[_Placed]]]

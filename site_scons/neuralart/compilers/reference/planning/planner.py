@@ -13,13 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.arenas import (
-    Arena,
-    for_activations,
-    for_constants,
-    speed_rank,
-    usable,
-)
+from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, speed_rank, usable
 from neuralart.compilers.reference.planning.exact import lowered
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants

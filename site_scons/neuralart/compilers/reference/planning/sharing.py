@@ -94,29 +94,15 @@ class Memories:
 
 # ---------------------------------------------------------------------------------------------------------------------
 
-IN_PLACE = {
-    "na_add_s8": (0, 1),
-    "na_sub_s8": (0, 1),
-    "na_squared_difference_s8": (0, 1),
-    "na_mul_s8": (0, 1),
-    "na_maximum_s8": (0, 1),
-    "na_minimum_s8": (0, 1),
-    "na_prelu_s8": (0,),
-    "na_table_s8": (0,),
-    "na_requantize_s8_s8": (0,),
-    "na_requantize_s8_u8": (0,),
-    "na_requantize_u8_s8": (0,),
-    "na_requantize_u8_u8": (0,),
-    "na_flip_sign_8": (0,),
-    "na_add_s16": (0, 1),
-    "na_sub_s16": (0, 1),
-    "na_mul_s16": (0, 1),
-    "na_maximum_s16": (0, 1),
-    "na_minimum_s16": (0, 1),
-    "na_logistic_s16": (0,),
-    "na_tanh_s16": (0,),
-    "na_requantize_s16_s16": (0,),
-}
+_OF_EITHER = """
+na_add_s8 na_sub_s8 na_squared_difference_s8 na_mul_s8 na_maximum_s8 na_minimum_s8 na_add_s16 na_sub_s16 na_mul_s16
+na_maximum_s16 na_minimum_s16
+"""
+_OF_FIRST = """
+na_prelu_s8 na_table_s8 na_requantize_s8_s8 na_requantize_s8_u8 na_requantize_u8_s8 na_requantize_u8_u8 na_flip_sign_8
+na_logistic_s16 na_tanh_s16 na_requantize_s16_s16
+"""
+IN_PLACE = {**dict.fromkeys(_OF_EITHER.split(), (0, 1)), **dict.fromkeys(_OF_FIRST.split(), (0,))}
 """Kernels that read each element of these arguments before they write the element of the output at its place, and
 never again: argument and output of equal size may be the same memory."""
 
