@@ -94,6 +94,20 @@ def test_whatever_changes_is_seen(stamped: Project) -> None:
     assert stamped.path("build/plain/firmware.hex").exists()
 
 
+def test_results_that_a_copy_brought(stamped: Project) -> None:
+    """No order of their times says that they are as the compile left them: they are read before they are made again."""
+    folder = stamped.network_folder("plain")
+    os.utime(folder / "digits.c")
+    _append("models/digits/digits.tflite", "\0")(stamped)
+    stamped.run("plain")
+    assert broken(stamped) == []
+    # A result that was edited is made again, and that is seen to.
+    (folder / "digits.c").write_bytes((folder / "digits.c").read_bytes() + b"\n")
+    assert "changed since it was compiled" in stamped.run("plain").out
+    stamped.run("plain")
+    assert broken(stamped) == []
+
+
 def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
     env = {"PYTHONDONTWRITEBYTECODE": ""}
     stamped.run("plain", env=env)

@@ -46,14 +46,16 @@ class _Watch:
         self.since = time.time_ns() - _STEP
         self.environ = intact.environment(os.environ)  # Scripts may change it
         self.there = {os.path.abspath(name) for name in intact.names_in(".") or ()}  # Logs are written each time
-        self.variant = ""  # That is being declared; empty: none
+        self.variant: str | None = ""  # That is being declared; empty: none; None: what is read counts for nothing
         self.files: dict[str, set[str]] = {}
         self.folders: dict[str, set[str]] = {}
         self.unknown = False  # If a script has asked what no stamp can know
         sys.addaudithook(self._see)
 
     def _see(self, event: str, args: tuple[Any, ...]) -> None:
-        if event not in ("open", "os.listdir", "os.scandir", *_PROGRAMS) or not SCons.Script.sconscript_reading:
+        if event not in ("open", "os.listdir", "os.scandir", *_PROGRAMS):
+            return
+        if not SCons.Script.sconscript_reading or self.variant is None:
             return
         if event in _PROGRAMS:
             self.unknown = self.unknown or _of_script()
@@ -83,13 +85,16 @@ def watch() -> None:
 
 
 @contextlib.contextmanager
-def declaring(name: str) -> Iterator[None]:
-    """What is read meanwhile belongs to a variant."""
-    _watches[0].variant = name
+def declaring(name: str | None) -> Iterator[None]:
+    """What is read meanwhile belongs to a variant. None: it counts for nothing; a result is looked at as SCons does."""
+    before = [each.variant for each in _watches]
+    for each in _watches:
+        each.variant = name
     try:
         yield
     finally:
-        _watches[0].variant = ""
+        for each, former in zip(_watches, before, strict=True):
+            each.variant = former
 
 
 class _Numbered:
@@ -163,8 +168,7 @@ class Recorder:
             data = intact.load(str(self._path)) or {}
             checker = intact.Checker(data, self._words(), _watches[0].environ)
             self._remember({tuple(data["files"][number]) for number in data["read"]})
-            # What is listed for this check counts for nothing.
-            with declaring("(stamps)"):
+            with declaring(None):
                 if not checker.of_world(0):
                     fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
                 return frozenset(name for name in names if checker.intact(name))

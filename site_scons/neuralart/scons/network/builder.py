@@ -35,6 +35,7 @@ from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
 from neuralart.scons.registry import registry_of
+from neuralart.scons.stamps import declaring
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -135,8 +136,10 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if owner != first.name:
         what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
         raise NeuralArtError(what, where=str(first), hint="a folder for each network")
-    for name in changed_since(folder, plan.names):
+    with declaring(None):
         # SCons does not look at targets.
+        changed = changed_since(folder, plan.names)
+    for name in changed:
         print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
         env.AlwaysBuild(nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
