@@ -113,6 +113,12 @@ def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
     stamped.run("plain", env=env)
     stamped.path("site_scons/neuralart/__pycache__/other.cpython-399.pyc").write_bytes(b"")
     assert broken(stamped, env=env) == []
+    # Folders of it come while it is built: as in a new tree.
+    code, script = "site_scons/neuralart", stamped.path("SConstruct")
+    come = f"Alias('plain', Command('build/come.txt', [], 'mkdir {code}/.new {code}/config/.new; touch $TARGET'))\n"
+    script.write_text(script.read_text("utf-8") + come, "utf-8")
+    stamped.run("plain", env=env)
+    assert stamped.path(f"{code}/config/.new").is_dir() and broken(stamped, env=env) == []
 
 
 def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:

@@ -246,7 +246,9 @@ class Recorder:
         since, there = self._since(), _watches[0].there
         folders = (path for path in self._near(name, files, states) if (intact.folder_time(path) or 0) >= since)
         paths = {os.path.join(path, each) for path in folders for each in intact.names_in(path, self._build) or ()}
-        new = (path for path in paths - states.keys() - there if (intact.folder_time(path) or 0) >= since)
+        # Python writes bytecode into the folders of the package.
+        own = {os.path.dirname(path) for path in states if path.startswith(str(PACKAGE))}
+        new = (path for path in paths - states.keys() - there - own if (intact.folder_time(path) or 0) >= since)
         return any(not self._env.fs.Entry(path).is_derived() for path in new)
 
     @cache  # noqa: B019 - there is one, until the process ends
