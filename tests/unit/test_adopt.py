@@ -304,6 +304,49 @@ def test_a_runtime_of_another_release(adopt: Adopt, tmp_path: Path) -> None:
     assert note.startswith(f"note: Model/network.c is made for runtime 1.0.0.16, {header}:1 is 1.1.1.1: its build is")
 
 
+def _pools(move: str = "") -> str:
+    """The pool file of the network of ``ei``, as its C says; a pool may be elsewhere."""
+    from neuralart.vendor.generated.files import find
+
+    rows = []
+    for pool in find(Path("ei/Model")).pools.enabled:
+        place = pool.address + (4096 if pool.fname == move else 0)
+        offset = {"value": f"0x{place:08x}", "magnitude": "BYTES"}
+        size = {"value": str(pool.size - (4096 if move else 0)), "magnitude": "BYTES"}
+        prop = {"rights": pool.rights}
+        rows.append({"fname": pool.fname, "name": pool.name, "offset": offset, "size": size, "prop": prop})
+    return json.dumps({"memory": {"mempools": rows}})
+
+
+def test_the_pool_file_beside_a_network(adopt: Adopt, tmp_path: Path) -> None:
+    """One that agrees is named; several, a wrong one and a damaged one are notes."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    without, before = adopt("ei"), found(adopt, "ei")
+    assert "mpool" not in without[1]
+
+    def written(*names: str, text: str) -> tuple[str, list[str]]:
+        put(root, dict.fromkeys(names, text))
+        status, out, err = adopt("ei")
+        assert status == 0 and found(adopt, "ei") == before, "the keys of --json stay"
+        (tmp_path / "variants.yaml").write_text(out)
+        (network,) = config.read(tmp_path / "variants.yaml").variant("ei").networks
+        return network.mpool, [line for line in err.splitlines() if line.startswith("note: ") and "mpool" in line]
+
+    assert written("elsewhere/a.mpool", text=_pools()) == ("", [])
+    assert written("Model/my.mpool", text=_pools()) == ("ei/Model/my.mpool", [])
+    assert "  pool file: Model/my.mpool" in adopt("ei")[2].splitlines()
+    mpool, (note,) = written("Model/my.mpool", text=_pools("xSPI2"))
+    assert mpool == "" and note.startswith("note: Model/my.mpool:1:")
+    assert note.endswith(
+        ": pool xSPI2 of Model/network.c at 0x71000000 is at 0x71001000 there: Model/my.mpool is not taken"
+    )
+    mpool, (note,) = written("Model/my.mpool", text="{")
+    assert mpool == "" and note.startswith("note: Model/my.mpool:1:") and note.endswith("Model/my.mpool is not taken")
+    mpool, (note,) = written("Model/my.mpool", "Model/other.mpool", text=_pools())
+    both = "(Model/my.mpool, Model/other.mpool)"
+    assert (mpool, note) == ("", f"note: Model/network.c: several pool files are beside it {both}: none is taken")
+
+
 def test_few_files_are_read(adopt: Adopt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of sources only the beginning, of libraries nothing."""
     SHAPES["make"](tmp_path / "make")

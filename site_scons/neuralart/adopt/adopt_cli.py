@@ -78,6 +78,7 @@ def _listed(found: FoundTree) -> list[str]:
             f"network: {network.c_file}: {network.c_name or '?'}, {network.runtime} {network.version}".rstrip()
         )
         lines += [f"  pool {pool}: {path}" for pool, path in network.initializers.items()]
+        lines += [f"  pool file: {network.mpool}"] if network.mpool else []
     lines += [f"build: {build.kind}: {build.file}" for build in found.builds]
     lines += [f"linker script: {script}" for script in found.scripts]
     for each in found.flash:

@@ -146,6 +146,11 @@ def _compiler(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, 
     return {"adopted": told if len(told) > 1 else told["folder"]}
 
 
+def _network(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, object]:
+    pools = {"mpool": _below(shown, network.mpool)} if network.mpool else {}
+    return {"compiler": _compiler(network, found, shown), **pools}
+
+
 def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) -> dict[str, dict[str, int]]:
     """The application's slot, where the tree flashes it elsewhere than the board has it."""
     places = {
@@ -260,7 +265,7 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
         for network in members.values():
             several = stems.count(network.c_file.rpartition("/")[2]) > 1
             names[_unique(_network_name(network, board, several), networks)] = network
-            networks |= {name: {"compiler": _compiler(each, found, shown)} for name, each in names.items()}
+            networks |= {name: _network(each, found, shown) for name, each in names.items()}
         variant: dict[str, object] = {"board": board, "networks": list(names)}
         if any(network.runtime == LL_ATON for network in names.values()):
             # No virtual machine has an NPU.
@@ -273,6 +278,7 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             slots = moved_slots(found.flash, loaded[board], used)
             variant |= {**_boot(mine, found.repository, loaded[board], slots.get("slots", {})), **slots}
         variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
+    notes += [note for network in found.networks for note in network.notes]
     return Entries(networks, variants, (*notes, *_flash_notes(found), *_runtime_notes(found)))
 
 

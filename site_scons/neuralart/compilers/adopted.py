@@ -24,7 +24,7 @@ from neuralart.text.c_source import decode
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
 from neuralart.vendor.generated import cpu_headers
-from neuralart.vendor.generated.files import GeneratedSet, find
+from neuralart.vendor.generated.files import GeneratedSet, check_pool_file, find
 from neuralart.vendor.generated.initializers import assign, read
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
 
@@ -69,7 +69,7 @@ def plan(
     found = find(folder, c_file, shown, where)
     pools = None
     if found.flow == NPU:
-        pools = found.pools if mpool is None else _checked(found, mpool)
+        pools = found.pools if mpool is None else check_pool_file(found, mpool)
     elif initializers:
         what = f"adopted: initializers: {found.where} is a network for the core, whose constants are C"
         raise NeuralArtError(what, where=where or found.where)
@@ -94,20 +94,6 @@ def plan(
         what = f"adopted: two files of network {found.c_name} are called {twice}"
         raise NeuralArtError(what, where=where or found.where, hint="rename the initializer")
     return AdoptPlan(found, pools, chosen, plain, raws, copied)
-
-
-def _checked(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
-    """A pool file, if the network was compiled for it."""
-    own = {pool.fname: pool for pool in found.pools.enabled}
-    theirs = {pool.fname: pool for pool in mpool.enabled}
-    for fname, pool in own.items():
-        other = theirs.get(fname)
-        if other is None or other.address != pool.address:
-            at = "is not in it" if other is None else f"is at 0x{other.address:08x} there"
-            what = f"pool {fname} of {found.where} at 0x{pool.address:08x} {at}"
-            hint = "it is not the pool file that the network was compiled for: leave 'mpool' out, the C says enough"
-            raise NeuralArtError(what, where=other.where if other is not None else mpool.path, hint=hint)
-    return mpool
 
 
 def _info(found: GeneratedSet, notes: list[str]) -> CInfo | None:

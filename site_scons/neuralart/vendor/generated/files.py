@@ -111,6 +111,20 @@ class GeneratedSet:
         return PoolFile(self.where, "atonbuf", pools)
 
 
+def check_pool_file(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
+    """A pool file, if the network was compiled for it. NeuralArtError: it was not."""
+    own = {pool.fname: pool for pool in found.pools.enabled}
+    theirs = {pool.fname: pool for pool in mpool.enabled}
+    for fname, pool in own.items():
+        other = theirs.get(fname)
+        if other is None or other.address != pool.address:
+            at = "is not in it" if other is None else f"is at 0x{other.address:08x} there"
+            what = f"pool {fname} of {found.where} at 0x{pool.address:08x} {at}"
+            hint = "it is not the pool file that the network was compiled for: leave 'mpool' out, the C says enough"
+            raise NeuralArtError(what, where=other.where if other is not None else mpool.path, hint=hint)
+    return mpool
+
+
 def kind_of(data: bytes) -> tuple[str, str]:
     """Flow and C name of the network that a C file is; empty: it is none."""
     found = _NPU.search(data)
