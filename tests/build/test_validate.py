@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,14 @@ from support import tflite_edit
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+ADOPTED = """\
+schema: 1
+networks:
+  digits: {{compiler: {{adopted: model}}, vectors: models/digits/vectors{more}}}
+variants:
+  mine: {{title: Adopted, board: stm32n6570-dk, network: digits}}
+"""
 
 
 @pytest.fixture
@@ -73,6 +82,20 @@ def test_the_first_layer_that_differs(built: Project, validate: Callable[..., tu
     assert "in sample 0 and 19 more" in out
     _, err = validate("digits-n6-rel", "--per-layer", code=1)
     assert "--per-layer: the epochs of a relocatable model are loaded at run time" in err and err.count("\n") == 1
+
+
+def test_what_the_model_of_an_adopted_network_is_for(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    shutil.copytree(built.network_folder("digits-n6"), built.path("model"))
+    built.path("variants.yaml").write_text(ADOPTED.format(more=""), "utf-8")
+    built.run("mine")
+    assert "  reference  golden vectors\n" in validate("mine")[0]
+    for words in (["--per-layer"], ["--data", "models/digits/vectors/inputs.bin"]):
+        _, err = validate("mine", *words, code=1)
+        assert "network digits names no model (--reference FILE: " in err and err.count("\n") == 1, err
+    built.path("variants.yaml").write_text(ADOPTED.format(more=", model: models/digits/digits.tflite"), "utf-8")
+    record = json.loads(validate("mine", "--per-layer", "--json")[0])
+    assert len(record["layers"]) == 6 and record["first_difference"] is None
 
 
 def test_the_network_on_this_computer(built: Project, validate: Callable[..., tuple[str, str]]) -> None:

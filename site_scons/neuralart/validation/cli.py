@@ -94,14 +94,26 @@ def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vecto
     if path is not None and path.suffix.lower() in (".npy", ".npz"):
         return reference.of_file(path, network.outputs, vectors.count)
     if path is None:
-        if not subject.config.model:
-            what = f"network {subject.config.name} names no model"
-            hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
-            raise NeuralArtError(what, where=subject.config.said(), hint=hint)
-        path, cut = args.file.parent / subject.config.model, subject.config.cut
+        path, cut = _own_model(args, subject)
         if args.labels is not None and subject.config.min_cos is None and not has_litert():
             return None
     return reference.by_model(path, network.inputs, network.outputs, vectors.input_data, cut)
+
+
+def _own_model(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path, tuple[str, ...]]:
+    """The model of the network, and where it is cut. NeuralArtError: it names none."""
+    if not subject.config.model:
+        what = f"network {subject.config.name} names no model"
+        hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
+        raise NeuralArtError(what, where=subject.config.said(), hint=hint)
+    return args.file.parent / subject.config.model, subject.config.cut
+
+
+def _compared_with(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path, tuple[str, ...]]:
+    """The model that computes the tensors of layers, and where it is cut. NeuralArtError: there is none."""
+    if args.reference is not None and args.reference.suffix.lower() == ".tflite":
+        return args.reference, ()
+    return _own_model(args, subject)
 
 
 def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, ...]:
@@ -140,6 +152,7 @@ def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> Epo
     if subject.variant.relocatable is not None:
         what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
         raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")
+    _compared_with(args, subject)
     return EpochTensors(subject.facts.parent, subject.network)
 
 
@@ -149,9 +162,7 @@ def _compared(
     from neuralart.validation import layers as of_layers
     from neuralart.validation import reference
 
-    other = args.reference is not None and args.reference.suffix.lower() == ".tflite"
-    model: Path = args.reference if other else args.file.parent / subject.config.model
-    cut = () if other else subject.config.cut
+    model, cut = _compared_with(args, subject)
     given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
     return of_layers.compare_layers(layers, model, given, data, cut)
 
