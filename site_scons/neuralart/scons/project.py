@@ -26,7 +26,7 @@ from neuralart.scons.cache import share
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash.flash import ARGUMENTS, EFFECTS, keep_order
 from neuralart.scons.paths import anchored, named
-from neuralart.scons.registry import registry_of
+from neuralart.scons.registry import declaring, registry_of
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
@@ -181,7 +181,7 @@ class Project:
             return made
         from neuralart.scons import stamps
 
-        with stamps.declaring(name):
+        with declaring(name):
             made = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
         stamps.keep_together(made.alias[0], registry_of(self._env).prerequisites)
         return made

@@ -29,6 +29,7 @@ from neuralart import fingerprint, intact, jsontext, plugins
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.resources import PACKAGE
+from neuralart.scons import registry
 from neuralart.scons.cache import edited
 from neuralart.scons.lock import OWNER
 from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
@@ -46,7 +47,6 @@ class _Watch:
         self.since = time.time_ns() - _STEP
         self.environ = intact.environment(os.environ)  # Scripts may change it
         self.there = {os.path.abspath(name) for name in intact.names_in(".") or ()}  # Logs are written each time
-        self.variant: str | None = ""  # That is being declared; empty: none; None: what is read counts for nothing
         self.files: dict[str, set[str]] = {}
         self.folders: dict[str, set[str]] = {}
         self.unknown = False  # If a script has asked what no stamp can know
@@ -55,15 +55,16 @@ class _Watch:
     def _see(self, event: str, args: tuple[Any, ...]) -> None:
         if event not in ("open", "os.listdir", "os.scandir", *_PROGRAMS):
             return
-        if not SCons.Script.sconscript_reading or self.variant is None:
+        variant = registry.declared[-1]
+        if not SCons.Script.sconscript_reading or variant is None:
             return
         if event in _PROGRAMS:
             self.unknown = self.unknown or _of_script()
         elif isinstance(args[0], (str, os.PathLike)):
             if event != "open":
-                self.folders.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
+                self.folders.setdefault(variant, set()).add(os.path.abspath(args[0]))
             elif not (isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
-                self.files.setdefault(self.variant, set()).add(os.path.abspath(args[0]))
+                self.files.setdefault(variant, set()).add(os.path.abspath(args[0]))
 
 
 def _of_script() -> bool:
@@ -82,19 +83,6 @@ def watch() -> None:
     """Begin to look, as early as possible. An audit hook stays until the process ends."""
     if not _watches:
         _watches.append(_Watch())
-
-
-@contextlib.contextmanager
-def declaring(name: str | None) -> Iterator[None]:
-    """What is read meanwhile belongs to a variant. None: it counts for nothing; a result is looked at as SCons does."""
-    before = [each.variant for each in _watches]
-    for each in _watches:
-        each.variant = name
-    try:
-        yield
-    finally:
-        for each, former in zip(_watches, before, strict=True):
-            each.variant = former
 
 
 class _Numbered:
@@ -168,7 +156,7 @@ class Recorder:
             data = intact.load(str(self._path)) or {}
             checker = intact.Checker(data, self._words(), _watches[0].environ)
             self._remember({tuple(data["files"][number]) for number in data["read"]})
-            with declaring(None):
+            with registry.declaring(None):
                 if not checker.of_world(0):
                     fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
                 return frozenset(name for name in names if checker.intact(name))

@@ -34,8 +34,7 @@ from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
-from neuralart.scons.registry import registry_of
-from neuralart.scons.stamps import declaring
+from neuralart.scons.registry import declaring, registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
