@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.cli import COMMANDS
+from neuralart import cli
 from neuralart.resources import PACKAGE
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -358,7 +358,7 @@ def _used(tree: ast.Module, me: str) -> Iterator[str]:
 
 def test_what_only_tests_use_is_gone() -> None:
     used = {name for path in MODULES for name in _used(_tree(path), _dotted(path))}
-    commands = {module for module, _ in COMMANDS.values()}
+    commands = {plugin.made.module for plugin in cli.commands().values()}
     unused = set()
     for path in MODULES:
         module = _dotted(path)
@@ -456,7 +456,7 @@ def test_importing_the_package_is_cheap() -> None:
 def test_help_is_cheap() -> None:
     """Of all commands, one after the other in one process: what one of them loads stays there and is seen."""
     code = (
-        f"from neuralart.cli import main\nfor words in {[[], *([command] for command in COMMANDS)]!r}:\n"
+        f"from neuralart.cli import main\nfor words in {[[], *([command] for command in cli.commands())]!r}:\n"
         "    sys.argv = ['neuralart', *words, '--help']\n"
         "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, (words, end.code)\n"
         "    else:\n        raise AssertionError(f'{words}: no help')\n"

@@ -14,9 +14,19 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patterns import later
-from neuralart.plugins import kinds
-from neuralart.plugins.kinds import FOLDER, KINDS, OWN, Kind, Origin, loaded, of_project, of_python, place, said
-from neuralart.resources import PACKAGE
+from neuralart.plugins import origins
+from neuralart.plugins.kinds import KINDS, Kind
+from neuralart.plugins.origins import (
+    FOLDER,
+    OWN,
+    Origin,
+    loaded,
+    of_project,
+    of_python,
+    own_modules,
+    place,
+    said,
+)
 
 PAGE = "docs/reference/plugins.md"
 _NAME = later(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
@@ -105,7 +115,7 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     """
     about = _kind(kind)
     file = _registering()
-    if file.is_relative_to(PACKAGE):
+    if any(file.is_relative_to(part) for part in origins.parts()):
         # Also when another plugin's module imports it.
         _known.entries[kind][name] = Plugin(kind, name, plugin, OWN, file)
         return
@@ -149,7 +159,7 @@ def members(kind: Kind) -> list[str]:
 
 
 def _load_own(kind: Kind) -> None:
-    for module in dict.fromkeys((*kind.own.values(), *kind.modules)):
+    for module in dict.fromkeys(own_modules(kind).values()):
         importlib.import_module(module)
 
 
@@ -188,9 +198,10 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
     """
     about = _kind(kind)
     entries = _known.entries[kind]
-    if name in about.own:
-        importlib.import_module(about.own[name])  # and none of the others
-    elif about.modules:
+    modules = own_modules(about)
+    if name in modules:
+        importlib.import_module(modules[name])  # and none of the others
+    elif any(point.startswith("_") for point in modules):
         _load_own(about)
     if name in entries and entries[name].source is OWN:
         return entries[name]
@@ -215,11 +226,15 @@ def every(kind: str) -> tuple[Plugin, ...]:
     return (*own(kind), *added(kind))
 
 
-def names(kind: str) -> tuple[str, ...]:
-    """All names of a kind, sorted; entry points are not imported. NeuralArtError: a file of the project is broken."""
+def names(kind: str, asked: str = "") -> tuple[str, ...]:
+    """All names of a kind, sorted; entry points are not imported. ``asked``: if it is one of ours, no others are looked
+    for. NeuralArtError: a file of the project is broken.
+    """
     about = _kind(kind)
-    known = dict.fromkeys(about.own)
-    if about.modules:
+    if asked in own_modules(about):
+        return (asked,)
+    known = {point: None for point in own_modules(about) if not point.startswith("_")}
+    if len(known) < len(own_modules(about)):
         _load_own(about)
     for source in _sources(about):
         if source.name:
@@ -233,9 +248,9 @@ def known(kind: str) -> tuple[Plugin, ...]:
     """What is loaded of a kind: the package's own in its order, then the others by name."""
     entries = _known.entries[kind].values()
     added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
-    order = list(_kind(kind).own)  # They may have been imported in another one
+    order = list(own_modules(_kind(kind)))  # They may have been imported in another one
     ours = [entry for entry in entries if entry.source is OWN]
-    return (*sorted(ours, key=lambda entry: order.index(entry.name) if order else 0), *added)
+    return (*sorted(ours, key=lambda entry: order.index(entry.name) if entry.name in order else 0), *added)
 
 
 def problems(kind: str) -> list[NeuralArtError]:
@@ -279,14 +294,14 @@ def forget() -> None:
     """Forget what others brought, so that it is looked for and imported again."""
     _drop(lambda source: bool(source.module))
     _known.project = None
-    kinds.forget()
+    origins.forget()
 
 
 def _drop(which: Callable[[Origin], bool]) -> None:
     """Forget the plugins of some sources, and their modules."""
     for entries in _known.entries.values():
         for name in [name for name, entry in entries.items() if which(entry.source)]:
-            kinds.unload(entries.pop(name).source)
+            origins.unload(entries.pop(name).source)
     for done in [done for done in _known.done if which(done[1])]:
-        kinds.unload(done[1])
+        origins.unload(done[1])
         _known.done.discard(done)

@@ -1,0 +1,46 @@
+"""Commands that run networks on virtual boards, and compare."""
+
+from __future__ import annotations
+
+from neuralart.command import ModuleCommand
+from neuralart.plugins import register
+
+_COMMANDS = (
+    ModuleCommand(
+        "run",
+        "run",
+        "run firmware on a virtual board and compare it with golden vectors",
+        "run --board stm32n6570-dk --elf firmware.elf --plan flash_plan.json --vectors vectors",
+        "neuralart.emulator.cli",
+    ),
+    ModuleCommand(
+        "load",
+        "run",
+        "write a model to a board, start it there, and show what its epochs take",
+        "load -i build/network_rel.bin --mode xip",
+        "neuralart.loading.load_cli",
+    ),
+    ModuleCommand(
+        "vectors",
+        "run",
+        "make golden vectors of a model: inputs and expected outputs",
+        "vectors doorbell.tflite pictures/ -o vectors --resize fit",
+        "neuralart.own_model.vectors_cli",
+    ),
+    ModuleCommand(
+        "validate",
+        "run",
+        "measure how far a built network is from its reference and its labels",
+        "validate digits-n6 --data test.npy --labels labels.csv",
+        "neuralart.validation.cli",
+    ),
+    ModuleCommand(
+        "talk",
+        "run",
+        "ask a board with firmware for validation what it is and computes",
+        "talk /dev/ttyACM0 --input input.bin --per-layer",
+        "neuralart.validation_link.cli",
+    ),
+)
+for _command in _COMMANDS:
+    register("commands", _command.name, _command, protocol=1)
