@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +33,12 @@ def stable_name(text: str) -> str:
     if not text.startswith((f"{head}/", f"{head}\\")):
         return text
     return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")
+
+
+def own_files() -> Iterator[tuple[str, Path]]:
+    """The files of the package: its code and data, and the C sources."""
+    roots = {"neuralart": PACKAGE, "neuralart/data/firmware": firmware_dir()}
+    for name, root in roots.items():
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{name}/{path.relative_to(root).as_posix()}", path

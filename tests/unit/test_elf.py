@@ -18,7 +18,7 @@ from neuralart.emulator.image import read_elf
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import elf_facts
 from neuralart.relocatable.build import assemble
-from neuralart.report.summary import region_use
+from neuralart.summary import region_use
 from neuralart.text.elf import Elf, Symbol, of
 from support import images
 

@@ -13,7 +13,7 @@ import pytest
 from neuralart import cli, files
 from neuralart.applications import external
 from neuralart.applications.commands import Commands
-from neuralart.compilers.reference import fileset
+from neuralart.compilers import fileset
 from neuralart.flashing.nor import Chip, Nor
 from neuralart.resources import PACKAGE
 

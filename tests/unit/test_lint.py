@@ -12,7 +12,8 @@ from neuralart import boards, cli
 from neuralart.config.budgets import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, types
+from neuralart.lint import engine, gather, types
+from neuralart import budgets
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex

@@ -17,9 +17,9 @@ from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart.own_model import expected
-from neuralart.profiling.totals import compare_outputs
 from neuralart.validation import figures, layers, reference
 from neuralart.validation.figures import classify, read_labels
+from neuralart.validation.output_metrics import compare_outputs
 from support.small_models import one_op
 
 REPO = Path(__file__).resolve().parents[2]

@@ -14,9 +14,9 @@ from neuralart.adopt.networks import FoundNetwork
 from neuralart.adopt.tree import Repository, folder_of
 from neuralart.boards.boot_modes import XIP
 from neuralart.boards.types import Board
-from neuralart.lint.types import RUNTIME_HEADER, parse_runtime
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.targets import CPU, NPU, flow_of
+from neuralart.vendor.runtime_header import RUNTIME_HEADER, parse_runtime
 
 # What trees call the boards besides their names: folders of their support packages.
 _ALSO = {

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint.types import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 from neuralart.text.c_source import decode
 from neuralart.text.elf import UNDEFINED, Elf
 from neuralart.vendor.releases import of_runtime
+from neuralart.vendor.runtime_header import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 
 NAME = re.compile(r"NetworkRuntime(\d{3,6})_(CM\w+?)_(GCC|IAR|Keil|ARM)(_PIC)?(\w*)\.(?:a|lib)")
 _MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"

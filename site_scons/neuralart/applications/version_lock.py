@@ -15,8 +15,8 @@ from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.sources import SourceSet
 from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint.types import RuntimeHeader
 from neuralart.vendor.releases import Release, of_runtime
+from neuralart.vendor.runtime_header import RuntimeHeader
 
 ERROR, NOTE = "error", "note"
 _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, or compile with the one it is of"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
+from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError, closest, similar
 
 REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorded", "auto", "adopted"

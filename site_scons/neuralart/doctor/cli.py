@@ -7,8 +7,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from neuralart.doctor.types import OK, Examination, Host, ToolRow
+from neuralart.doctor.types import Examination
 from neuralart.text.sizes import number_that
+from neuralart.vendor.tools import OK, Host, ToolRow
 
 SCHEMA = 1
 _DEFAULT = "variants.yaml"
@@ -73,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from neuralart import boards, config
-    from neuralart.doctor.examine import examine, system_of
+    from neuralart.doctor.examine import examine
+    from neuralart.vendor.tools import system_of
 
     file: Path | None = args.file or (Path(_DEFAULT) if Path(_DEFAULT).is_file() else None)
     variants = []

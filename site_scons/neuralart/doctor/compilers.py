@@ -13,9 +13,10 @@ from neuralart import toolchain
 from neuralart.compilers.stedgeai import install
 from neuralart.compilers.stedgeai.install import ROOTS, places
 from neuralart.config.types import ToolchainConfig
-from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
 from neuralart.errors import NeuralArtError
+from neuralart.findings import NOTE, WARNING
 from neuralart.vendor.asking import on_path
+from neuralart.vendor.tools import BROKEN, MISSING, OK, UNFIT, Host, Remark, ToolRow
 
 _GCC_MEANS = "every firmware image; ST Edge AI Core leaves out the sizes of its code without it"
 _GET_GCC = (

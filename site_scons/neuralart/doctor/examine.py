@@ -13,11 +13,14 @@ from neuralart.config.types import VariantConfig
 from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.known_bad import Circumstances
-from neuralart.doctor.programs import PROBE_TOOLS, QEMU, TOOLS
-from neuralart.doctor.types import ERROR, MISSING, NOTE, OK, UNFIT, WARNING, Examination, Host, Need, Remark, ToolRow
+from neuralart.doctor.programs import PROBE_TOOLS, TOOLS
+from neuralart.doctor.types import Examination
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.lint.types import parse_runtime, runtime_headers
+from neuralart.findings import ERROR, NOTE, WARNING
+from neuralart.vendor import tools
+from neuralart.vendor.runtime_header import parse_runtime, runtime_headers
+from neuralart.vendor.tools import MISSING, OK, QEMU, UNFIT, Host, Need, Remark, ToolRow
 
 ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "filelock")
 # Tools of an application that brings a build of its own.
@@ -128,20 +131,15 @@ def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, N
     return made
 
 
-def system_of(platform: str) -> str:
-    """``windows``, ``mac`` or ``linux``, from ``sys.platform``."""
-    return {"win32": "windows", "cygwin": "windows", "darwin": "mac"}.get(platform, "linux")
-
-
 def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[ToolRow]:
     named = {variant.runner for variant, _ in variants}
-    probes = [programs.row(tool, host) for tool in PROBE_TOOLS]
+    probes = [tools.row(tool, host) for tool in PROBE_TOOLS]
     return [
         *surroundings.python_rows(),
         *(compilers.gcc_row(wanted, host) for wanted in compilers_of(variants, others)),
         programs.qemu_row(models_of(variants, others), host),
         *(compilers.stedgeai_row(pin, host) for pin in pins_of(variants)),
-        *(programs.row(tool, host) for tool in TOOLS if tool is not QEMU),
+        *(tools.row(tool, host) for tool in TOOLS if tool is not QEMU),
         *(row for row in probes if row.status != MISSING or row.tool in named),
     ]
 
@@ -178,7 +176,7 @@ def _circumstances(rows: Sequence[ToolRow], host: Host, folder: Path, names: lis
 def _remarks(host: Host, rows: Sequence[ToolRow], folder: Path, variants: _Variants) -> list[Remark]:
     found = [*surroundings.project_files(folder), *surroundings.installed_twice(), *surroundings.scons_remarks(host)]
     for tool in TOOLS:
-        found += programs.shadowed(tool, host)
+        found += tools.shadowed(tool, host)
     found += compilers.gcc_shadowed(host, compilers_of(variants))
     found += [*compilers.stedgeai_shadowed(host), *surroundings.path_remarks(folder, host)]
     found += known_bad.own_build_remarks(host, variants, folder)

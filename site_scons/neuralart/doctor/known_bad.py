@@ -10,8 +10,8 @@ from neuralart import toolchain
 from neuralart.boards.types import Board
 from neuralart.config.application import EXTERNAL
 from neuralart.config.types import VariantConfig
-from neuralart.doctor.types import ERROR, NOTE, WARNING, Host, Remark
 from neuralart.errors import NeuralArtError
+from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.memory.image import code_checks
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text import yaml_values
@@ -19,6 +19,7 @@ from neuralart.text.values import Value
 from neuralart.vendor import releases
 from neuralart.vendor.asking import check_range, fits
 from neuralart.vendor.releases import dotted
+from neuralart.vendor.tools import Host, Remark
 
 SCHEMA = 1
 MISSING, PRESENT = "missing", "present"

@@ -9,10 +9,11 @@ from importlib import metadata
 from pathlib import Path
 
 from neuralart import __version__
-from neuralart.doctor.types import ERROR, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
 from neuralart.errors import NeuralArtError
+from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.resources import PACKAGE
 from neuralart.vendor.asking import ask, fits, folders, on_path
+from neuralart.vendor.tools import MISSING, OK, UNFIT, Host, Remark, ToolRow
 
 # Distribution -> range that works, as pyproject.toml has them.
 PACKAGES = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuralart.lint.types import LintFinding
+    from neuralart.findings import LintFinding
 
 SCHEMA = 1
 
@@ -92,8 +92,8 @@ def _files(args: argparse.Namespace, paths: Sequence[Path], notes: list[str]) ->
 def _show(args: argparse.Namespace, findings: Sequence[LintFinding], notes: Sequence[str], failed: bool) -> None:
     from dataclasses import asdict
 
+    from neuralart.findings import LEVELS
     from neuralart.lint import engine
-    from neuralart.lint.types import LEVELS
 
     if args.json:
         import json

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint.types import ERROR, LEVELS, Facts, LintFinding, Rule
+from neuralart.findings import ERROR, LEVELS, LintFinding
+from neuralart.lint.types import Facts, Rule
 
 PAGE = "docs/reference/lint.md"
 # What other parts of the command say with an id of their own.

@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePath
 
-from neuralart import boards
+from neuralart import boards, findings
 from neuralart.boards.types import Board
 from neuralart.compilers.command_line import REFERENCE
 from neuralart.config.read import ProjectFile
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
-from neuralart.lint import budgets, networks, types
+from neuralart.lint import networks, types
 from neuralart.lint.engine import REFUSED, UNREADABLE
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
 from neuralart.memory.plan.last_build import network_folders, read_networks
-from neuralart.network import facts
+from neuralart import budgets, facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
 from neuralart.text.c_source import blanked, decode
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
-from neuralart.vendor import mpool
+from neuralart.vendor import mpool, runtime_header
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
 from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
@@ -50,12 +50,12 @@ class Bag:
     pool_files: list[PoolFile] = field(default_factory=list)
     sources: list[types.Source] = field(default_factory=list)
     scripts: list[LinkerScript] = field(default_factory=list)
-    runtimes: list[types.RuntimeHeader] = field(default_factory=list)
+    runtimes: list[runtime_header.RuntimeHeader] = field(default_factory=list)
     profiles: list[ProfileFile] = field(default_factory=list)
     exports: list[QFile] = field(default_factory=list)
     models: list[tuple[str, str]] = field(default_factory=list)
     hexes: list[types.HexPiece] = field(default_factory=list)
-    findings: list[types.LintFinding] = field(default_factory=list)  # About files that cannot be read
+    findings: list[findings.LintFinding] = field(default_factory=list)  # About files that cannot be read
 
     def facts(self, board: Board | None) -> types.Facts:
         """All of it."""
@@ -74,8 +74,8 @@ def _take_c(bag: Bag, path: Path, file: str) -> None:
     if path.name.endswith("_ecblobs.h") or (b"_mem_pool_" in data and initializer):
         return
     text = decode(data)
-    if path.name == types.RUNTIME_HEADER:
-        header = types.parse_runtime(text, file)
+    if path.name == runtime_header.RUNTIME_HEADER:
+        header = runtime_header.parse_runtime(text, file)
         if header is not None:
             bag.runtimes.append(header)
             return
@@ -130,7 +130,7 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
         if named or path.name.count("_OE_") > 1:
             bag.models.append((path.name, file))
             if named and path.suffix in _MODELS[:2]:
-                _take_model(bag, path, file, types.WARNING)
+                _take_model(bag, path, file, findings.WARNING)
     elif named and suffix != ".raw":
         hint = "C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models"
         raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
@@ -145,7 +145,7 @@ def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str]
         if path.suffix == ".tflite" or reader.onnx_kinds():
             lower(reader.read(path, where, cut=cut))
     except NeuralArtError as error:
-        bag.findings.append(types.LintFinding(REFUSED, level, where, error.what, error.hint))
+        bag.findings.append(findings.LintFinding(REFUSED, level, where, error.what, error.hint))
 
 
 def walk(folder: Path) -> Iterator[Path]:
@@ -180,7 +180,7 @@ def add(bag: Bag, paths: Sequence[Path]) -> None:
                 if error.what.startswith("no rule looks at"):
                     raise
                 bag.findings.append(
-                    types.LintFinding(UNREADABLE, types.ERROR, error.where or file, error.what, error.hint)
+                    findings.LintFinding(UNREADABLE, findings.ERROR, error.where or file, error.what, error.hint)
                 )
 
 
@@ -220,7 +220,7 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
         folder = folders.get(config.name)
         bag.networks.append(_built(config, layout, board, folder))
         if config.compiler == REFERENCE and is_file(file.parent / config.model):
-            _take_model(bag, file.parent / config.model, config.said("model"), types.ERROR, config.cut)
+            _take_model(bag, file.parent / config.model, config.said("model"), findings.ERROR, config.cut)
         if layout.pools.pools and layout.pools not in bag.pool_files:
             bag.pool_files.append(layout.pools)
         _, profile = split_profile(config.profile)
@@ -228,7 +228,9 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
             try:
                 bag.profiles.append(read_profiles(file.parent / profile, (file.parent / profile).as_posix()))
             except NeuralArtError as error:
-                bag.findings.append(types.LintFinding(UNREADABLE, types.ERROR, error.where, error.what, error.hint))
+                bag.findings.append(
+                    findings.LintFinding(UNREADABLE, findings.ERROR, error.where, error.what, error.hint)
+                )
         if folder is not None and config.budgets:
             path = folder / f"{config.name}_c_info.json"
             info = c_info.read(path) if path.is_file() else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, LintedNetwork, LintedPool, Rule
+from neuralart.findings import ERROR, NOTE, WARNING
+from neuralart.lint.types import Facts, Hit, LintedNetwork, LintedPool, Rule
 from neuralart.memory.layout.flash_areas import cut_off
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping

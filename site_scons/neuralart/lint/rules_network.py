@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from neuralart.errors import first_names
-from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule
+from neuralart.findings import ERROR, NOTE, WARNING
+from neuralart.lint.types import Facts, Hit, Rule
 from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
 from neuralart.vendor.releases import before_runtime, of_runtime

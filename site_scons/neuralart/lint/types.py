@@ -2,89 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.errors import printable
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import ProfileFile
 from neuralart.vendor.q_json import QFile
-
-RUNTIME_HEADER = "ll_aton_version.h"
-_PART = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?[ \t]+\(?[ \t]*(\d{1,9})", re.M
-)
-_PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
-_SKIPPED = ("build", "node_modules", "__pycache__")
-_MOST = 20_000
-ERROR, WARNING, NOTE = "error", "warning", "note"
-LEVELS = (ERROR, WARNING, NOTE)
-
-
-@dataclass(frozen=True)
-class RuntimeHeader:
-    """A runtime."""
-
-    version: tuple[int, int, int, int]  # Four numbers
-    where: str  # ``file:line`` of the first of them
-
-    @property
-    def text(self) -> str:
-        """``1.1.3.262``."""
-        return ".".join(map(str, self.version))
-
-    @property
-    def ours(self) -> bool:
-        """The runtime of this project: no vendor's has major 0."""
-        return self.version[0] == 0
-
-
-def parse_runtime(text: str, where: str) -> RuntimeHeader | None:
-    """Read the text of a header; None if it does not define all four numbers."""
-    found: dict[str, int] = {}
-    line = 0
-    for match in _PART.finditer(text):
-        line = line or text.count("\n", 0, match.start()) + 1
-        found.setdefault(match[1], int(match[2]))
-    if len(found) < len(_PARTS):
-        return None
-    major, minor, micro, dev = (found[part] for part in _PARTS)
-    return RuntimeHeader((major, minor, micro, dev), f"{where}:{line}")
-
-
-def runtime_headers(folder: Path) -> Iterator[Path]:
-    """Headers in a folder and below, in a fixed order. Hidden folders and build folders are left out; in a very large
-    tree the search ends early.
-    """
-    seen = 0
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
-        seen += len(names) + 1
-        if RUNTIME_HEADER in names:
-            yield Path(here) / RUNTIME_HEADER
-        if seen > _MOST:
-            return
-
-
-@dataclass(frozen=True)
-class LintFinding:
-    """A trap that was found."""
-
-    rule: str  # Id of the rule
-    level: str  # ``error``, ``warning`` or ``note``
-    where: str  # ``file:line``, or the file
-    message: str  # What is so, with the numbers that show it
-    hint: str = ""  # What to do about it
-
-    def __str__(self) -> str:
-        text = f"{self.message} ({self.hint})" if self.hint else self.message
-        return printable(" ".join(f"{self.where}: {self.level}: {text} [{self.rule}]".split()))
+from neuralart.vendor.runtime_header import RuntimeHeader
 
 
 @dataclass(frozen=True)

@@ -218,8 +218,8 @@ def with_measured(desc: str, estimates: list[NetworkEstimate], defaults: dict[st
 def _text(
     args: argparse.Namespace, each: NetworkEstimate, measured: ProfiledNetwork | None, npu_hz: float
 ) -> list[str]:
-    from neuralart.inspect.tables import table
     from neuralart.profiling import totals
+    from neuralart.vendor.tables import table
 
     lines = []
     if each.source:

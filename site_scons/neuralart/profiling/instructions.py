@@ -12,10 +12,10 @@ from neuralart.emulator.built import VariantNetwork, built_network, run_built
 from neuralart.emulator.inputs.source import GivenInputs, RandomInputs, inputs_of
 from neuralart.emulator.instructions import EpochInstructions
 from neuralart.errors import NeuralArtError
-from neuralart.inspect.tables import plural, table
 from neuralart.network.targets import CPU, flow_of
 from neuralart.profiling.measured import rounded_mean
 from neuralart.profiling.totals import ratio
+from neuralart.vendor.tables import plural, table
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import __version__
-from neuralart.resources import PACKAGE, firmware_dir
+from neuralart.resources import own_files
 from neuralart.sbom import bill
 from neuralart.sbom.bill import BillPart
 
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
 NAME, LICENSE = "scons-neuralart", "Apache-2.0"
 # What an installation writes by itself: other bytes on each machine.
 _OWN = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
-
-
-def own_files() -> Iterator[tuple[str, Path]]:
-    """The files of the package: its code and data, and the C sources."""
-    roots = {"neuralart": PACKAGE, "neuralart/data/firmware": firmware_dir()}
-    for name, root in roots.items():
-        for path in sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield f"{name}/{path.relative_to(root).as_posix()}", path
 
 
 def _contents(found: Distribution) -> str:

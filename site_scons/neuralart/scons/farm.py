@@ -20,8 +20,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
 from neuralart.remote.client import Farm, FarmStep
 from neuralart.remote.messages import Digest
-from neuralart.resources import PACKAGE
-from neuralart.sbom.package import own_files
+from neuralart.resources import PACKAGE, own_files
 from neuralart.scons import commands
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place

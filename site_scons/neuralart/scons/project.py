@@ -267,7 +267,7 @@ class Project:
 
 
 def _print_summary(node: Any, *, whole: bool) -> None:
-    from neuralart.report.summary import shortened
+    from neuralart.summary import shortened
     from neuralart.text.console import green
 
     if Path(node.get_abspath()).is_file():

@@ -39,8 +39,8 @@ def _model(paths: list[str]) -> Any:
 
 @in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart import summary
     from neuralart.memory.image import code_checks
-    from neuralart.report import summary
 
     paths = [str(node) for node in source]
     info = summary.Info(

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.doctor import programs
-from neuralart.doctor.examine import system_of
-from neuralart.doctor.types import BROKEN, Host
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text import image_header
+from neuralart.vendor import tools
 from neuralart.vendor.asking import ask, fits
+from neuralart.vendor.tools import BROKEN, Host, system_of
 
 #: The first release that puts the vector table right behind the header unless it is told otherwise.
 ALIGNS = ">=2.21"
@@ -46,7 +46,7 @@ def sign(image: Path, kind: str, version: str, options: Sequence[str] = ()) -> b
     """Sign a bare program that begins with its vector table; returns the image, header first. NeuralArtError: there is
     no tool, it wrote nothing, or what it wrote would not start or holds another program.
     """
-    row = programs.row(programs.SIGNING, Host(os.environ, system_of(sys.platform)))
+    row = tools.row(programs.SIGNING, Host(os.environ, system_of(sys.platform)))
     if not row.path or row.status == BROKEN:
         raise NeuralArtError(f"{programs.SIGNING.programs[0]}: {row.problem}", where="--by vendor", hint=row.get)
     tool, found = Path(row.path), row.version

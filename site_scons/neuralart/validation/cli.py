@@ -201,8 +201,8 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     from neuralart.emulator import runner
     from neuralart.emulator.inputs.preprocessing import elements
     from neuralart.emulator.inputs.source import GivenInputs
-    from neuralart.profiling.totals import compare_outputs
     from neuralart.validation.figures import ValidationFigures, classify
+    from neuralart.validation.output_metrics import compare_outputs
     from neuralart.validation.reference import split
 
     variant, config, network = subject.variant, subject.config, subject.network

@@ -12,9 +12,9 @@ from neuralart.config.types import NetworkConfig
 from neuralart.emulator.inputs.source import arrays, csv_rows
 from neuralart.emulator.vectors import number
 from neuralart.errors import NeuralArtError
-from neuralart.inspect.tables import plural, table
-from neuralart.profiling.totals import OutputMetrics
 from neuralart.validation.layers import LayerFigures, first_difference, layer_lines
+from neuralart.validation.output_metrics import OutputMetrics
+from neuralart.vendor.tables import plural, table
 
 TOP = 5
 """Top-k is told up to this k."""

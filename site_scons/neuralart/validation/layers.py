@@ -10,11 +10,11 @@ from typing import Any
 
 from neuralart.emulator.inputs.preprocessing import library, shape_text
 from neuralart.errors import NeuralArtError
-from neuralart.inspect.tables import plural, table
 from neuralart.network.facts import Network, Port
 from neuralart.own_model import expected
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
+from neuralart.vendor.tables import plural, table
 
 HEADS = ("epoch", "tensor", "type", "shape", "max steps", "max difference", "samples")
 

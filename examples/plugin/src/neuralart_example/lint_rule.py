@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.lint.types import WARNING, Facts, Hit, Rule
+from neuralart.findings import WARNING
+from neuralart.lint.types import Facts, Hit, Rule
 from neuralart.plugins import register
 
 

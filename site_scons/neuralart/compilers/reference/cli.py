@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.compilers.command_line import ADOPTED, DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
 from neuralart.compilers.dispatch import given
-from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
+from neuralart.compilers.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of, usable
 from neuralart.text.progress import at_work

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from neuralart.compilers.fileset import FACTS
+from neuralart.compilers.options import Choices, choices
 from neuralart.compilers.reference import skeleton
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
 from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.emit.rows import port_rows
-from neuralart.compilers.reference.fileset import FACTS
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.options import Choices, choices
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share

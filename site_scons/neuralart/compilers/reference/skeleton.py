@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from neuralart import __version__
+from neuralart.compilers.fileset import PROVENANCE, write_set
 from neuralart.compilers.reference.emit.emission import NUMERICS, TOOL, Emission
-from neuralart.compilers.reference.fileset import PROVENANCE, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model

@@ -13,7 +13,6 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.flashing import plan as flash_plans
 from neuralart.inspect.kinds import View
-from neuralart.inspect.tables import address, fields, findings, page, plural, table
 from neuralart.memory.image import check_image
 from neuralart.memory.layout import identity
 from neuralart.memory.plan import last_build, plan_report
@@ -21,6 +20,7 @@ from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
+from neuralart.vendor.tables import address, fields, findings, page, plural, table
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
 _STAMPED = [{"name": str, "abi_stamp": str}]

@@ -7,7 +7,15 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file
-from neuralart.inspect.tables import (
+from neuralart.report import offload
+from neuralart.vendor import q_json
+from neuralart.vendor.c_info import checks as c_info_checks
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoNode, InfoPool
+from neuralart.vendor.q_json import QFile
+from neuralart.vendor.report import checks as report_checks
+from neuralart.vendor.report import read as generate_report
+from neuralart.vendor.tables import (
     address_or_none,
     core,
     fields,
@@ -21,14 +29,6 @@ from neuralart.inspect.tables import (
     used_pools,
     validation_title,
 )
-from neuralart.report import offload
-from neuralart.vendor import q_json
-from neuralart.vendor.c_info import checks as c_info_checks
-from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoNode, InfoPool
-from neuralart.vendor.q_json import QFile
-from neuralart.vendor.report import checks as report_checks
-from neuralart.vendor.report import read as generate_report
 
 _SUFFIX = "_c_info.json"
 _MODES = ("HW", "SW", "HYBRID", "EC")

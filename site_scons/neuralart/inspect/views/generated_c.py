@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.kinds import View
-from neuralart.inspect.tables import address, fields, page, plural, problems, quantization, table, used_pools
 from neuralart.report import offload
 from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks, ecblobs
@@ -16,6 +15,16 @@ from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
+from neuralart.vendor.tables import (
+    address,
+    fields,
+    page,
+    plural,
+    problems,
+    quantization,
+    table,
+    used_pools,
+)
 
 _TABLES = ("input", "output", "internal")
 _PORT_HEADS = ("name", "address", "pool", "bytes", "type", "in memory", "channels", "scale, zero point")

@@ -11,10 +11,10 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.inspect.kinds import View
-from neuralart.inspect.tables import address, fields, page, plural, quantization, table
 from neuralart.model.graph import Tensor
 from neuralart.text import image_header
 from neuralart.text.ihex import parse
+from neuralart.vendor.tables import address, fields, page, plural, quantization, table
 
 _ITEMS = "LL_ATON_EpochBlockItems_"
 _RAW_NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw|bin)", re.I)

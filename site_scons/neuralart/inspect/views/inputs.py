@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.kinds import View
-from neuralart.inspect.tables import address, address_or_none, core, fields, findings, page, plural, port, table
 from neuralart.network.pools import default_initializers
 from neuralart.vendor import atonn_options, h7_files, q_json
 from neuralart.vendor.mpool import read_noted
 from neuralart.vendor.profile import read_profiles
+from neuralart.vendor.tables import (
+    address,
+    address_or_none,
+    core,
+    fields,
+    findings,
+    page,
+    plural,
+    port,
+    table,
+)
 
 
 def _mpool(path: Path) -> dict[str, Any]:

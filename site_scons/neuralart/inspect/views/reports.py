@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from neuralart.inspect import tables
 from neuralart.inspect.kinds import View
 from neuralart.report import offload
-from neuralart.vendor import network_csv
+from neuralart.vendor import network_csv, tables
 from neuralart.vendor.network_csv import Traffic
 from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report import read as generate_report

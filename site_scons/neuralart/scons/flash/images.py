@@ -105,9 +105,9 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 
 @in_action
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart import summary
     from neuralart.memory.plan import plan, plan_report
     from neuralart.memory.plan.plan import firmware_sizes
-    from neuralart.report import summary
 
     board = registry_of(env).board(env["NEURALART_BOARD"])
     networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
@@ -129,7 +129,7 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
 
 @in_action
 def _write_boot_loader(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.signing import fsbl
+    from neuralart.memory.image import boot_loader as fsbl
 
     board = registry_of(env).board(env["NEURALART_BOARD"])
     slot, room = env["NEURALART_FSBL_SLOT"]

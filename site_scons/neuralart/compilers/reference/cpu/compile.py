@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
+from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.reference import skeleton
 from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, views
@@ -16,7 +17,6 @@ from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory,
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
-from neuralart.compilers.reference.fileset import FACTS
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import PoolPlan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neuralart.config.types import Budgets
 from neuralart.errors import nearest
+from neuralart.findings import ERROR, WARNING, LintFinding
 from neuralart.lint.engine import BUDGET
-from neuralart.lint.types import ERROR, WARNING, LintFinding
 from neuralart.network.facts import Network
 from neuralart.vendor.c_info.types import CInfo
 

@@ -272,7 +272,7 @@ def document() -> str:
         "`neuralart compile` takes the options of `stedgeai generate`; profiles hold the options of its NPU compiler.",
         "Each is honored, has no effect here (then the report says so), or is refused. Unknown ones are refused too.",
         "",
-        "This page is written by `python -m neuralart.compilers.reference.options`; a test compares the two.",
+        "This page is written by `python -m neuralart.compilers.options`; a test compares the two.",
     ]
     for title, table in (("Command line", GENERATE), ("Profile options", PROFILE)):
         for effect in (HONORED, NO_EFFECT, REFUSED):
