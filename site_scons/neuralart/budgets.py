@@ -5,9 +5,9 @@ from __future__ import annotations
 from neuralart.config.types import Budgets
 from neuralart.errors import nearest
 from neuralart.findings import ERROR, WARNING, LintFinding
-from neuralart.lint.engine import BUDGET
 from neuralart.network.facts import Network
 from neuralart.vendor.c_info.types import CInfo
+from neuralart_insight.lint.engine import BUDGET
 
 
 def offload(network: Network) -> float:

@@ -18,7 +18,7 @@ _COMMANDS = (
         "board",
         "put the header that the boot chain reads in front of an image",
         "sign firmware.bin -o application.bin",
-        "neuralart.signing.cli",
+        "neuralart_board.signing.cli",
     ),
 )
 for _command in _COMMANDS:

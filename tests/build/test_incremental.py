@@ -119,7 +119,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
 @pytest.mark.parametrize(
     ("room", "tags"),
     [
-        ("compilers/reference/planning/planner.py", {"NETWORK"}),
+        ("neuralart_reference/planning/planner.py", {"NETWORK"}),
         ("model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
@@ -131,7 +131,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("flashing/nor.py", set()),
         ("memory/startup/network_io.py", {"SOURCES"}),
         ("report/summary.py", {"SUMMARY", "PLAN"}),
-        ("emulator/runner.py", set()),
+        ("neuralart_virtual/emulator/runner.py", set()),
     ],
 )
 def test_changed_room_of_the_package(built: Project, room: str, tags: set[str]) -> None:

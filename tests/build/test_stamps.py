@@ -427,7 +427,7 @@ def test_what_changes_while_it_is_built(stamped: Project) -> None:
 
 def test_an_installed_plugin_is_edited(stamped: Project) -> None:
     places = Places(stamped.root, stamped.root.parent / "site-packages")
-    code = "from neuralart.compilers.reference.operators import operator\n"
+    code = "from neuralart_reference.operators import operator\n"
     code += "@operator('MINE', limits='none', protocol=1)\ndef mine(*_): raise ValueError\n"
     places.install("theirs", {"neuralart.operators": {"MINE": "theirs.m"}}, m=code)
     env = {"PYTHONPATH": str(places.site)}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from neuralart.config.types import Budgets, NetworkConfig, RelocatableConfig, VariantConfig
-from neuralart.emulator.vectors import parse
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
+from neuralart_virtual.emulator.vectors import parse
 from support import graphs
 
 BOARD = "stm32n6570-dk"

@@ -14,11 +14,11 @@ import SCons.Subst
 
 import neuralart
 from neuralart import plugins
-from neuralart.compilers.reference.emit.network_c import INCLUDES
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
 from neuralart.scons import failures
 from neuralart.vendor import mpool
+from neuralart_reference.emit.network_c import INCLUDES
 from support import graphs
 from support.messages import one_message
 

@@ -7,11 +7,11 @@ import struct
 import threading
 
 from neuralart import boards
-from neuralart.emulator.coherency import Conditions
-from neuralart.emulator.gdb.packets import BadPacket, Packet, PacketReader, Sign, encode
-from neuralart.emulator.gdb.server import GdbServer
-from neuralart.emulator.image import Firmware, Load, Symbols
 from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.gdb.packets import BadPacket, Packet, PacketReader, Sign, encode
+from neuralart_virtual.emulator.gdb.server import GdbServer
+from neuralart_virtual.emulator.image import Firmware, Load, Symbols
 
 START, COUNTER = 0x34000440, 0x34001000
 # movs r0, #0; ldr r1, =COUNTER; again: adds r0, #1; str r0, [r1]; b again

@@ -59,21 +59,21 @@ SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
 MOST_FILES = 24
 # One file per operator: these folders hold a row of equals, whose order is their names.
-ROWS = {"compilers/reference/operators"}
+ROWS = {"neuralart_reference/operators"}
 # Classes that share a name with another one, and why. At most ten.
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
     "cli.py": "examples of calls",
-    "adopt/entries.py": "what trees call the boards besides their names",
+    "neuralart_bring/adopt/entries.py": "what trees call the boards besides their names",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
-    "loading/load_cli.py": "the board that ST's script takes unless told otherwise",
-    "model_zoo/sections.py": "the board that a family of the model zoo means",
+    "neuralart_virtual/loading/load_cli.py": "the board that ST's script takes unless told otherwise",
+    "neuralart_bring/model_zoo/sections.py": "the board that a family of the model zoo means",
     "network/targets.py": "targets, and whose stock profile a target has",
-    "compilers/reference/options.py": "targets",
-    "own_model/expected.py": "where outputs are computed unless the user names a board",
-    "own_model/vectors_cli.py": "the help says which that is",
+    "neuralart_reference/options.py": "targets",
+    "neuralart_virtual/vectors/expected.py": "where outputs are computed unless the user names a board",
+    "neuralart_virtual/vectors/vectors_cli.py": "the help says which that is",
 }
 # Calls that only some systems have, and what is done on the others.
 ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python", "intact.py:os.getuid": "no watcher answers"}
@@ -275,7 +275,7 @@ ALLOWED = {
     "remote": {"grpc", "zstandard"},
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
-LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}
+LOADED_LATE = {"neuralart_reference/onnx": {"onnx", "numpy"}}
 
 
 def _foreign(path: Path, one: Import) -> bool:
@@ -400,7 +400,7 @@ def test_no_code_asks_for_the_name_of_a_board() -> None:
 def test_json_has_one_way_in() -> None:
     """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
     # The others read it with neuralart.jsontext. Of stamps, what is wrong in whatever way is no stamp.
-    own = {"jsontext.py", "inspect/own_kinds.py"}
+    own = {"jsontext.py", "neuralart_insight/inspect/own_kinds.py"}
     calls = {"json.loads", "json.load"}
     assert _broken(lambda path: " ".join(_source(path).attributes & calls) if _name(path) not in own else "") == []
 

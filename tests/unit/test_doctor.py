@@ -15,13 +15,13 @@ import pytest
 from neuralart import boards, cli, config
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
-from neuralart.doctor import compilers, known_bad, programs, surroundings
-from neuralart.doctor.examine import compilers_of, examine
-from neuralart.doctor.known_bad import Circumstances
-from neuralart.doctor.programs import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS
 from neuralart.errors import NeuralArtError
 from neuralart.vendor import asking, releases
 from neuralart.vendor.tools import BROKEN, CMAKE, CUBEIDE, MAKE, MISSING, OK, QEMU, UNFIT, Host, Need, system_of
+from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
+from neuralart_insight.doctor.examine import compilers_of, examine
+from neuralart_insight.doctor.known_bad import Circumstances
+from neuralart_insight.doctor.programs import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS
 from support.fake_tools import FakeMachine
 
 SLEEP = f"{shutil.which('sleep')} 60"

@@ -137,7 +137,7 @@ def test_it_is_16_hex_digits_and_differs_by_room(package: Path) -> None:
     ("room", "inside", "outside"),
     [
         (
-            "compilers/reference",
+            "neuralart_reference",
             {"errors.py", "model/graph.py", "network/pools.py"},
             {"scons/tool.py", "report/summary.py"},
         ),
@@ -167,13 +167,13 @@ def _copy(folder: Path) -> Path:
         ("compilers/stedgeai/install.py", {STEDGEAI, RECORDED, ADOPTED, AUTO}),
         ("compilers/recorded.py", {RECORDED, AUTO}),
         ("compilers/adopted.py", {ADOPTED, AUTO}),
-        ("compilers/reference/lower.py", {REFERENCE, AUTO}),
-        ("compilers/reference/operators/gelu.py", {REFERENCE, AUTO}),
-        ("compilers/reference/cpu/compile.py", {REFERENCE, AUTO}),
+        ("neuralart_reference/lower.py", {REFERENCE, AUTO}),
+        ("neuralart_reference/operators/gelu.py", {REFERENCE, AUTO}),
+        ("neuralart_reference/cpu/compile.py", {REFERENCE, AUTO}),
         ("compilers/command_line.py", {REFERENCE, STEDGEAI, RECORDED, ADOPTED, AUTO}),
         ("model/tflite.py", {REFERENCE, AUTO}),
         ("compilers/cli.py", set()),
-        ("lint/types.py", set()),
+        ("neuralart_insight/lint/types.py", set()),
     ],
 )
 def test_a_compile_depends_on_the_code_of_its_compiler_only(

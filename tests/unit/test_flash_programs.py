@@ -20,11 +20,12 @@ from neuralart import boards, cli
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
 from neuralart.flashing import plan as plans
-from neuralart.flashing.runners import FlashJob, find, process
-from neuralart.flashing.runners.process import ServerEnded, free_port, served
-from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe, usb_probes
+from neuralart.flashing.runners import FlashJob, find
 from neuralart.flashing.script import CommandScript
+from neuralart_board.runners import process
+from neuralart_board.runners.process import ServerEnded, free_port, served
+from neuralart_board.runners.programmer import Programmer
+from neuralart_board.runners.session import ConnectedProbe, usb_probes
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
 from support.images import Sect, elf
@@ -397,7 +398,7 @@ def test_a_server_for_a_debugger(
 
 
 def test_every_runner_of_a_device_is_in_the_matrix() -> None:
-    from neuralart.plugins.kinds import KINDS
+    KINDS = plugins.kinds()
 
     found = {name for name in KINDS["runners"].own if isinstance(find(name), Programmer)}
     assert found == set(matrix.BOARDS)

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import cli, config, intact
-from neuralart.ci import shards
 from neuralart.errors import NeuralArtError
 from neuralart.scons import fleet
 from neuralart.text import junit
+from neuralart_fleet.ci import shards
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "continuous-integration.md"
 VARIANTS = ("a", "b", "c-n6", "d", "e")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from neuralart.emulator import MachineStop
-from neuralart.emulator.gdb.packets import Packet, Sign, encode
+from neuralart_virtual.emulator import MachineStop
+from neuralart_virtual.emulator.gdb.packets import Packet, Sign, encode
 from support.gdb_rig import COUNTER, FLASH, START, Rig
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")

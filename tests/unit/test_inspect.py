@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds, own_kinds
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect import kinds, own_kinds
+from neuralart_reference.compile import CompileRequest, compile_network, write
 from support import inspect_docs
 from support import vendor_network_c as vendor
 from support.fuzz import POOLS
@@ -366,7 +366,7 @@ def test_the_command_starts_fast():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     assert not [name for name in loaded if name.startswith(("neuralart.network", "neuralart.relocatable"))]
-    assert not {"neuralart.inspect.kinds", "neuralart.inspect.own_kinds"} & loaded
+    assert not {"neuralart_insight.inspect.kinds", "neuralart_insight.inspect.own_kinds"} & loaded
 
 
 def test_time_grows_with_length_only(tmp_path):

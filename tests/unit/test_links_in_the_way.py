@@ -29,14 +29,14 @@ OTHERS = {
     "applications/external.py": 1,  # the log, which was deleted before
     "applications/overlay.py": 1,  # a new file of neuralart.files
     "compilers/stedgeai/run.py": 1,  # a folder of its own
-    "doctor/compilers.py": 1,  # a temporary folder
-    "emulator/starting.py": 1,  # a temporary folder
+    "neuralart_insight/doctor/compilers.py": 1,  # a temporary folder
+    "neuralart_virtual/emulator/starting.py": 1,  # a temporary folder
     "intact.py": 1,  # a new file, with the number of the process in its name
-    "flashing/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
-    "flashing/runners/process.py": 2,  # a temporary folder
-    "own_model/project.py": 1,  # a temporary folder
+    "neuralart_board/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
+    "neuralart_board/runners/process.py": 2,  # a temporary folder
+    "neuralart_bring/own_model/project.py": 1,  # a temporary folder
     "patching/journal.py": 1,  # a folder of its own, tested there
-    "remote/client.py": 1,  # a new file of neuralart.files
+    "neuralart_fleet/remote/client.py": 1,  # a new file of neuralart.files
 }
 WRITES = {"write_bytes", "copyfile", "copy", "copy2", "copytree", "move", "truncate", "symlink_to", "hardlink_to"}
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import boards, cli
+from neuralart import boards, budgets, cli
 from neuralart.config.budgets import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import engine, gather, types
-from neuralart import budgets
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
 from neuralart.vendor.c_info.types import NPU, CInfo, Estimate
+from neuralart_insight.lint import engine, gather, types
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(

@@ -11,8 +11,6 @@ import pytest
 from neuralart import boards
 from neuralart.errors import NeuralArtError
 from neuralart.findings import LintFinding
-from neuralart.lint import engine
-from neuralart.lint.types import Facts, HexPiece, LintedNetwork, LintedPool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
@@ -20,6 +18,16 @@ from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import parse_profiles
 from neuralart.vendor.q_json import QFile, QTensor
 from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_insight.lint import engine
+from neuralart_insight.lint.types import (
+    Facts,
+    HexPiece,
+    LintedNetwork,
+    LintedPool,
+    RawFile,
+    Source,
+    Step,
+)
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (

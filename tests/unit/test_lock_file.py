@@ -12,7 +12,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from neuralart.doctor.surroundings import EXTRAS, PACKAGES
+from neuralart_insight.doctor.surroundings import EXTRAS, PACKAGES
 
 REPO = Path(__file__).resolve().parents[2]
 # What ./sconsw installs for a build, and for tests; the extra of pyproject.toml that each is made of.

@@ -12,16 +12,16 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
 from neuralart.model import reader
 from neuralart.model.graph import Model
+from neuralart_insight.inspect import cli as inspector
 from support.onnx_small import SMALL
 
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 
-from neuralart.model.onnx.builder import Builder, Held  # noqa: E402
-from neuralart.model.onnx.load import OnnxGraph  # noqa: E402
+from neuralart_reference.onnx.builder import Builder, Held  # noqa: E402
+from neuralart_reference.onnx.load import OnnxGraph  # noqa: E402
 from support.onnx_draws import Drawn, Writer  # noqa: E402
 from support.onnx_twins import twin  # noqa: E402
 

@@ -13,8 +13,8 @@ import pytest
 
 from neuralart import boards, cli, config
 from neuralart.errors import NeuralArtError
-from neuralart.own_model import project
 from neuralart.resources import PACKAGE
+from neuralart_bring.own_model import project
 
 REPO = Path(__file__).resolve().parents[2]
 MODEL = REPO / "models" / "digits" / "digits.tflite"

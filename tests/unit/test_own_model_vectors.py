@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from neuralart import cli
-from neuralart.emulator import vectors
-from neuralart.emulator.inputs.source import RandomInputs, at_random
 from neuralart.model import tflite
-from neuralart.own_model import expected
+from neuralart_virtual.emulator import vectors
+from neuralart_virtual.emulator.inputs.source import RandomInputs, at_random
+from neuralart_virtual.vectors import expected
 
 REPO = Path(__file__).resolve().parents[2]
 MODELS = REPO / "models"

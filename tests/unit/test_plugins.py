@@ -18,13 +18,13 @@ from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as flash_plan
 from neuralart.plugins import collection
-from neuralart.plugins.kinds import KINDS
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
 from support.sconsproject import REPO
 
 PAGE = "docs/reference/plugins.md"
+KINDS = plugins.kinds()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_without_plugins_no_machinery_is_imported(places: Places) -> None:
     loaded = _modules(
         f"from neuralart import plugins\nfor kind in {list(KINDS)!r}:\n    plugins.every(kind)\n", places.top
     )
-    assert "neuralart.lint.rules_network" in loaded
+    assert "neuralart_insight.lint.rules_network" in loaded
     assert not loaded & {"importlib.metadata", "neuralart_plugins"}
 
 
@@ -434,8 +434,8 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
     places.project(
         "cosine.py",
         "import math\n"
-        "from neuralart.compilers.reference.operators import operator\n"
-        "from neuralart.compilers.reference.operators._table import nearest, sampled, table\n"
+        "from neuralart_reference.operators import operator\n"
+        "from neuralart_reference.operators._table import nearest, sampled, table\n"
         "@operator('COS', limits='int8, by table', protocol=1)\n"
         "def cos(ctx, op):\n"
         "    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))\n"
@@ -452,7 +452,7 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.project(
         "door.py",
-        "from neuralart.inspect.kinds import FileKind\n"
+        "from neuralart_insight.inspect.kinds import FileKind\n"
         "from neuralart.plugins import register\n"
         "register('inspect', 'door', FileKind('door', 'a door', 'neuralart_plugins._door', "
         "lambda data, name: data.startswith(b'DOOR')), protocol=1)\n",

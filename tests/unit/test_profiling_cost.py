@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling.cost import FILE, cost_model, instructions_of, terms_of
 from neuralart.resources import firmware_dir
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
+from neuralart_insight.profiling.cost import FILE, cost_model, instructions_of, terms_of
 
 REPO = Path(__file__).resolve().parents[2]
 BUFFERS = {1: InfoBuffer(1, "y", 0, 0, 64, bits=8), 2: InfoBuffer(2, "z", 0, 0, 64, bits=32)}

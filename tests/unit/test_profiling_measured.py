@@ -17,12 +17,17 @@ import pytest
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.profiling import cli
-from neuralart.profiling.counter_log import parse_counter_log, read_counter_log
-from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
-from neuralart.profiling.join import ProfiledNetwork, join
-from neuralart.profiling.measured import BusBursts, CacheCounts, Phases, StreamActivity
-from neuralart.profiling.measured_report import bars, epoch_lines, measured_rows, measured_summary
+from neuralart_insight.profiling import cli
+from neuralart_insight.profiling.counter_log import parse_counter_log, read_counter_log
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
+from neuralart_insight.profiling.join import ProfiledNetwork, join
+from neuralart_insight.profiling.measured import BusBursts, CacheCounts, Phases, StreamActivity
+from neuralart_insight.profiling.measured_report import (
+    bars,
+    epoch_lines,
+    measured_rows,
+    measured_summary,
+)
 from support import vendor_reports as vendor
 from support.counter_logs import BLOCKS, HEAD, PRINTED, LoggedEpoch, log
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from neuralart.profiling import report_cli
-from neuralart.report.page import document
-from neuralart.report.page.gather import gather
+from neuralart_insight.profiling import report_cli
+from neuralart_insight.report.page import document
+from neuralart_insight.report.page.gather import gather
 from support import page_folder
 from support.browser import Browser, browser
 from support.page_folder import HOSTILE, ROOT

@@ -16,13 +16,30 @@ from typing import Any
 import pytest
 
 from neuralart import cli
-from neuralart.profiling import report_cli
-from neuralart.report.page import document, flash, lifetimes, memory_map, network_graph, provenance, treemap
-from neuralart.report.page.gather import CODE, CONSTANTS, UNNAMED, ZEROED, PageFacts, gather, groups, sizes
-from neuralart.report.page.network_graph import edges_of, rows_of
-from neuralart.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from neuralart.text.elf import Elf
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
+from neuralart_insight.profiling import report_cli
+from neuralart_insight.report.page import (
+    document,
+    flash,
+    lifetimes,
+    memory_map,
+    network_graph,
+    provenance,
+    treemap,
+)
+from neuralart_insight.report.page.gather import (
+    CODE,
+    CONSTANTS,
+    UNNAMED,
+    ZEROED,
+    PageFacts,
+    gather,
+    groups,
+    sizes,
+)
+from neuralart_insight.report.page.network_graph import edges_of, rows_of
+from neuralart_insight.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from support import images, page_folder
 from support.images import Sect, Symbol
 from support.page_folder import BOARD, HOSTILE
@@ -174,7 +191,7 @@ def test_lines_of_the_graph(facts: PageFacts) -> None:
 def test_lanes_do_not_cross() -> None:
     """At each row a lane has one tensor."""
     nodes = [InfoNode(n, f"n{n}", inputs=tuple(range(max(0, n - 3), n)), outputs=(n,)) for n in range(1, 12)]
-    from neuralart.report.page.network_graph import GraphRow
+    from neuralart_insight.report.page.network_graph import GraphRow
 
     edges = edges_of([GraphRow("HW", "", node, node.inputs, node.outputs) for node in nodes])
     taken: dict[tuple[int, int], set[int]] = {}

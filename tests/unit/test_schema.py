@@ -18,10 +18,10 @@ from neuralart import boards, cli, config
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
-from neuralart.own_model import project
 from neuralart.resources import board_data_dir
 from neuralart.text import shapes
 from neuralart.text.values import Value
+from neuralart_bring.own_model import project
 from support.machine_edits import MODEL_KEYS, NETWORK_KEYS, VARIANT_KEYS
 
 REPO = Path(__file__).resolve().parents[2]

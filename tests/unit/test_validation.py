@@ -13,13 +13,13 @@ import pytest
 
 from neuralart import cli, config
 from neuralart.config.types import NetworkConfig
-from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.own_model import expected
-from neuralart.validation import figures, layers, reference
-from neuralart.validation.figures import classify, read_labels
-from neuralart.validation.output_metrics import compare_outputs
+from neuralart_virtual.emulator import Difference
+from neuralart_virtual.validation import figures, layers, reference
+from neuralart_virtual.validation.figures import classify, read_labels
+from neuralart_virtual.validation.output_metrics import compare_outputs
+from neuralart_virtual.vectors import expected
 from support.small_models import one_op
 
 REPO = Path(__file__).resolve().parents[2]

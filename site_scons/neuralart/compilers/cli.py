@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from neuralart.compilers.command_line import ADOPTED, STEDGEAI, board_as_target, configure
 
 if TYPE_CHECKING:
-    from neuralart.compilers.reference.operators import Registration
+    from neuralart_reference.operators import Registration
 
 __all__ = ["configure", "run"]
 
@@ -86,9 +86,9 @@ def run_operators(args: argparse.Namespace) -> int:
     """Print them; NeuralArtError if one that was asked for is not supported."""
     import json
 
-    from neuralart.compilers.reference.operators import every
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.model.reader import onnx_kinds
+    from neuralart_reference.operators import every
 
     found: Sequence[Registration] = every()
     known = {each.kind: each for each in found}

@@ -15,7 +15,7 @@ COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"
 _ROOMS = {
-    REFERENCE: ("compilers/reference", "compilers/command_line.py", "compilers/dispatch.py"),
+    REFERENCE: ("neuralart_reference", "compilers/command_line.py", "compilers/dispatch.py"),
     STEDGEAI: ("compilers/stedgeai", "compilers/command_line.py", "compilers/dispatch.py"),
     RECORDED: ("compilers/recorded.py",),
     ADOPTED: ("compilers/adopted.py",),

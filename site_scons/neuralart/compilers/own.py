@@ -30,7 +30,7 @@ class Reference:
         return FileSet(roles(job.name), job.initializers)
 
     def compile(self, job: Job, output: Path) -> str:
-        from neuralart.compilers.reference.cli import run
+        from neuralart_reference.cli import run
 
         return run(job.args, output)
 

@@ -75,7 +75,7 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
 def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     """Print what a person would type, and write scripts for people without this package."""
     from neuralart.flashing.plan import contents
-    from neuralart.flashing.runners import process
+    from neuralart_board.runners import process
 
     contents(job.plan, job.plan.chosen(job.only), job.top)
     script = runner.script(job)
@@ -175,7 +175,7 @@ def run_device(args: argparse.Namespace) -> int:
 
 
 def _debug(args: argparse.Namespace, job: FlashJob) -> int:
-    from neuralart.flashing.runners.gdb import Attached, Gdb
+    from neuralart_board.runners.gdb import Attached, Gdb
 
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
@@ -189,8 +189,8 @@ def _debug(args: argparse.Namespace, job: FlashJob) -> int:
 
 
 def _monitor(args: argparse.Namespace) -> int:
-    from neuralart.flashing.runners.session import serial_port
-    from neuralart.validation_link.ports import BoardPort
+    from neuralart_board.ports import BoardPort
+    from neuralart_board.runners.session import serial_port
 
     port = BoardPort(args.port or serial_port(args.probe, "device monitor"), args.baud)
     try:

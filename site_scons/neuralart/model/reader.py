@@ -24,7 +24,7 @@ def read(
     shown = display or str(path)
     if not _is_onnx(path, shown):
         return tflite.read(path, display, cut)
-    from neuralart.model.onnx.lowerings import parse
+    from neuralart_reference.onnx.lowerings import parse
 
     return parse(ended(path, cut, shown), shown, path.stem, asked)
 
@@ -35,7 +35,7 @@ def ended(path: Path, cut: Sequence[str], display: str = "") -> bytes:
     data = tflite.content(path, shown)
     if not cut or not _is_onnx(path, shown):
         return tflite.ended(data, shown, cut) if cut else data
-    from neuralart.model.onnx import cutting
+    from neuralart_reference.onnx import cutting
 
     return cutting.ended(data, shown, cut)
 
@@ -54,6 +54,6 @@ def onnx_kinds() -> list[str]:
     """The operators of ONNX that are read; none if the package ``onnx`` is not installed."""
     if importlib.util.find_spec("onnx") is None:
         return []
-    from neuralart.model.onnx.lowerings import FOLDED, LOWERINGS
+    from neuralart_reference.onnx.lowerings import FOLDED, LOWERINGS
 
     return sorted({*LOWERINGS, *FOLDED, "Constant", "Shape"})

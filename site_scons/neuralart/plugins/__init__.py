@@ -15,6 +15,7 @@ from neuralart.plugins.collection import code_of as code_of
 from neuralart.plugins.collection import every as every
 from neuralart.plugins.collection import find as find
 from neuralart.plugins.collection import forget as forget
+from neuralart.plugins.collection import kinds as kinds
 from neuralart.plugins.collection import known as known
 from neuralart.plugins.collection import names as names
 from neuralart.plugins.collection import own as own

@@ -1,4 +1,7 @@
-"""The kinds of plugins: their protocols, as data. Nothing of them is imported here."""
+"""The kinds of plugins of the core: their protocols, as data. Nothing of them is imported here.
+
+A package may bring kinds of its own: an entry point of the group ``neuralart.kinds`` names a module with ``KINDS``.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,8 @@ _COMMANDS = (
     "completion",
 )
 _COMPILERS = "neuralart.compilers."
-_LINT = "neuralart.lint.rules_"
 
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (
+KINDS: tuple[Kind, ...] = (
         Kind(
             "commands",
             "command",
@@ -64,7 +64,7 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.compilers.protocol:Compiler",
             "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
-            own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded", "adopted")},
+            own={name: f"{_COMPILERS}own" for name in ("stedgeai", "auto", "recorded", "adopted")},
         ),
         Kind(
             "runners",
@@ -72,10 +72,7 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.flashing.runners:Runner",
             "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={
-                name: f"neuralart.flashing.runners.{name}"
-                for name in ("virtual", "cubeprogrammer", "gdb", "openocd", "pyocd")
-            },
+            own={"virtual": "neuralart.flashing.runners.virtual"},
         ),
         Kind(
             "boards",
@@ -84,30 +81,6 @@ KINDS: Mapping[str, Kind] = {
             "neuralart.boards.loading:BoardFile",
             "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
             own={"_files": "neuralart.boards.loading"},
-        ),
-        Kind(
-            "operators",
-            "operator",
-            1,
-            "neuralart.compilers.reference.operators:Registration",
-            "an operator of the reference compiler, by its TensorFlow Lite name",
-            own={"_builtin": "neuralart.compilers.reference.operators.builtin"},
-        ),
-        Kind(
-            "lint",
-            "lint rule",
-            1,
-            "neuralart.lint.types:Rule",
-            "a rule of `neuralart lint`",
-            own={f"_{room}": _LINT + room for room in ("memory", "network", "sources")},
-        ),
-        Kind(
-            "inspect",
-            "kind of file",
-            1,
-            "neuralart.inspect.kinds:FileKind",
-            "a kind of file that `neuralart inspect` reads",
-            own={"_kinds": "neuralart.inspect.own_kinds"},
         ),
         Kind(
             "use_cases",
@@ -128,5 +101,4 @@ KINDS: Mapping[str, Kind] = {
                 for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
             },
         ),
-    )
-}
+)

@@ -157,14 +157,19 @@ def _promised(name: str) -> str:
     return "" if name.startswith("_") else name
 
 
+def of_distribution(group: str) -> Mapping[str, str]:
+    """Modules of our entry points of a group, by name."""
+    return _of_distribution().get(group, {})
+
+
 def own_modules(kind: Kind) -> Mapping[str, str]:
     """Modules of this distribution with plugins of a kind, by the name of their entry point."""
-    return {**kind.own, **_of_distribution().get(kind.group, {})}
+    return {**kind.own, **of_distribution(kind.group)}
 
 
-def of_python(kind: Kind) -> tuple[Origin, ...]:
+def of_others(group: str) -> tuple[Origin, ...]:
     """Entry points of other distributions, sorted by name; none of them is imported."""
-    return _of_others().get(kind.group, ())
+    return _of_others().get(group, ())
 
 
 def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:

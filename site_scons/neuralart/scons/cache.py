@@ -26,7 +26,7 @@ from neuralart.scons import commands
 
 if TYPE_CHECKING:
     from neuralart.config.cache import CacheConfig, FarmConfig
-    from neuralart.remote.client import SharedCache
+    from neuralart_fleet.remote.client import SharedCache
 
 _remote: list[RemoteSteps] = []  # Of the process; at most one
 
@@ -174,7 +174,7 @@ def share(said: CacheConfig | None = None, execute: FarmConfig | None = None) ->
             atexit.register(report, each)
     if said or (os.environ.get("NEURALART_CACHE") and not _remote):
         from neuralart.config.cache import chosen
-        from neuralart.remote.client import SharedCache
+        from neuralart_fleet.remote.client import SharedCache
 
         config = chosen(said, os.environ)
         _remote[:] = [RemoteSteps(SharedCache(config, os.environ))] if config else []

@@ -18,13 +18,13 @@ from neuralart import plugins
 from neuralart.config.cache import FarmConfig, chosen
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
-from neuralart.remote.client import Farm, FarmStep
-from neuralart.remote.messages import Digest
 from neuralart.resources import PACKAGE, own_files
 from neuralart.scons import commands
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place
 from neuralart.scons.registry import registry_of
+from neuralart_fleet.remote.client import Farm, FarmStep
+from neuralart_fleet.remote.messages import Digest
 
 _COMPILES = {"": "reference", "stedgeai": "vendor"}
 # Options with a file or folder that is read, which may have an address behind it.

@@ -17,7 +17,6 @@ from neuralart.config.application import ELF, REFERENCE, SOURCES
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.export.collect import runtime_parts
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
@@ -37,6 +36,7 @@ from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
+from neuralart_bring.export.collect import runtime_parts
 
 # What the application takes of the code that it shares with others.
 _SHARED_APP = (

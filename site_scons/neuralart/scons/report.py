@@ -149,7 +149,10 @@ def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
         version = metadata.version("bokeh")
     except metadata.PackageNotFoundError:
         version = ""
-    return [code_value(env, "page", "report/page", "profiling/report_cli.py"), env.Value(version, name="bokeh")]
+    return [
+        code_value(env, "page", "neuralart_insight/report/page", "neuralart_insight/profiling/report_cli.py"),
+        env.Value(version, name="bokeh"),
+    ]
 
 
 _PAGE_NEEDS = SCons.Scanner.ScannerBase(function=_page_needs, name="neuralart-page", node_class=None)

@@ -17,14 +17,14 @@ from neuralart.compilers.command_line import REFERENCE
 from neuralart.fingerprint import closure
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.resources import PACKAGE, firmware_dir
-from neuralart.sbom import bill
-from neuralart.sbom.bill import BillPart
 from neuralart.scons import plans
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import named, place
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import programs as programs_of
+from neuralart_insight.sbom import bill
+from neuralart_insight.sbom.bill import BillPart
 
 if TYPE_CHECKING:
     from neuralart.scons.flash.images import VariantProgram
@@ -89,7 +89,7 @@ class VariantBill:
         if install is not None:
             return "ST Edge AI Core", install.version.text, [install.program]
         if chosen.kind == REFERENCE:
-            return "scons-neuralart reference compiler", __version__, closure(("compilers/reference",))
+            return "scons-neuralart reference compiler", __version__, closure(("neuralart_reference",))
         # A recording says of which tool it is; a plugin says itself who it is.
         return chosen.identity, "", [Path(node.srcnode().get_abspath()) for node in chosen.sources]
 

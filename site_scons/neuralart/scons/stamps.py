@@ -258,7 +258,7 @@ class Recorder:
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         read = [*(os.path.abspath(path) for path in modules if path), *_watches[0].files.get("", ())]
         found |= {path for path in read if self._counts(path)}
-        added = (each for kind in plugins.kinds.KINDS for each in plugins.known(kind) if each.source is not plugins.OWN)
+        added = (each for kind in plugins.kinds() for each in plugins.known(kind) if each.source is not plugins.OWN)
         found |= {str(path) for each in added for _, path in each.source.files(each.file)}
         # Scripts may have been read before :func:`watch`.
         scripts = {each for node in SCons.Node.SConscriptNodes for each in (node.rfile(), node.srcnode().rfile())}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.findings import WARNING
-from neuralart.lint.types import Facts, Hit, Rule
 from neuralart.plugins import register
+from neuralart_insight.lint.types import Facts, Hit, Rule
 
 
 def _update_room(facts: Facts) -> Iterator[Hit]:

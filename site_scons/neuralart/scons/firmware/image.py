@@ -105,7 +105,7 @@ def _application(env: Any, first: Any, binary: Sequence[Any], plan: ImagePlan) -
         words if vendor else data,
         "" if vendor else json.dumps(data),
         (
-            code_value(env, "vendor-signing", "signing/cli.py")
+            code_value(env, "vendor-signing", "neuralart_board/signing/cli.py")
             if vendor
             else code_value(env, "image-header", "text/image_header.py"),
         ),

@@ -253,8 +253,8 @@ class _Export(NamedTuple):
 
 @in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.export.collect import BuiltNetwork, collect
-    from neuralart.export.folder import write
+    from neuralart_bring.export.collect import BuiltNetwork, collect
+    from neuralart_bring.export.folder import write
 
     program, folder = plans.of(target, _Export, "NeuralArtVariant")
     networks = [

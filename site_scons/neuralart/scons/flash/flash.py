@@ -152,7 +152,7 @@ def fitting(board: Board, machine: Machine) -> Runner:
 
     if machine.kind != "silicon":
         return runners.find(runners.DEFAULT)
-    from neuralart.flashing.runners.programmer import Programmer
+    from neuralart_board.runners.programmer import Programmer
 
     known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
     here = [each for each in known if isinstance(each, Programmer) and each.found() is not None]

@@ -35,8 +35,8 @@ _ROOMS = ("lint/budgets.py",)
 
 def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
     """Check a compiled network; its name."""
-    from neuralart.findings import ERROR
     from neuralart import budgets
+    from neuralart.findings import ERROR
     from neuralart.vendor.c_info import read as c_info
 
     network = facts.load(Path(str(facts_file)))
