@@ -11,7 +11,7 @@ _COMMANDS = (
         "begin",
         "print what editors check variants.yaml and board files with",
         "schema variants > .vscode/variants.schema.json",
-        "neuralart_bring.own_model.project",
+        "neuralart.config.schema_cli",
     ),
     ModuleCommand(
         "build",
@@ -60,7 +60,7 @@ _COMMANDS = (
         "board",
         "list the boards, show one, or list what is connected",
         "boards stm32n6570-dk",
-        "neuralart_board.connected",
+        "neuralart.boards.cli",
     ),
     ModuleCommand(
         "plan",

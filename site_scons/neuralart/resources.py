@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,11 @@ def board_data_dir() -> Path:
 
 
 def stable_name(text: str) -> str:
-    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is of this package."""
+    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is one of ours."""
     head = str(PACKAGE)
-    if not text.startswith((f"{head}/", f"{head}\\")):
-        return text
-    return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")
-
-
-def own_files() -> Iterator[tuple[str, Path]]:
-    """The files of the package: its code and data, and the C sources."""
-    roots = {"neuralart": PACKAGE, "neuralart/data/firmware": firmware_dir()}
-    for name, root in roots.items():
-        for path in sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield f"{name}/{path.relative_to(root).as_posix()}", path
+    if text.startswith((f"{head}/", f"{head}\\")):
+        return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")
+    if text.startswith(f"{head}_"):
+        package, _, rest = text[len(str(PACKAGE.parent)) + 1 :].replace("\\", "/").partition("/")
+        return f"{package}:{rest}"
+    return text

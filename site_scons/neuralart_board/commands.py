@@ -11,7 +11,7 @@ _COMMANDS = (
         "board",
         "reset a real board, load an image, debug it, show its serial port",
         "device load --board stm32n6570-dk --runner gdb --elf firmware.elf",
-        "neuralart.flashing.cli",
+        "neuralart_board.device_cli",
     ),
     ModuleCommand(
         "sign",

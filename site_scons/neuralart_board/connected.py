@@ -1,15 +1,14 @@
-"""``neuralart boards``: the boards that this package knows, and with ``--connected`` those on this machine's cables."""
+"""``neuralart device list``: the debug probes on this machine, and the boards behind them."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.boards import cli
+from neuralart.boards.cli import table
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
@@ -27,24 +26,15 @@ class ConnectedBoard:
     port: str = ""  # Serial port
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    cli.configure(parser)
-    text = "list the debug probes on this machine: serial number, board, voltage, device id, serial port"
-    parser.add_argument("--connected", action="store_true", help=text)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print what was asked for. NeuralArtError: no such board, or a board file is wrong."""
-    if not args.connected:
-        return cli.run(args)
-    found = connected()
-    if args.json:
-        print(json.dumps([asdict(board) for board in found], indent=1))
+def show(*, as_json: bool) -> int:
+    """Print all probes."""
+    boards = connected()
+    if as_json:
+        print(json.dumps([asdict(board) for board in boards], indent=1))
         return 0
     rows = [("SERIAL", "BOARD", "VOLTAGE", "DEVICE ID", "PORT")]
-    rows += [tuple(value or "-" for value in asdict(board).values()) for board in found]  # type: ignore[misc]
-    print("\n".join(cli.table(rows)) if found else "no debug probe is connected")
+    rows += [tuple(value or "-" for value in asdict(board).values()) for board in boards]  # type: ignore[misc]
+    print("\n".join(table(rows)) if boards else "no debug probe is connected")
     return 0
 
 

@@ -11,7 +11,7 @@ _COMMANDS = (
         "build",
         "list what the reference compiler takes, with its limits",
         "operators CONV_2D SOFTMAX",
-        "neuralart.compilers.cli",
+        "neuralart_reference.operators_cli",
     ),
 )
 for _command in _COMMANDS:

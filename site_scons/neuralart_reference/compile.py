@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.options import Choices, choices
+from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
 from neuralart.network.facts import PoolUse, Port, to_json
@@ -28,18 +28,6 @@ from neuralart_reference.planning.stripes import smallest
 from neuralart_reference.skeleton import write
 
 __all__ = ["CompileRequest", "CompileResult", "build", "compile_network", "write"]
-
-
-@dataclass(frozen=True)
-class CompileRequest(skeleton.CommonRequest):
-    """What to compile, and how."""
-
-    mpool: Path  # the memory-pool file
-    target: str = field(default="stm32n6", kw_only=True)
-    mpool_display: str = ""  # the pool file as the user named it; empty: the path
-    profile_options: tuple[str, ...] = ()  # options of the profile
-    options_where: str = "profile options"  # their place, for messages
-    initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
 
 
 @dataclass(frozen=True)

@@ -100,15 +100,3 @@ class Program:
             total += self.offsets.get(tensor, 0)
             tensor = self.aliases[tensor]
         return total
-
-
-@dataclass(frozen=True)
-class BorderOptions:
-    """What the command line says of the network's inputs and outputs. Each tuple is empty (keep the model's own), has
-    one entry (for all), or one per input/output in the model's order.
-    """
-
-    input_dtypes: tuple[str, ...] = ()  # ``float32``, ``int8`` or ``uint8``
-    output_dtypes: tuple[str, ...] = ()  # likewise
-    inputs_ch_position: tuple[str, ...] = ()  # ``chlast`` or ``chfirst``
-    outputs_ch_position: tuple[str, ...] = ()  # likewise

@@ -5,11 +5,11 @@ from __future__ import annotations
 from neuralart.plugins.kinds import Kind
 
 KINDS = (
-        Kind(
-            "operators",
-            "operator",
-            1,
-            "neuralart_reference.operators:Registration",
-            "an operator of the reference compiler, by its TensorFlow Lite name",
-        ),
+    Kind(
+        "operators",
+        "operator",
+        1,
+        "neuralart_reference.operators:Registration",
+        "an operator of the reference compiler, by its TensorFlow Lite name",
+    ),
 )

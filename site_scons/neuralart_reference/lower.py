@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.cut import frontier, proposed
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
@@ -14,7 +15,7 @@ from neuralart.model.refusal import ModelRefusal, check_compiled, check_floats, 
 from neuralart.model.tflite_operators import quoted
 from neuralart_reference import folding, unsigned
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
-from neuralart_reference.ir import BorderOptions, Call, Program, TensorArg
+from neuralart_reference.ir import Call, Program, TensorArg
 from neuralart_reference.moves import Unsupported
 from neuralart_reference.operators import every, lookup
 from neuralart_reference.operators._plain import SUFFIXES

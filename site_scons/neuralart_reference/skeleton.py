@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from neuralart import __version__
 from neuralart.compilers.fileset import PROVENANCE, write_set
+from neuralart.compilers.request import CommonRequest
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
 from neuralart.network.targets import check_name, usable
 from neuralart.resources import stable_name
 from neuralart_reference.emit.emission import NUMERICS, TOOL, Emission
-from neuralart_reference.ir import BorderOptions, Program
+from neuralart_reference.ir import Program
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]
 Pairs = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class CommonRequest:
-    """What all requests have."""
-
-    model: Path  # the .tflite or .onnx
-    _: KW_ONLY
-    target: str = ""  # as ``--target``
-    name: str = "network"  # C name of the network
-    model_display: str = ""  # the model as the user named it; empty: the path
-    cut: tuple[str, ...] = ()  # names of the tensors where the model ends; empty: its own outputs
-    border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
-    allocate_inputs: bool = True  # False: the application provides the input buffers
-    allocate_outputs: bool = True  # likewise for the outputs
-    memory: str = ""  # ``smallest``: layers in stripes of rows where that takes less memory; empty: none
-    report: bool = True  # write the text report
-    arguments: str = "generate"  # the command line for reports; no folders in it
-    notes: tuple[str, ...] = ()  # options without effect that were found before
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import random
 import zlib
 from collections.abc import Callable, Iterator
 
-from neuralart_reference.ir import BorderOptions, Call, Program, TensorArg
+from neuralart.compilers.request import BorderOptions
+from neuralart_reference.ir import Call, Program, TensorArg
 from neuralart_reference.lower import lower
 from neuralart_reference.planning.overlap import WINDOWED
 from neuralart_reference.planning.sharing import IN_PLACE

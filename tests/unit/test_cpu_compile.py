@@ -417,7 +417,7 @@ def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> No
 
 
 def test_facts_are_those_of_the_npu_flow_but_for_the_places(tmp_path: Path) -> None:
-    from neuralart_reference.compile import CompileRequest
+    from neuralart.compilers.request import CompileRequest
     from neuralart_reference.compile import compile_network as for_npu
 
     stock = Path(__file__).parents[2] / "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool"
@@ -541,7 +541,7 @@ def test_options_of_this_flow_are_refused_by_the_other(
 
 
 def test_requests_of_the_other_flow() -> None:
-    from neuralart_reference.compile import CompileRequest
+    from neuralart.compilers.request import CompileRequest
     from neuralart_reference.compile import compile_network as for_npu
 
     with pytest.raises(NeuralArtError, match="'stm32n6' is a target of the NPU flow, this is the CPU flow"):

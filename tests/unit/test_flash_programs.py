@@ -398,7 +398,7 @@ def test_a_server_for_a_debugger(
 
 
 def test_every_runner_of_a_device_is_in_the_matrix() -> None:
-    KINDS = plugins.kinds()
+    from neuralart import plugins
 
-    found = {name for name in KINDS["runners"].own if isinstance(find(name), Programmer)}
+    found = {name for name in plugins.names("runners") if isinstance(find(name), Programmer)}
     assert found == set(matrix.BOARDS)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
+from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect import kinds, own_kinds
-from neuralart_reference.compile import CompileRequest, compile_network, write
+from neuralart_reference.compile import compile_network, write
 from support import inspect_docs
 from support import vendor_network_c as vendor
 from support.fuzz import POOLS

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
 from neuralart.model.graph import Model
-from neuralart_reference.compile import CompileRequest, compile_network
+from neuralart_reference.compile import compile_network
 from neuralart_reference.ir import Null
 from neuralart_reference.lower import lower
 from support.cases_recurrent import lstm, svdf

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards
+from neuralart.compilers.request import BorderOptions
 from neuralart.network.targets import CPU, flow_of
-from neuralart_reference.ir import BorderOptions, Program
+from neuralart_reference.ir import Program
 from neuralart_reference.lower import lower
 from neuralart_reference.planning.arenas import for_activations
 from neuralart_reference.planning.exact import NODES, ExactSearch

@@ -303,7 +303,7 @@ def test_a_name_of_the_package_in_another_package(places: Places) -> None:
     (error,) = plugins.problems("compilers")
     assert str(error).startswith("theirs 1.0: compiler 'reference' has no compile, files, identity, runtime (")
     text = text.replace("object()", "Reference()").replace(
-        "register\n", "register\nfrom neuralart.compilers.own import Reference\n", 1
+        "register\n", "register\nfrom neuralart.compilers.builtin import Reference\n", 1
     )
     places.install("theirs", {"neuralart.compilers": {"reference": "theirs.n"}}, n=text)
     assert [str(each) for each in plugins.problems("compilers")] == [

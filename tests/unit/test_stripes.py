@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
 from neuralart_reference.cpu import compile as cpu
-from neuralart_reference.ir import BorderOptions, Program
+from neuralart_reference.ir import Program
 from neuralart_reference.lower import lower
 from neuralart_reference.planning.lifetimes import blocks, constants, live_bytes
 from neuralart_reference.planning.planner import MemoryPlan, plan

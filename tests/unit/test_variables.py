@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.compilers.request import BorderOptions, CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
 from neuralart.model.graph import Model
-from neuralart_reference.compile import CompileRequest, compile_network
+from neuralart_reference.compile import compile_network
 from neuralart_reference.cpu import compile as cpu
-from neuralart_reference.ir import BorderOptions
 from neuralart_reference.lower import lower
 from neuralart_reference.planning.lifetimes import blocks
 from neuralart_reference.planning.sharing import share

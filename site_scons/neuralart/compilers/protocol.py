@@ -20,9 +20,9 @@ from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import initializer_name
 
 if TYPE_CHECKING:
+    from neuralart.compilers.request import CompileRequest
     from neuralart.network.pools import PoolFile
     from neuralart.plugins import Plugin
-    from neuralart_reference.compile import CompileRequest
 
 # What every network has.
 NEEDED = ("c", "facts", "manifest")
@@ -92,7 +92,7 @@ class Job:
 
         NeuralArtError if an option is missing, refused or contradicts another.
         """
-        from neuralart_reference.cli import request_of
+        from neuralart.compilers.request import request_of
 
         return request_of(self.args)
 

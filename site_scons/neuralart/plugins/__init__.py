@@ -19,7 +19,9 @@ from neuralart.plugins.collection import kinds as kinds
 from neuralart.plugins.collection import known as known
 from neuralart.plugins.collection import names as names
 from neuralart.plugins.collection import own as own
+from neuralart.plugins.collection import package_of as package_of
 from neuralart.plugins.collection import problems as problems
 from neuralart.plugins.collection import register as register
 from neuralart.plugins.collection import use_project as use_project
 from neuralart.plugins.origins import OWN as OWN
+from neuralart.plugins.origins import parts as parts

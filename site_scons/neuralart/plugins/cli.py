@@ -74,7 +74,8 @@ def markdown() -> str:
     """The part of the page that is made: a table of kinds, and for each what a plugin offers."""
     lines = ["| kind | protocol | entry points | a plugin is |", "|---|---|---|---|"]
     lines += [
-        f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |" for kind in plugins.kinds().values()
+        f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |"
+        for kind in plugins.kinds().values()
     ]
     for kind in plugins.kinds().values():
         lines += ["", *_section(kind)]

@@ -206,6 +206,11 @@ def _load(kind: Kind, source: Origin) -> None:
     _known.done.add((kind.name, source))
 
 
+def package_of(kind: str, name: str) -> str:
+    """The package of ours that brings a plugin; empty: it is another's, or there is none. Nothing is imported."""
+    return own_modules(_kind(kind)).get(name, "").partition(".")[0]
+
+
 def own(kind: str) -> tuple[Plugin, ...]:
     """What the package brings, in its order. Nothing else is looked for."""
     _load_own(_kind(kind))

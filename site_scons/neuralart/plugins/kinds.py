@@ -50,55 +50,62 @@ _COMMANDS = (
 _COMPILERS = "neuralart.compilers."
 
 KINDS: tuple[Kind, ...] = (
-        Kind(
-            "commands",
-            "command",
-            1,
-            "neuralart.command:CommandLine",
-            "a command of `neuralart`",
-            own=dict.fromkeys(_COMMANDS, "neuralart.own_commands"),
-        ),
-        Kind(
-            "compilers",
-            "compiler",
-            1,
-            "neuralart.compilers.protocol:Compiler",
-            "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
-            own={name: f"{_COMPILERS}own" for name in ("stedgeai", "auto", "recorded", "adopted")},
-        ),
-        Kind(
-            "runners",
-            "flash runner",
-            1,
-            "neuralart.flashing.runners:Runner",
-            "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={"virtual": "neuralart.flashing.runners.virtual"},
-        ),
-        Kind(
-            "boards",
-            "board",
-            1,
-            "neuralart.boards.loading:BoardFile",
-            "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
-            own={"_files": "neuralart.boards.loading"},
-        ),
-        Kind(
-            "use_cases",
-            "use case",
-            1,
-            "neuralart.app_config.kinds:UseCase",
-            "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
-            own={"_kinds": "neuralart.app_config.kinds"},
-        ),
-        Kind(
-            "strategies",
-            "strategy",
-            1,
-            "neuralart.memory.layout.strategies:Strategy",
-            "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
-            own={
-                name: "neuralart.memory.layout.strategies"
-                for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
-            },
-        ),
+    Kind(
+        "commands",
+        "command",
+        1,
+        "neuralart.command:CommandLine",
+        "a command of `neuralart`",
+        own=dict.fromkeys(_COMMANDS, "neuralart.own_commands"),
+    ),
+    Kind(
+        "compilers",
+        "compiler",
+        1,
+        "neuralart.compilers.protocol:Compiler",
+        "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
+        own={name: f"{_COMPILERS}builtin" for name in ("stedgeai", "auto", "recorded", "adopted")},
+    ),
+    Kind(
+        "readers",
+        "model reader",
+        1,
+        "neuralart.model.reader:ModelReader",
+        "a format of models besides .tflite",
+    ),
+    Kind(
+        "runners",
+        "flash runner",
+        1,
+        "neuralart.flashing.runners:Runner",
+        "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
+        own={"virtual": "neuralart.flashing.runners.virtual"},
+    ),
+    Kind(
+        "boards",
+        "board",
+        1,
+        "neuralart.boards.loading:BoardFile",
+        "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
+        own={"_files": "neuralart.boards.loading"},
+    ),
+    Kind(
+        "use_cases",
+        "use case",
+        1,
+        "neuralart.app_config.kinds:UseCase",
+        "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
+        own={"_kinds": "neuralart.app_config.kinds"},
+    ),
+    Kind(
+        "strategies",
+        "strategy",
+        1,
+        "neuralart.memory.layout.strategies:Strategy",
+        "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
+        own={
+            name: "neuralart.memory.layout.strategies"
+            for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
+        },
+    ),
 )

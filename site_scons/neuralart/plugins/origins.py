@@ -22,7 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patterns import later
 from neuralart.plugins.kinds import Kind
-from neuralart.resources import PACKAGE
+from neuralart.resources import PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"
 FOLDER = "site_scons/neuralart_plugins"
@@ -233,6 +233,15 @@ def parts() -> tuple[Path, ...]:
     modules = {name for points in _of_distribution().values() for name in points.values()}
     names = sorted({name.partition(".")[0] for name in modules} - {PACKAGE.name, "neuralart"})
     return (PACKAGE, *(PACKAGE.parent / name for name in names))
+
+
+def own_files() -> Iterator[tuple[str, Path]]:
+    """The files of this distribution: the code and data of its packages, and the C sources."""
+    roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
+    for name, root in roots.items():
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{name}/{path.relative_to(root).as_posix()}", path
 
 
 def forget() -> None:

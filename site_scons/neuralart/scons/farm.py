@@ -18,7 +18,8 @@ from neuralart import plugins
 from neuralart.config.cache import FarmConfig, chosen
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
-from neuralart.resources import PACKAGE, own_files
+from neuralart.plugins.origins import own_files
+from neuralart.resources import PACKAGE
 from neuralart.scons import commands
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place

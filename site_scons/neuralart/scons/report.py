@@ -96,7 +96,7 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
-    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py", "memory/image/code_checks.py"))
+    base.Depends(nodes, code_value(base, "summary-writer", "summary.py", "memory/image/code_checks.py"))
     base.Depends(nodes, board_value(base, board))
     return list(nodes)
 

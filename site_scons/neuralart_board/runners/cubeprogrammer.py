@@ -150,6 +150,13 @@ class CubeProgrammer(Programmer):
         """By the reset line."""
         return self._talk(session, "-hardRst")
 
+    def installed(self) -> tuple[dict[str, str], Path]:
+        """Where its program is on this machine, and the folder of loaders beside it."""
+        program = self.found()
+        known = {"STM32_Programmer_CLI": str(program)} if program is not None else {}
+        beside = program.resolve().parent if program is not None else Path()
+        return known, beside / "ExternalLoader"
+
     def script(self, job: FlashJob) -> CommandScript:
         """Connect, download and verify each file, reset."""
         connection = self._connection(job.board, job.probe)

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import jsontext
+from neuralart.config.schema_cli import schema_text
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of
-from neuralart.resources import PACKAGE, TEMPLATE_RULES
+from neuralart.resources import TEMPLATE_RULES
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -89,7 +90,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     from neuralart import config
     from neuralart_bring.export import ide
 
-    loader = jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates")
+    loader = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
     rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
     environment = jinja2.Environment(loader=loader, **rules)  # nosec B701 - no HTML
     cpu = flow_of(board.target) == CPU
@@ -183,32 +184,6 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
         made[names.model] = read_bytes(model)
     write(folder, made)
     return names, network
-
-
-KINDS = ("variants", "board")
-
-
-def configure_schema(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    text = "of variants.yaml or of board files (default: variants)"
-    parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help=text)
-
-
-def run_schema(args: argparse.Namespace) -> int:
-    """Print a schema."""
-    print(schema_text(args.kind), end="")
-    return 0
-
-
-def schema_text(kind: str) -> str:
-    """One of KINDS as JSON Schema. Words that plugins of this installation add are in it."""
-    if kind == "board":
-        from neuralart.boards import schema as boards
-
-        return json.dumps(boards.board(), indent=1) + "\n"
-    from neuralart.config import schema
-
-    return json.dumps(schema.variants(), indent=1) + "\n"
 
 
 def configure_new(parser: argparse.ArgumentParser) -> None:

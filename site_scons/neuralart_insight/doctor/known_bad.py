@@ -13,7 +13,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.memory.image import code_checks
-from neuralart.resources import PACKAGE, stable_name
+from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
 from neuralart.vendor import releases
@@ -55,7 +55,7 @@ class Circumstances:
 def read(path: Path | None = None) -> tuple[Combination, ...]:
     """Read a list (NeuralArtError where it is wrong); without a path ours, and the releases with their runtimes."""
     own = of_releases() if path is None else ()
-    path = path or PACKAGE / "doctor" / "data" / "known_bad.yaml"
+    path = path or Path(__file__).with_name("data") / "known_bad.yaml"
     top = yaml_values.read(path, stable_name(str(path)))
     yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "combinations"))

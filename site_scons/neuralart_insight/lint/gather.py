@@ -18,6 +18,7 @@ from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
 from neuralart.memory.plan.last_build import network_folders, read_networks
+from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
 from neuralart.text.c_source import blanked, decode
@@ -141,7 +142,7 @@ def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str]
     from neuralart_reference.lower import lower
 
     try:
-        if path.suffix == ".tflite" or reader.onnx_kinds():
+        if path.suffix == ".tflite" or reader.can_read(path):
             lower(reader.read(path, where, cut=cut))
     except NeuralArtError as error:
         bag.findings.append(findings.LintFinding(REFUSED, level, where, error.what, error.hint))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import __version__
-from neuralart.resources import own_files
+from neuralart.plugins.origins import own_files
 from neuralart_insight.sbom import bill
 from neuralart_insight.sbom.bill import BillPart
 

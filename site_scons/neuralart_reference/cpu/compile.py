@@ -8,6 +8,7 @@ from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.fileset import FACTS
+from neuralart.compilers.request import CommonRequest
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
@@ -59,7 +60,7 @@ def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
 
 
 @dataclass(frozen=True)
-class CpuRequest(skeleton.CommonRequest):
+class CpuRequest(CommonRequest):
     """What to compile, and how."""
 
     memory_pool: Path | None = None  # the memory-pool file; None: one buffer as large as needed

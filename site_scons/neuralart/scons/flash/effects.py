@@ -291,6 +291,6 @@ def make_export(env: Any, program: VariantProgram) -> Any:
         sources += network.files
     (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
     plans.remember(alias, _Export(program, folder))
-    base.Depends(alias, code_value(base, "exporter", "export"))
+    base.Depends(alias, code_value(base, "exporter", "neuralart_bring/export"))
     base.Clean([alias, *base.Alias(name)], base.fs.Dir(f"#{folder}"))
     return alias

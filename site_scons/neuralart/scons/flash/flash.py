@@ -152,10 +152,8 @@ def fitting(board: Board, machine: Machine) -> Runner:
 
     if machine.kind != "silicon":
         return runners.find(runners.DEFAULT)
-    from neuralart_board.runners.programmer import Programmer
-
     known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
-    here = [each for each in known if isinstance(each, Programmer) and each.found() is not None]
+    here = [each for each in known if each.found() is not None]
     return next(iter([*here, *known]), runners.find(_OF_SILICON[0]))
 
 

@@ -155,7 +155,7 @@ def _boot_loader(env: Any, variant: VariantConfig, board: Board, layout: Layout)
         NEURALART_BOARD=board.name,
         NEURALART_FSBL_SLOT=(slot.start, slot.end - slot.start),
     )
-    base.Depends(node, [code_value(base, "fsbl", "signing/fsbl.py"), board_value(base, board)])
+    base.Depends(node, [code_value(base, "fsbl", "memory/image/boot_loader.py"), board_value(base, board)])
     return slot.start, node
 
 
@@ -223,7 +223,7 @@ def make_images(
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py")
+    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "summary.py")
     rooms = base.Value(code, name="address-plan")
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, board_value(base, board))

@@ -183,6 +183,6 @@ def files_of(
         job = job_from_words(words, config.said())
         identity = f"{compiler.kind} {plugin.call('identity', job)}"
         return replace(compiler, identity=identity), checked_files(plugin, job)
-    from neuralart.compilers.own import vendor_files
+    from neuralart.compilers.builtin import vendor_files
 
     return compiler, vendor_files(job_from_words(words, config.said()), compiler.version)

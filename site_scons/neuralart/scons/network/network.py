@@ -30,7 +30,7 @@ from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named_source
 from neuralart.scons.registry import code_value, registry_of
 
-_ROOMS = ("lint/budgets.py",)
+_ROOMS = ("budgets.py",)
 
 
 def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:

@@ -9,11 +9,12 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.resources import PACKAGE, TEMPLATE_RULES
+from neuralart.resources import TEMPLATE_RULES
 from neuralart_insight.report.page import (
     figures,
     flash,
@@ -30,7 +31,7 @@ LARGEST = 2_000_000
 """Bytes of a page."""
 _MOST = (800, 400, 200, 100, 50)
 """Rows of a graph and boxes of lifetimes: the next number is tried if the page is too large."""
-_TEMPLATES = PACKAGE / "report" / "page" / "templates"
+_TEMPLATES = Path(__file__).with_name("templates")
 More = Callable[[int], Sequence[PageSection]]
 
 

@@ -1,4 +1,4 @@
-"""The package's own compilers, registered as those of others are."""
+"""The compilers of the core, registered as those of others are."""
 
 from __future__ import annotations
 
@@ -6,33 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import ADOPTED, AUTO, RECORDED, REFERENCE, STEDGEAI
-from neuralart.compilers.protocol import FileSet, Job, roles
+from neuralart.compilers.command_line import ADOPTED, AUTO, RECORDED, STEDGEAI
+from neuralart.compilers.protocol import Compiler, FileSet, Job, roles
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import LL_ATON, NEURALART
-from neuralart.plugins import register
+from neuralart.network.facts import LL_ATON
+from neuralart.plugins import find, register
 
 if TYPE_CHECKING:
     from neuralart.vendor.releases import CoreVersion
-
-
-class Reference:
-    """The compiler of this package: everything on the CPU."""
-
-    runtime = NEURALART
-
-    def identity(self, job: Job) -> str:
-        """Its code is all that it depends on."""
-        return REFERENCE
-
-    def files(self, job: Job) -> FileSet:
-        """The same names for every network."""
-        return FileSet(roles(job.name), job.initializers)
-
-    def compile(self, job: Job, output: Path) -> str:
-        from neuralart_reference.cli import run
-
-        return run(job.args, output)
 
 
 class Stedgeai:
@@ -123,12 +104,13 @@ class Auto:
     def compile(self, job: Job, output: Path) -> str:
         return self._chosen(job).compile(job, output)
 
-    def _chosen(self, job: Job) -> Reference | Stedgeai:
+    def _chosen(self, job: Job) -> Compiler:
         from neuralart.compilers.stedgeai.install import choose
 
         cache = Path(job.args.tool_cache) if job.args.tool_cache else None
         name = choose(job.args.compiler_version or "", os.environ, cache=cache)
-        return Stedgeai() if name == STEDGEAI else Reference()
+        compiler: Compiler = find("compilers", name).made
+        return compiler
 
 
 def vendor_files(job: Job, version: CoreVersion, stock: Path | None = None) -> FileSet:
@@ -145,6 +127,6 @@ def vendor_files(job: Job, version: CoreVersion, stock: Path | None = None) -> F
     return FileSet(plain, raws, tuple(planned.staged.sources))
 
 
-_ALL = {REFERENCE: Reference(), STEDGEAI: Stedgeai(), AUTO: Auto(), RECORDED: Recorded(), ADOPTED: AdoptedC()}
+_ALL = {STEDGEAI: Stedgeai(), AUTO: Auto(), RECORDED: Recorded(), ADOPTED: AdoptedC()}
 for _name, _compiler in _ALL.items():
     register("compilers", _name, _compiler, protocol=1)
