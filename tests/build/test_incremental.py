@@ -130,7 +130,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("flashing/plan.py", {"PLAN"}),
         ("flashing/nor.py", set()),
         ("memory/startup/network_io.py", {"SOURCES"}),
-        ("report/summary.py", {"SUMMARY", "PLAN"}),
+        ("summary.py", {"SUMMARY", "PLAN"}),
         ("neuralart_virtual/emulator/runner.py", set()),
     ],
 )

@@ -16,7 +16,7 @@ from neuralart import boards, cli, config
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import asking, releases
+from neuralart.vendor import asking, releases, tools
 from neuralart.vendor.tools import BROKEN, CMAKE, CUBEIDE, MAKE, MISSING, OK, QEMU, UNFIT, Host, Need, system_of
 from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
 from neuralart_insight.doctor.examine import compilers_of, examine
@@ -250,14 +250,14 @@ def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
     (fake.root / "other" / "cmake").symlink_to(real)
     fake.folders.append(fake.root / "bin" / ".." / "bin")
     assert asking.on_path(("cmake",), fake.environ, "linux") == [real]
-    assert programs.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
+    assert tools.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
 
 
 @pytest.mark.parametrize(("second", "level"), [("3.25.1", "note"), ("3.30.0", "warning")])
 def test_two_of_a_kind(fake: FakeMachine, second: str, level: str) -> None:
     first = fake.says("cmake", "cmake version 3.25.1")
     other = fake.says("cmake", f"cmake version {second}", "other")
-    (remark,) = programs.shadowed(CMAKE, Host(fake.environ, "linux", 5))
+    (remark,) = tools.shadowed(CMAKE, Host(fake.environ, "linux", 5))
     assert remark.level == level
     assert f"{first} (3.25.1) is used, {other} ({second}) is not" in remark.message
 

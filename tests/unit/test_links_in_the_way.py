@@ -16,6 +16,7 @@ from neuralart.applications.commands import Commands
 from neuralart.compilers import fileset
 from neuralart.flashing.nor import Chip, Nor
 from neuralart.resources import PACKAGE
+from support.packages import MODULES, name_of
 
 REPO = Path(__file__).resolve().parents[2]
 DIGITS = REPO / "models" / "digits" / "digits.tflite"
@@ -68,8 +69,8 @@ def test_writers_are_found() -> None:
 
 def test_everybody_writes_by_one_function() -> None:
     """So what tests of neuralart.files say holds for all of them."""
-    found = {path: len(writers(path.read_text("utf-8"))) for path in PACKAGE.rglob("*.py")}
-    assert {path.relative_to(PACKAGE).as_posix(): count for path, count in found.items() if count} == OTHERS
+    found = {path: len(writers(path.read_text("utf-8"))) for path in MODULES}
+    assert {name_of(path): count for path, count in found.items() if count} == OTHERS
 
 
 def command(*words: str) -> Callable[[Path], None]:

@@ -17,7 +17,7 @@ from neuralart.app_config import generate
 from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as flash_plan
-from neuralart.plugins import collection
+from neuralart.plugins import collection, origins
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
@@ -61,8 +61,9 @@ def test_the_package_registers_its_own_by_the_same_call(kind: str, places: Place
 
 def test_names_that_are_known_without_importing(places: Places) -> None:
     for kind in KINDS.values():
-        if kind.own:
-            assert {plugin.name for plugin in plugins.own(kind.name)} == set(kind.own)
+        points = origins.own_modules(kind)
+        if not any(name.startswith("_") for name in points):
+            assert {plugin.name for plugin in plugins.own(kind.name)} == set(points)
 
 
 def _modules(code: str, cwd: Path, *path: Path) -> set[str]:
@@ -303,7 +304,7 @@ def test_a_name_of_the_package_in_another_package(places: Places) -> None:
     (error,) = plugins.problems("compilers")
     assert str(error).startswith("theirs 1.0: compiler 'reference' has no compile, files, identity, runtime (")
     text = text.replace("object()", "Reference()").replace(
-        "register\n", "register\nfrom neuralart.compilers.builtin import Reference\n", 1
+        "register\n", "register\nfrom neuralart_reference.compiler import Reference\n", 1
     )
     places.install("theirs", {"neuralart.compilers": {"reference": "theirs.n"}}, n=text)
     assert [str(each) for each in plugins.problems("compilers")] == [

@@ -25,14 +25,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from neuralart import jsontext
+from neuralart.plugins import origins
 
-# What a compile by the reference compiler imports, besides the operators: these load the rest.
-_LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
-_LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
-# And what runs of virtual boards import.
-_RUN = ["app_config.kinds", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
-_RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
-_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const", "unicorn.unicorn_py3.arch.arm")  # and of these
+# Our packages name modules that import what a compile, and what a run of a virtual board needs.
+_COMPILE, _RUN = "compile", "run"
 
 
 class _Copy:
@@ -82,7 +78,7 @@ def start(env: Mapping[str, str]) -> None:
     """Load what compiles and runs need now, for commands with this environment; also for those of copies of this
     process.
     """
-    _servers.append(_Server(env, *_RUN))
+    _servers.append(_Server(env, _RUN))
 
 
 def end() -> None:
@@ -123,13 +119,10 @@ def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list
 
 
 def load(more: Sequence[str] = ()) -> None:
-    """Import what compiles need, and more of our modules."""
-    for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in (*_LOADED, *more))):
-        importlib.import_module(name)
-    for name in _OF_OTHERS if more else ():
-        with contextlib.suppress(ImportError):  # a run says that it is missing
-            importlib.import_module(name)
-    importlib.import_module("neuralart.plugins").own("operators")
+    """Import what compiles need; ``more``: further groups, ``run``."""
+    for name in (_COMPILE, *more):
+        for module in origins.of_distribution(f"neuralart.preload_{name}").values():
+            importlib.import_module(module)
 
 
 def _serve(control: socket.socket, more: Sequence[str]) -> None:

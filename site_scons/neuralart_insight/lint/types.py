@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from neuralart.boards.types import Board
+from neuralart.findings import ERROR as ERROR
+from neuralart.findings import NOTE as NOTE
+from neuralart.findings import WARNING as WARNING
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
