@@ -7,7 +7,9 @@ from neuralart.errors import nearest
 from neuralart.findings import ERROR, WARNING, LintFinding
 from neuralart.network.facts import Network
 from neuralart.vendor.c_info.types import CInfo
-from neuralart_insight.lint.engine import BUDGET
+
+BUDGET = "budget"
+"""Name of the check among the rules of lint."""
 
 
 def offload(network: Network) -> float:

@@ -1,4 +1,4 @@
-"""The ``neuralart`` command. Its sub-commands are plugins (:class:`neuralart.command.CommandLine`).
+"""The ``neuralart`` command. Its sub-commands are plugins (:class:`neuralart.command.Command`).
 
 The module of one is imported only when it is asked for, so that ``neuralart X --help`` starts fast.
 """

@@ -12,7 +12,7 @@ GROUPS = ("begin", "build", "run", "board", "look", "more")
 """Groups of commands, in the order in which ``neuralart --help`` lists them."""
 
 
-class CommandLine(Protocol):
+class Command(Protocol):
     """A command: ``neuralart NAME``, where NAME is what it is registered as.
 
     An example, which ``neuralart hello`` starts::

@@ -11,7 +11,7 @@ _COMMANDS = (
         "begin",
         "print what editors check variants.yaml and board files with",
         "schema variants > .vscode/variants.schema.json",
-        "neuralart.config.schema_cli",
+        "neuralart.boards.schema_cli",
     ),
     ModuleCommand(
         "build",

@@ -1,4 +1,4 @@
-"""``neuralart device``: list probes, reset a board, load an image and run it, wait for a debugger, show its serial port."""
+"""``neuralart device``: list probes, reset a board, load an image and run it, debug it, show its serial port."""
 
 from __future__ import annotations
 

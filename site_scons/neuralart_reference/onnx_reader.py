@@ -1,4 +1,7 @@
-"""The reader of ONNX models, registered as readers of others are. The package ``onnx`` is loaded with the first model."""
+"""The reader of ONNX models, registered as readers of others are.
+
+The package ``onnx`` is loaded with the first model.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class OnnxReader:
         return importlib.util.find_spec("onnx") is not None
 
     def read(self, data: bytes, display: str, name: str, asked: Sequence[Sequence[str]]) -> Model:
-        """Read a model. NeuralArtError: ``onnx`` is missing; or as of :func:`neuralart_reference.onnx.lowerings.parse`."""
+        """Read a model. NeuralArtError: ``onnx`` is missing; or as ``lowerings.parse``."""
         self._needed(display)
         from neuralart_reference.onnx.lowerings import parse
 

@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, what starts fast, how large a file may be."""
+"""The packages and their rooms: who may import whom, what starts fast, how large a file may be."""
 
 from __future__ import annotations
 
@@ -17,25 +17,35 @@ import pytest
 
 from neuralart import cli
 from neuralart.resources import PACKAGE
+from support.packages import MODULES
+from support.packages import dotted as _dotted
+from support.packages import name_of as _name
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
-# From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
+CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
+# The core, from the ground up. A room imports itself and rooms of floors below; rooms of one floor do not know each
+# other.
 FLOORS = (
-    {"errors", "intact", "jsontext", "patterns", "resources"},
-    {"build", "files", "fingerprint", "why"},
+    {"command", "errors", "intact", "jsontext", "patterns", "resources"},
+    {"build", "files", "findings", "fingerprint", "why"},
     {"text", "plugins"},
-    {"model", "network", "config"},
-    {"vendor", "boards", "toolchain", "remote", "validation_link"},
-    {"ci", "memory", "flashing"},
-    {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
-    {"emulator", "report"},
-    {"lint", "export", "loading"},
-    {"doctor", "inspect"},
-    {"adopt", "applications", "own_model", "profiling", "sbom", "signing"},
-    {"validation"},
+    {"own_commands", "model", "network", "config"},
+    {"vendor", "boards", "toolchain"},
+    {"budgets", "memory", "flashing"},
+    {"patching", "app_config", "compilers", "relocatable"},
+    {"summary"},
+    {"applications"},
     {"cli"},
     {"__main__", "completion", "scons"},
 )
+# The packages, from the ground up; on one floor, packages do not know each other.
+PACKAGES = (
+    {"neuralart"},
+    {"neuralart_board", "neuralart_fleet", "neuralart_reference"},
+    {"neuralart_bring"},
+    {"neuralart_virtual"},
+    {"neuralart_insight"},
+)
+PACKAGE_FLOOR = {package: number for number, packages in enumerate(PACKAGES) for package in packages}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {
     "numpy",
@@ -64,14 +74,17 @@ ROWS = {"neuralart_reference/operators"}
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
-    "cli.py": "examples of calls",
+    "own_commands.py": "examples of calls",
+    "neuralart_board/commands.py": "examples of calls",
+    "neuralart_bring/commands.py": "examples of calls",
+    "neuralart_virtual/commands.py": "examples of calls",
     "neuralart_bring/adopt/entries.py": "what trees call the boards besides their names",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "neuralart_virtual/loading/load_cli.py": "the board that ST's script takes unless told otherwise",
     "neuralart_bring/model_zoo/sections.py": "the board that a family of the model zoo means",
     "network/targets.py": "targets, and whose stock profile a target has",
-    "neuralart_reference/options.py": "targets",
+    "compilers/options.py": "targets",
     "neuralart_virtual/vectors/expected.py": "where outputs are computed unless the user names a board",
     "neuralart_virtual/vectors/vectors_cli.py": "the help says which that is",
 }
@@ -81,15 +94,23 @@ ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python", "intact.py:o
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
+    "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
+    "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }
 
 
-def _name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+def _package(path: Path) -> str:
+    return path.relative_to(PACKAGE.parent).parts[0]
 
 
 def _room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """The room of a module of the core."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py") if path.is_relative_to(PACKAGE) else ""
+
+
+def _long_room(path: Path) -> str:
+    """The room, with the package in front of it where that is not the core."""
+    return _room(path) if path.is_relative_to(PACKAGE) else "/".join(path.relative_to(PACKAGE.parent).parts[:2])
 
 
 @dataclass(frozen=True)
@@ -157,11 +178,11 @@ def _ours(path: Path) -> set[str]:
     """Rooms that a module imports."""
     names = (each.name for each in _source(path).imports)
     rooms = {name.split(".")[1] for name in names if name.startswith("neuralart.")}
-    return rooms - {"__version__"}
+    return rooms - {"__version__", "generate"}
 
 
 def test_every_room_has_its_floor() -> None:
-    rooms = {_room(path) for path in MODULES} - {"__init__"}
+    rooms = {_room(path) for path in CORE_MODULES} - {"__init__"}
     assert rooms == set(FLOOR), "put a new room on its floor (FLOORS)"
 
 
@@ -173,17 +194,26 @@ def test_every_tier_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     assert [(tier, p) for tier in tiers for p in patterns if fnmatch.fnmatch(tier, p)] == []
 
 
+def test_packages_know_only_those_below() -> None:
+    """The core imports none of the others, not even in a function: it works alone."""
+
+    def wrong(path: Path) -> str:
+        mine = _package(path)
+        others = {each.name.split(".")[0] for each in _source(path).imports} & PACKAGE_FLOOR.keys() - {mine}
+        return ", ".join(sorted(other for other in others if PACKAGE_FLOOR[other] >= PACKAGE_FLOOR[mine]))
+
+    assert {_package(path) for path in MODULES} == PACKAGE_FLOOR.keys(), "put a new package on its floor (PACKAGES)"
+    assert _broken(wrong) == []
+
+
 def test_direction_of_imports() -> None:
     def wrong(path: Path) -> str:
+        if not path.is_relative_to(PACKAGE):
+            return ""
         room = _room(path)
         return ", ".join(sorted(other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]))
 
     assert _broken(lambda path: wrong(path) if _room(path) != "__init__" else "") == []
-
-
-def _dotted(path: Path) -> str:
-    """Its name for an import statement; a package's ``__init__`` has the name of the package."""
-    return ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
 @cache
@@ -236,7 +266,7 @@ def test_no_circle_of_imports_among_modules() -> None:
     assert _circles(_graph()) == []
 
 
-SUBROOMS = sorted({path.parent for path in MODULES if path.parent != PACKAGE} | {PACKAGE})
+SUBROOMS = sorted({path.parent for path in MODULES})
 
 
 @pytest.mark.parametrize("folder", SUBROOMS, ids=_name)
@@ -267,12 +297,12 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 # Extras, and the rooms that may import them.
 ALLOWED = {
     "text": {"rich"},
-    "emulator": {"unicorn"},
-    "sbom": {"cyclonedx", "packageurl"},
     "completion": {"shtab"},
-    "report": {"bokeh", "squarify"},
     "scons": {"watchfiles"},
-    "remote": {"grpc", "zstandard"},
+    "neuralart_virtual/emulator": {"unicorn"},
+    "neuralart_insight/sbom": {"cyclonedx", "packageurl"},
+    "neuralart_insight/report": {"bokeh", "squarify"},
+    "neuralart_fleet/remote": {"grpc", "zstandard"},
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {"neuralart_reference/onnx": {"onnx", "numpy"}}
@@ -281,14 +311,14 @@ LOADED_LATE = {"neuralart_reference/onnx": {"onnx", "numpy"}}
 def _foreign(path: Path, one: Import) -> bool:
     """An import that this module may not have."""
     top = one.name.split(".")[0]
-    if top == "neuralart" or top in sys.stdlib_module_names:
+    if top in PACKAGE_FLOOR or top in sys.stdlib_module_names:
         return False
     if top == "SCons":
         return _room(path) != "scons"
     if top in LOADED_LATE.get(_name(path.parent), ()):
         return False
     if top in EXTRAS:
-        return not one.inside or top not in ALLOWED.get(_room(path), ())
+        return not one.inside or top not in ALLOWED.get(_long_room(path), ())
     return top not in CORE
 
 
@@ -298,7 +328,7 @@ def test_imports_of_other_packages() -> None:
 
 
 def test_folders_that_are_loaded_late() -> None:
-    late = tuple(f"neuralart.{folder.replace('/', '.')}" for folder in LOADED_LATE)
+    late = tuple(folder.replace("/", ".") for folder in LOADED_LATE)
     outside = [path for path in MODULES if _name(path.parent) not in LOADED_LATE]
     found = [(path, each) for path in outside for each in _source(path).imports if each.name.startswith(late)]
     assert found and all(each.inside for _, each in found), found

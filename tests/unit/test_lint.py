@@ -17,7 +17,7 @@ from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
 from neuralart.vendor import runtime_header
 from neuralart.vendor.c_info.types import NPU, CInfo, Estimate
-from neuralart_insight.lint import engine, gather, types
+from neuralart_insight.lint import engine, gather
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(

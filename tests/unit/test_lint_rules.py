@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import boards
+from neuralart import boards, budgets
 from neuralart.errors import NeuralArtError
 from neuralart.findings import LintFinding
 from neuralart.network.pools import MemoryPool, PoolFile
@@ -494,7 +494,7 @@ def test_stacks_that_stand(text: str) -> None:
 
 def test_rules_have_what_a_reader_needs() -> None:
     ids = engine.rule_ids()
-    assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, engine.BUDGET} & set(ids)
+    assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, budgets.BUDGET} & set(ids)
     for rule in engine.rules():
         assert rule.looks_at and rule.why.endswith((".", ":")) and not rule.finds.endswith("."), rule.id
         assert "|" not in rule.finds and not rule.hint.endswith("."), rule.id

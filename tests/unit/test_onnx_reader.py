@@ -20,7 +20,7 @@ from support.onnx_small import SMALL
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 
-from neuralart_reference import onnx_reader
+from neuralart_reference import onnx_reader  # noqa: E402
 from neuralart_reference.onnx.builder import Builder, Held  # noqa: E402
 from neuralart_reference.onnx.load import OnnxGraph  # noqa: E402
 from support.onnx_draws import Drawn, Writer  # noqa: E402

@@ -54,7 +54,7 @@ KINDS: tuple[Kind, ...] = (
         "commands",
         "command",
         1,
-        "neuralart.command:CommandLine",
+        "neuralart.command:Command",
         "a command of `neuralart`",
         own=dict.fromkeys(_COMMANDS, "neuralart.own_commands"),
     ),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import jsontext
-from neuralart.config.schema_cli import schema_text
+from neuralart.boards.schema_cli import schema_text
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of

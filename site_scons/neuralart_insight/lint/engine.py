@@ -12,7 +12,7 @@ from neuralart_insight.lint.types import Facts, Rule
 
 PAGE = "docs/reference/lint.md"
 # What other parts of the command say with an id of their own.
-UNREADABLE, BUDGET, REFUSED = "unreadable", "budget", "refused-model"
+UNREADABLE, REFUSED = "unreadable", "refused-model"
 _ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
