@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.config import networks, variant_keys
 from neuralart.config.keys import Key, Settings, distinct, names
 from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
@@ -17,10 +18,6 @@ from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "cache", "execute", "defaults", "networks", "variants")
-VERBS = (
-    *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-"),
-    *("reset-", "monitor-"),
-)
 # flash-application-NAME and flash-model-NAME write a part of NAME.
 FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
@@ -48,6 +45,12 @@ class ProjectFile:
             override = draft.overrides.get(network, {})
             made.append(networks.resolve(network, where, self._network_defaults, settings, override))
         return _resolve(draft, tuple(made))
+
+
+def verbs() -> tuple[str, ...]:
+    """What stands in front of a variant's name in its targets: ``run-`` and so on, without those of a part."""
+    parts = tuple(f"flash-{part}" for part in FLASH_PARTS)
+    return tuple(verb for name in plugins.names("targets") if (verb := f"{name}-") not in parts)
 
 
 def read(path: Path, display: str = "") -> ProjectFile:
@@ -112,7 +115,7 @@ def _network(value: Value) -> Settings:
 
 def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     folded = name.casefold()
-    for verb in VERBS:
+    for verb in verbs():
         if folded.startswith(verb):
             raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is an alias of a variant NAME")
     for part in FLASH_PARTS:

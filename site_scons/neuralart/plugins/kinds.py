@@ -47,6 +47,19 @@ _COMMANDS = (
     "plugins",
     "completion",
 )
+_TARGETS = (
+    "run",
+    "flash",
+    "flash-application",
+    "flash-model",
+    "load",
+    "debug",
+    "boot",
+    "plan",
+    "verify",
+    "reset",
+    "monitor",
+)
 _COMPILERS = "neuralart.compilers."
 
 KINDS: tuple[Kind, ...] = (
@@ -80,6 +93,21 @@ KINDS: tuple[Kind, ...] = (
         "neuralart.flashing.runners:Runner",
         "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
         own={"virtual": "neuralart.flashing.runners.virtual"},
+    ),
+    Kind(
+        "targets",
+        "target of variants",
+        1,
+        "neuralart.scons.flash.targets:VariantTarget",
+        "a target of each variant: `scons NAME-VARIANT`",
+        own=dict.fromkeys(_TARGETS, "neuralart.scons.flash.own_targets"),
+    ),
+    Kind(
+        "machines",
+        "kind of machine",
+        1,
+        "neuralart.scons.flash.targets:MachineKind",
+        "what images run on: `machine:` of variants.yaml",
     ),
     Kind(
         "boards",

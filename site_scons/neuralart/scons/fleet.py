@@ -22,10 +22,10 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
     """Leave only the targets of one shard on the command line. NeuralArtError: a target belongs to no variant, the
     shard is none, or the recorded costs are damaged.
     """
-    from neuralart.config.read import FLASH_PARTS, VERBS
+    from neuralart.config.read import FLASH_PARTS, verbs
     from neuralart_fleet.ci import shards
 
-    prefixes = ("", *VERBS, *(f"flash-{part}" for part in FLASH_PARTS))
+    prefixes = ("", *verbs(), *(f"flash-{part}" for part in FLASH_PARTS))
     variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
     script = SCons.Script
     number, count = shards.parse(env.GetOption("shard"))

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart.applications.runtime_files import runtime_parts
 from neuralart.applications.sources import collect
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board
@@ -36,7 +37,6 @@ from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir, top
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
-from neuralart_bring.export.collect import runtime_parts
 
 # What the application takes of the code that it shares with others.
 _SHARED_APP = (

@@ -18,13 +18,13 @@ import SCons.Executor
 import SCons.Node
 import SCons.Script
 
-from neuralart import config, intact
+from neuralart import config, intact, plugins
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.cache import share
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.flash.flash import ARGUMENTS, EFFECTS, keep_order
+from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import declaring, registry_of
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 def owners(names: Sequence[str]) -> dict[str, str]:
     """The variant of each alias that may be named."""
-    return {f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in EFFECTS)) for name in names}
+    return {
+        f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in plugins.names("targets"))) for name in names
+    }
 
 
 def requested(
@@ -103,7 +105,8 @@ class Project:
         width = max((len(name) for name in titles), default=0)
         default = set(self.file.config.default)
         rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
-        width_of_targets = max(len(verb) for verb in EFFECTS) + len("  scons -VARIANT  ")
+        targets = {plugin.name: plugin.made.help for plugin in plugins.every("targets")}
+        width_of_targets = max(map(len, targets)) + len("  scons -VARIANT  ")
         return "\n".join(
             [
                 "",
@@ -113,7 +116,7 @@ class Project:
                 "Targets:",
                 "  scons".ljust(width_of_targets) + "build the default variants",
                 "  scons VARIANT".ljust(width_of_targets) + "build one variant: network, firmware, images, summary",
-                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in EFFECTS.items()),
+                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in targets.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",

@@ -111,7 +111,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
 
     @cache
     def declare_effects() -> dict[str, Any]:
-        from neuralart.scons.flash.effects import make_effects
+        from neuralart.scons.flash.targets import make_effects
 
         return make_effects(env, programs, index)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart.applications.runtime_files import RuntimePart
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import NEURALART
@@ -59,14 +60,6 @@ class ImagePart:
     binary: Path  # The bytes; an empty file: nothing to load
     hex: Path | None  # The same as Intel HEX; None: made of them
     external: bool = False  # Another program (a debugger) loads it into RAM while this one waits
-
-
-@dataclass(frozen=True)
-class RuntimePart:
-    """A file of our runtime."""
-
-    name: str  # Below the folder ``runtime``, with ``/``
-    path: Path  # The file
 
 
 @dataclass(frozen=True)

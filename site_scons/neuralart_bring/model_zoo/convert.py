@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from neuralart.config.app_config import MODEL_TYPES, USE_CASES
-from neuralart.config.read import VERBS
+from neuralart.config.read import verbs
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.vendor.releases import parse_core
 from neuralart_bring.model_zoo import sections as vocabulary
@@ -94,7 +94,7 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
     if section:
         settings["app_config"] = section
     variant = f"{name}-{board}"
-    if variant.startswith(VERBS):
+    if variant.startswith(verbs()):
         variant = f"net-{variant}"
     title = f"{PurePosixPath(model).name} on {board}"
     return Imported(

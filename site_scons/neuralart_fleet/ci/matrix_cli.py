@@ -50,16 +50,16 @@ def record(project: Path, stats: Path, known: Collection[str], verbs: Collection
 def run(args: argparse.Namespace) -> int:
     """Print the jobs, or record costs. NeuralArtError: a variant is none, or there is nothing to build."""
     from neuralart import config
-    from neuralart.config.read import VERBS
+    from neuralart.config.read import verbs
     from neuralart_fleet.ci import shards
 
     file: Path = args.file
     project = config.read(file, file.as_posix()).config
     known = list(project.titles)
     if args.record is not None:
-        record(file, args.record, known, VERBS)
+        record(file, args.record, known, verbs())
         return 0
-    words = [*((name, known) for name in args.variants), (f"{args.verb}-", [*VERBS, "-"])]
+    words = [*((name, known) for name in args.variants), (f"{args.verb}-", [*verbs(), "-"])]
     for word, names in words:
         if word not in names:
             raise NeuralArtError(f"no '{word}' here", where=file.as_posix(), hint=nearest(word, names))

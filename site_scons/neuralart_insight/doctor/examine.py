@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuralart import __version__
 from neuralart.boards.types import Board, Machine
-from neuralart.config.read import VERBS
+from neuralart.config.read import verbs
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -47,7 +47,7 @@ def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
     """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. NeuralArtError: one is neither."""
     found = []
     for target in targets or variants:
-        verb = next((verb for verb in VERBS if target.startswith(verb)), "")
+        verb = next((verb for verb in verbs() if target.startswith(verb)), "")
         name = target.removeprefix(verb)
         if verb == "flash-" and name not in variants:
             name = next((name.removeprefix(part) for part in _PARTS if name.startswith(part)), name)

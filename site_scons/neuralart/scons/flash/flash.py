@@ -59,24 +59,6 @@ def declare_effect(env: Any, name: str, owner: str) -> None:
         keep_order(env, COMMAND_LINE_TARGETS)
 
 
-# Verbs of effects and what they do, for ``scons -h``.
-EFFECTS = {
-    "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
-    "flash": "write the variant's own virtual flash, which stays, or a real board's",
-    "flash-application": "write the application only",
-    "flash-model": "write constants and identity descriptor only",
-    "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
-    "debug": "like run, but wait for gdb before the first instruction",
-    "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
-    "plan": "build, and show who has which addresses",
-    "profile": "build, and show what is expected of each epoch; fail where a limit of a network is not kept",
-    "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
-    "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
-    "export": "write sources, images and CMake and make files for a build of your own",
-    "verify": "compare the flash with what the build would write",
-    "reset": "start a real board anew",
-    "monitor": "print what the serial port of a real board says",
-}
 NAME = "NeuralArtFlash"
 VERBS = {"write": "flash", "verify": "verify"}
 PARTS = ("", "application", "model")

@@ -100,7 +100,7 @@ class VariantBill:
         nodes = [*self.made, *self._models, *_files_behind(self.made)]
         nodes += [node for network in self._networks for node in _weights(network)]
         nodes += [self._env.fs.File(str(path)) for path in others]
-        return list(dict.fromkeys([*nodes, code_value(self._env, "sbom", "neuralart_insight/sbom", "scons/sbom.py")]))
+        return list(dict.fromkeys([*nodes, code_value(self._env, "sbom", "neuralart_insight/sbom")]))
 
     def _name(self, path: Path) -> str:
         """Relative to the top folder or to ours; of other files the last part: the same everywhere."""
