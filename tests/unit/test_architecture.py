@@ -304,6 +304,12 @@ ALLOWED = {
     "neuralart_insight/report": {"bokeh", "squarify"},
     "neuralart_fleet/remote": {"grpc", "zstandard"},
 }
+# Modules of the packages beside the core that declare nodes of SCons.
+DECLARE_NODES = {
+    "neuralart_bring/targets.py",
+    "neuralart_insight/sbom/variant_bill.py",
+    "neuralart_insight/targets.py",
+}
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {"neuralart_reference/onnx": {"onnx", "numpy"}}
 
@@ -314,7 +320,7 @@ def _foreign(path: Path, one: Import) -> bool:
     if top in PACKAGE_FLOOR or top in sys.stdlib_module_names:
         return False
     if top == "SCons":
-        return _room(path) != "scons"
+        return _room(path) != "scons" and _name(path) not in DECLARE_NODES
     if top in LOADED_LATE.get(_name(path.parent), ()):
         return False
     if top in EXTRAS:

@@ -110,6 +110,14 @@ KINDS: tuple[Kind, ...] = (
         "what images run on: `machine:` of variants.yaml",
     ),
     Kind(
+        "builders",
+        "SCons builder",
+        1,
+        "neuralart.scons.tool:BuilderAdder",
+        "a builder of construction environments: `env.NAME(target, source)`",
+        own={"_own": "neuralart.scons.tool"},
+    ),
+    Kind(
         "boards",
         "board",
         1,

@@ -8,7 +8,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from neuralart import intact, plugins
 from neuralart.scons import lock
@@ -22,7 +22,38 @@ from neuralart.scons.network import builder
 from neuralart.scons.registry import Registry
 
 BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
-"""Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
+"""Those of the core, in the order of the reference."""
+
+
+class BuilderAdder(Protocol):
+    """Adds a builder to construction environments, registered under the builder's name. A module may be one.
+
+    An example, ``env.Checksum(target, source)``::
+
+        class Checksum:
+            NAME = "Checksum"
+            VARIABLES = (Variable("CHECKSUM", "text", "sha256", "The algorithm."),)
+
+            def add_to(self, env):
+                env["BUILDERS"]["Checksum"] = env.Builder(action="${CHECKSUM}sum $SOURCE > $TARGET")
+
+        register("builders", "Checksum", Checksum(), protocol=1)
+
+    Attributes:
+        NAME: Name of the builder.
+        VARIABLES: Construction variables that it reads (:class:`neuralart.scons.commands.Variable`); an environment
+            that lacks one gets its default.
+    """
+
+    NAME: str
+    VARIABLES: Sequence[Variable]
+
+    def add_to(self, env: Any) -> None:
+        """Add the builder to an environment that has its variables."""
+
+
+for _module in BUILDERS:
+    plugins.register("builders", _module.NAME, _module, protocol=1)
 
 METHODS = {
     "Network": "network.network.network_method",
@@ -65,9 +96,9 @@ def add_to(env: Any, **kw: Any) -> None:
         at_read_time(lock.take)(env)
         at_read_time(share)()
         env["NEURALART_REGISTRY"] = Registry(env)
-    for each in BUILDERS:
-        declare(env, each.VARIABLES)
-        each.add_to(env)
+    for plugin in plugins.every("builders"):
+        declare(env, plugin.made.VARIABLES)
+        plugin.call("add_to", env)
     for name, place in METHODS.items():
         env.AddMethod(_later(place), name)
 

@@ -5,7 +5,7 @@ They do something instead of making a file: they run each time they are named, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -179,12 +179,6 @@ def by_command(env: Any, variant: DeclaredVariant, verb: str, *more: str) -> Any
     action, literals = commands.command(base, [*words, *more], f"{verb.upper():<8} {variant.name}")
     (alias,) = base.Alias(name, [base.fs.File(f"#{build}/{variant.name}/index.json")], [action], **literals)
     return alias
-
-
-def verbs() -> Iterator[tuple[str, VariantTarget]]:
-    """All targets, in the order of the help."""
-    for plugin in plugins.every("targets"):
-        yield plugin.name, plugin.made
 
 
 def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> dict[str, Any]:
