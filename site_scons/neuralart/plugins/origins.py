@@ -95,7 +95,8 @@ def _entry_points(text: str) -> dict[str, dict[str, str]]:
     group: dict[str, str] = {}
     for line in map(str.strip, text.splitlines()):
         if section := _SECTION.fullmatch(line):
-            group = groups.setdefault(section[1], {})
+            name = section[1]
+            group = groups.setdefault(name, {}) if name.startswith("neuralart.") else {}
         elif point := _POINT.fullmatch(line):
             group[point[1]] = point[2]
     return groups

@@ -21,6 +21,7 @@ import SCons.Node.Alias
 import SCons.Node.FS
 import SCons.Scanner
 
+from neuralart import plugins
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import plans
@@ -134,9 +135,13 @@ def fitting(board: Board, machine: Machine) -> Runner:
 
     if machine.kind != "silicon":
         return runners.find(runners.DEFAULT)
-    known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
+    names = [name for name in _OF_SILICON if name in plugins.names("runners", name)]
+    if not names:
+        hint = "the whole of scons-neuralart has cubeprogrammer, openocd and pyocd"
+        raise NeuralArtError("no flash runner for real boards is installed", where=board.name, hint=hint)
+    known = [each for each in map(runners.find, names) if not each.refusal("write", board, machine)[0]]
     here = [each for each in known if each.found() is not None]
-    return next(iter([*here, *known]), runners.find(_OF_SILICON[0]))
+    return next(iter([*here, *known]), runners.find(names[0]))
 
 
 def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple[Runner, str]:
