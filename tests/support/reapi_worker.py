@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuralart.config.cache import CacheConfig
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote.grpc_store import GrpcStore
 from neuralart_fleet.remote.messages import Digest, files_of, message, parse
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import packing
 from neuralart_fleet.remote.client import SharedCache
 from neuralart_fleet.remote.messages import message

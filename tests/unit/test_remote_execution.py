@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import cache as config
-from neuralart.config.cache import FarmConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text import yaml_values
+from neuralart_fleet import config as config
+from neuralart_fleet.config import FarmConfig
 from neuralart_fleet.remote.messages import Digest
 
 grpc = pytest.importorskip("grpc")
@@ -111,7 +111,7 @@ def test_contents_are_compressed(
 
 ASKS = """import os, sys
 from pathlib import Path
-from neuralart.config.cache import CacheConfig, FarmConfig
+from neuralart_fleet.config import CacheConfig, FarmConfig
 from neuralart_fleet.remote.client import Farm, FarmStep, SharedCache
 for port in sys.argv[1:]:
     farm = Farm(FarmConfig(f"grpcs://127.0.0.1:{port}/main", timeout=5), {"NETRC": os.devnull})

@@ -118,6 +118,13 @@ KINDS: tuple[Kind, ...] = (
         own={"_own": "neuralart.scons.tool"},
     ),
     Kind(
+        "keys",
+        "key of variants.yaml",
+        1,
+        "neuralart.config.added:AddedKey",
+        "a key of networks, of variants or of the whole variants.yaml",
+    ),
+    Kind(
         "boards",
         "board",
         1,

@@ -25,7 +25,7 @@ from neuralart.files import write_text
 from neuralart.scons import commands
 
 if TYPE_CHECKING:
-    from neuralart.config.cache import CacheConfig, FarmConfig
+    from neuralart_fleet.config import CacheConfig, FarmConfig
     from neuralart_fleet.remote.client import SharedCache
 
 _remote: list[RemoteSteps] = []  # Of the process; at most one
@@ -173,7 +173,7 @@ def share(said: CacheConfig | None = None, execute: FarmConfig | None = None) ->
         for each in farm.use(execute):
             atexit.register(report, each)
     if said or (os.environ.get("NEURALART_CACHE") and not _remote):
-        from neuralart.config.cache import chosen
+        from neuralart_fleet.config import chosen
         from neuralart_fleet.remote.client import SharedCache
 
         config = chosen(said, os.environ)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config.cache import FarmConfig, chosen
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
 from neuralart.plugins.origins import own_files
@@ -24,6 +23,7 @@ from neuralart.scons import commands
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place
 from neuralart.scons.registry import registry_of
+from neuralart_fleet.config import FarmConfig, chosen
 from neuralart_fleet.remote.client import Farm, FarmStep
 from neuralart_fleet.remote.messages import Digest
 

@@ -342,7 +342,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
-    share(file.config.cache, file.config.execute)
+    share(file.config.added.get("cache"), file.config.added.get("execute"))
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
     for board in file.config.boards:

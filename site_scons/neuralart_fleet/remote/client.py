@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import new_file
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import messages
 from neuralart_fleet.remote.messages import (
     DAMAGED,

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import packing
 from neuralart_fleet.remote.messages import (
     DAMAGED,

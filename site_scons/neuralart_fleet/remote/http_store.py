@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from neuralart.config.cache import CacheConfig
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote.messages import DeniedError, Digest, UnansweredError
 
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)

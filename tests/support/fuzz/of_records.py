@@ -16,7 +16,6 @@ from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
 from neuralart.compilers.stedgeai import install, run
 from neuralart.compilers.stedgeai.request import request_of
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.memory.plan import last_build
@@ -28,6 +27,7 @@ from neuralart_bring.export import folder as exports
 from neuralart_bring.export.plan import ExportInputs, NetworkPart, Raw
 from neuralart_fleet.ci import shards
 from neuralart_fleet.ci.matrix_cli import record
+from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import client
 from neuralart_fleet.remote.messages import DAMAGED, Digest, StepResult, files_of, message, parse
 from neuralart_insight.report.page import document

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
+from neuralart.config.added import PROJECT, AddedKey
 from neuralart.config.keys import Key, distinct, names, one_of, real
 from neuralart.errors import NeuralArtError
+from neuralart.plugins import register
 from neuralart.text.values import Value
 
 _ACCESS = ("read-write", "read-only", "write-only")
@@ -119,3 +121,17 @@ def chosen(said: Any, environ: Mapping[str, str], kind: type[CacheConfig] = Cach
         return None if text else said
     found = _read_url(kind, text, lambda what, hint: NeuralArtError(f"{kind.VARIABLE} {what}", hint=f"{hint}; or off"))
     return replace(said or found, url=found.url, user=found.user, password=found.password, access=found.access)
+
+
+register(
+    "keys",
+    "cache",
+    AddedKey(PROJECT, read, "where several machines share results", sections={"cache": (KEYS, CacheConfig)}),
+    protocol=1,
+)
+register(
+    "keys",
+    "execute",
+    AddedKey(PROJECT, read_farm, "a farm of machines that do steps", sections={"execute": (FARM_KEYS, FarmConfig)}),
+    protocol=1,
+)
