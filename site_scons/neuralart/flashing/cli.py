@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import products
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
 from neuralart.text.progress import at_work
@@ -177,6 +178,7 @@ def run_device(args: argparse.Namespace) -> int:
 def _debug(args: argparse.Namespace, job: FlashJob) -> int:
     from neuralart.flashing.runners.gdb import Attached, Gdb
 
+    products.read(args.elf)  # gdb loads it
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
         words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]

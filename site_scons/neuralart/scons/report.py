@@ -17,7 +17,7 @@ from neuralart.config.application import ELF, EXTERNAL
 from neuralart.files import read_bytes, write_text
 from neuralart.network import facts
 from neuralart.patterns import later
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, making, plans
 from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
 from neuralart.scons.paths import LiteralWord, build_dir, file_words, word
@@ -133,6 +133,7 @@ def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any])
     action = commands.function(_write_bill, "SBOM     $TARGET")
     nodes = base.Command(f"#{build_dir(env)}/{name}/sbom.cdx.json", [], action, target_scanner=_NEEDS)
     plans.remember(nodes[0], _Bill(base, programs, made))
+    making.watch(base, nodes)
     base.Clean(made, nodes)
     return base.Alias(f"sbom-{name}", nodes)
 
@@ -176,5 +177,6 @@ def make_page(env: Any, program: VariantProgram, index: Any, made: Sequence[Any]
         **literals,
     )
     base.Depends(nodes, board_value(base, program.board))
+    making.watch(base, nodes)
     base.Clean(made, nodes)
     return base.Alias(f"report-{variant.name}", nodes)
