@@ -30,6 +30,7 @@ from neuralart import products
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.scons.paths import build_dir
+from neuralart.scons.registry import registry_of
 
 _UNDECIDED = (SCons.Node.no_state, SCons.Node.pending)
 # What ``Command`` makes is an entry until SCons looks for it.
@@ -45,7 +46,7 @@ class _Contents(NamedTuple):
 _lock = threading.RLock()
 _contents: dict[str, _Contents] = {}
 _lists: dict[str, tuple[tuple[int, ...] | None, dict[str, str] | None]] = {}
-_said: set[str] = set()  # Folders without a list that were named
+_unlisted: set[str] = set()  # Folders that had no list, and were named
 
 
 def _state(path: str) -> tuple[int, ...] | None:
@@ -79,7 +80,6 @@ def record(node: Any) -> None:
     folder, name = os.path.split(path)
     digest = _read(path).sha256
     with _lock:
-        _said.discard(folder)
         products.write_list(Path(folder), {**(_listed(folder) or {}), name: digest})
 
 
@@ -147,9 +147,7 @@ def reason(node: Any) -> str:
     if hashes[name] != contents.sha256:
         return f"{node} was changed after it was made: it is made again"
     if getattr(stored.ninfo, "csig", contents.csig) != contents.csig:
-        return (
-            f"{node} is not what SCons made last (was a build folder or .sconsign.dblite restored?): it is made again"
-        )
+        return f"{node} is not what SCons made last: it is made again"
     return ""
 
 
@@ -164,9 +162,10 @@ def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) 
         why = f"{error}: it is made again"
     path = target.get_abspath()
     folder = os.path.dirname(path)
-    if why and folder not in _said:
+    if why and folder not in _unlisted:
         print(f"neuralart: {why}")
-        _said.update([folder] if products.LIST in why and _listed(folder) is None else [])
+        if _listed(folder) is None:
+            _unlisted.add(folder)
     elif not why and path in _contents:
         # SCons need not read it as well.
         target.get_ninfo().csig = _contents[path].csig
@@ -196,8 +195,11 @@ def watch(env: Any, nodes: Iterable[Any]) -> None:
             node.add_dependency([_MADE])
             if node.has_builder():
                 _keep(node)
-            if env.GetOption("clean"):
-                env.Clean(node, node.dir.File(products.LIST))
+            list_of_folder = node.dir.File(products.LIST)
+            list_of_folder.clear_memoized_values()  # SCons has looked at it; it is written in this build
+            # For stamps: without its line there, a file is not what it was.
+            registry_of(env).prerequisites.setdefault(node, []).append(list_of_folder)
+            env.Clean(node, list_of_folder)
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:

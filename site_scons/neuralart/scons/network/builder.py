@@ -134,7 +134,6 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if owner != first.name:
         what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
         raise NeuralArtError(what, where=str(first), hint="a folder for each network")
-    making.watch(env, nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
@@ -145,6 +144,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     else:
         env.Depends(nodes, env.Value(plan.compiler.identity, name="compiler"))
         env.Clean(nodes, first.dir.Dir(".vendor"))
+    making.watch(env, nodes)
     for node in nodes:
         if node.name in plan.includes:
             node.includes = [('"', header, '"') for header in plan.includes[node.name]]
