@@ -87,9 +87,12 @@ def record_copy(node: Any, digest: str = "") -> bool:
     """The same for a file that came out of a cache; False: it is not what has this SHA-256 there."""
     if not SCons.Action.execute_actions or not is_watched(node):
         return True
-    if digest and _read(node.get_abspath()).sha256 != digest:
-        return False
-    record(node)
+    try:
+        if digest and _read(node.get_abspath()).sha256 != digest:
+            return False
+        record(node)
+    except NeuralArtError:
+        return False  # the step that makes it instead says why
     return True
 
 
@@ -111,7 +114,7 @@ class Recording(SCons.Executor.Executor):
             # A tool has read the files meanwhile.
             self._refuse_changed()
             for path, node in targets.items():
-                if _state(path) is not None:
+                if stat.S_ISREG((_state(path) or (0,))[0]):
                     record(node)
         except NeuralArtError as error:
             raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
@@ -133,13 +136,16 @@ def reason(node: Any) -> str:
     makes it anyway.
     """
     path = node.get_abspath()
+    folder, name = os.path.split(path)
     state, stored = _state(path), node.get_stored_info()
     if state is None or stored.binfo.bactsig is None:
         return ""
-    folder, name = os.path.split(path)
-    hashes, contents = _listed(folder), None if stat.S_ISLNK(state[0]) else _read(path)
-    if contents is None:
+    if stat.S_ISLNK(state[0]):
         return f"{node} is a link: it is made again"
+    try:
+        hashes, contents = _listed(folder), _read(path)
+    except NeuralArtError as error:
+        return f"{error}: it is made again"
     if hashes is None:
         return f"{node.dir} has no {products.LIST}: what was made in it is made again"
     if name not in hashes:
@@ -156,15 +162,11 @@ def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) 
     _keep(target)
     if target.get_state() not in _UNDECIDED:
         return False
-    try:
-        why = reason(target)
-    except NeuralArtError as error:
-        why = f"{error}: it is made again"
-    path = target.get_abspath()
+    why, path = reason(target), target.get_abspath()
     folder = os.path.dirname(path)
     if why and folder not in _unlisted:
         print(f"neuralart: {why}")
-        if _listed(folder) is None:
+        if not os.path.lexists(os.path.join(folder, products.LIST)):
             _unlisted.add(folder)
     elif not why and path in _contents:
         # SCons need not read it as well.
