@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from neuralart import products
 from neuralart.flashing.runners import FlashJob, find
 
 _BAUD = 921600
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
 def _debug(args: argparse.Namespace, job: FlashJob) -> int:
     from neuralart_board.runners.gdb import Attached, Gdb
 
+    products.read(args.elf)  # gdb loads it
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
         words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]

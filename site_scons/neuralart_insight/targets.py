@@ -11,7 +11,7 @@ import SCons.Scanner
 from neuralart.files import write_text
 from neuralart.patterns import later
 from neuralart.plugins import register
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, making, plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.targets import DeclaredVariant, by_command
 from neuralart.scons.paths import LiteralWord, build_dir, file_words, word
@@ -72,6 +72,7 @@ def _bill(env: Any, verb: str, variant: DeclaredVariant) -> Any:
     action = commands.function(_write_bill, "SBOM     $TARGET")
     nodes = base.Command(f"#{build_dir(env)}/{name}/sbom.cdx.json", [], action, target_scanner=_NEEDS)
     plans.remember(nodes[0], _Bill(base, programs, made))
+    making.watch(base, nodes)
     base.Clean(made, nodes)
     return base.Alias(f"{verb}-{name}", nodes)
 
@@ -127,6 +128,7 @@ def _page(env: Any, verb: str, program: VariantProgram, index: Any, made: Sequen
         **literals,
     )
     base.Depends(nodes, board_value(base, program.board))
+    making.watch(base, nodes)
     base.Clean(made, nodes)
     return base.Alias(f"{verb}-{variant.name}", nodes)
 

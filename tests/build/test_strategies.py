@@ -112,7 +112,7 @@ def test_neuralart_load_brings_what_the_firmware_waits_for(
         weights = folder / "digits.AXISRAM5.bin"
         weights.write_bytes(weights.read_bytes()[:-1] + b"!")
         assert cli.main(words) == 1
-        assert f"{weights}: not what the compile wrote" in capsys.readouterr().err
+        assert f"{weights}: is not what the build made" in capsys.readouterr().err
     assert cli.main([*words, "--board", "nucleo-n657x0-q"]) == 1
     assert "built for stm32n6570-dk, not for nucleo-n657x0-q" in capsys.readouterr().err
 

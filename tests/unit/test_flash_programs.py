@@ -390,6 +390,8 @@ def test_a_server_for_a_debugger(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.chdir(tmp_path)
+    Path("a b.elf").write_bytes(b"of gdb's own reading")
     assert cli.main(["device", "debug", "--board", matrix.N6, "--elf", "a b.elf"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("gdb: ") and "'a b.elf' -ex 'target remote localhost:" in said

@@ -78,6 +78,8 @@ class Registry:
         self.effects: dict[str, str] = {}
         #: Whether all effects of a variant are declared, or those that are named.
         self.every_effect = True
+        #: Nodes that were looked at for what is made of them.
+        self.watched: set[Any] = set()
         #: What must be there before a node, though the node is not made of it.
         self.prerequisites: dict[Any, list[Any]] = {}
 

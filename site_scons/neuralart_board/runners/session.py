@@ -7,9 +7,10 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, write_bytes
+from neuralart.files import write_bytes
 from neuralart.flashing.runners import FlashJob
 from neuralart.text.elf import Elf
 from neuralart_board.runners.process import Answer
@@ -66,7 +67,7 @@ def number_in(text: str, label: str) -> str:
 
 def image_parts(elf: Path, board: Board) -> tuple[list[tuple[int, bytes]], int, int]:
     """Address and bytes of each part of an image, its stack pointer and its entry, from its vector table."""
-    file = Elf(read_bytes(elf), str(elf))
+    file = Elf(products.read(elf), str(elf))
     # Not segments: the first may begin with headers of the file, in front of the vector table.
     placed = [(file.load_address(each), each) for each in file.sections if each.allocated and each.filled]
     parts = [(at, file.bytes_of(each, each.name)) for at, each in placed if at is not None]

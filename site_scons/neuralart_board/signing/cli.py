@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from neuralart import products
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, write_bytes
+from neuralart.files import write_bytes
 from neuralart.text import image_header
 
 _SIGNERS = ("header", "vendor")
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError("--option is for the vendor's tool", where="--option", hint="add --by vendor")
     else:
         version = image_header.VERSIONS[args.header_version]
-        made = image_header.make(read_bytes(args.image), args.type, version, where=str(args.image))
+        made = image_header.make(products.read(args.image), args.type, version, where=str(args.image))
     image = image_header.judged(made, str(args.image))
     write_bytes(args.output, made)
     places = f"entry 0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}"

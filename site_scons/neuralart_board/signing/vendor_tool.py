@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from neuralart import products
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text import image_header
@@ -50,7 +51,7 @@ def sign(image: Path, kind: str, version: str, options: Sequence[str] = ()) -> b
     if not row.path or row.status == BROKEN:
         raise NeuralArtError(f"{programs.SIGNING.programs[0]}: {row.problem}", where="--by vendor", hint=row.get)
     tool, found = Path(row.path), row.version
-    program = read_bytes(image)
+    program = products.read(image)
     with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:
         output = Path(folder) / "signed.bin"
         words = arguments(image.absolute(), output, kind, version, options, align=not found or fits(found, ALIGNS))

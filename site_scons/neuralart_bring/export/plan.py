@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import products
 from neuralart.applications.runtime_files import RuntimePart
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
 from neuralart.network.facts import NEURALART
 from neuralart.text.ihex import ihex
 from neuralart_bring.export import makefiles
@@ -99,7 +99,7 @@ class _Draft:
         return name
 
     def copy(self, folder: str, path: Path) -> str:
-        return self.put(f"{folder}/{path.name}", read_bytes(path), str(path))
+        return self.put(f"{folder}/{path.name}", products.read(path), str(path))
 
 
 def is_name(name: str) -> bool:
@@ -166,7 +166,7 @@ def files(inputs: ExportInputs) -> dict[str, bytes]:
     for path in inputs.headers:
         draft.copy(PROGRAM, path)
     sources = [draft.copy(PROGRAM, path) for path in inputs.sources]
-    runtime = [draft.put(f"{RUNTIME}/{part.name}", read_bytes(part.path), str(part.path)) for part in inputs.runtime]
+    runtime = [draft.put(f"{RUNTIME}/{part.name}", products.read(part.path), str(part.path)) for part in inputs.runtime]
     images = _images(inputs, draft)
     include = [PROGRAM] if any(name.startswith(f"{PROGRAM}/") for name in draft.files) else []
     folders = (f"{RUNTIME}/include", f"{RUNTIME}/legacy/include")

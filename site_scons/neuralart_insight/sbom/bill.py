@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart import __version__, jsontext
+from neuralart import __version__, jsontext, products
 from neuralart.errors import NeuralArtError
 
 FILE, LIBRARY, APPLICATION, FIRMWARE = "file", "library", "application", "firmware"
@@ -35,12 +35,16 @@ class BillPart:
 
 
 def sha256(path: Path) -> str:
-    """Of a file, in pieces: a toolchain's compiler has tens of megabytes. NeuralArtError: It cannot be read."""
+    """Of a file, in pieces: a toolchain's compiler has tens of megabytes. NeuralArtError: It cannot be read, or is not
+    what the build made.
+    """
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise NeuralArtError(f"cannot read: {error.strerror or error}", where=str(path)) from error
+    products.check(path, digest)
+    return digest
 
 
 def of_files(hashes: Mapping[str, str]) -> str:

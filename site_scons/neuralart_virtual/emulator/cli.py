@@ -123,7 +123,7 @@ def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
 
 def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     """What is to be run. NeuralArtError: options that belong together differ in number."""
-    from neuralart.files import read_bytes
+    from neuralart import products
     from neuralart.relocatable.format import container
     from neuralart_virtual.emulator.inputs.source import Feed, InputFile, RandomInputs
     from neuralart_virtual.emulator.runner import NetworkRun
@@ -139,7 +139,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     if len(args.check) not in (0, networks):
         raise NeuralArtError(f"{networks} --network and {len(args.check)} --check", hint="give one each, or no --check")
     bounds = [parse(text) for text in args.check] or [Closeness()] * networks
-    split = [n for n, path in enumerate(args.model) if container.parse(read_bytes(path), str(path)).split]
+    split = [n for n, path in enumerate(args.model) if container.parse(products.read(path), str(path)).split]
     if len(split) != len(args.model_params):
         hint = "give the _rel_params.bin of each split model, and of no other"
         raise NeuralArtError(f"{len(split)} split models and {len(args.model_params)} --model-params", hint=hint)

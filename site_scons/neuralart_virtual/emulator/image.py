@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from neuralart import products
 from neuralart.boards.types import Board, Boot
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
 from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import fold
 from neuralart.text import image_header
@@ -80,7 +80,7 @@ class Firmware:
 
 def read_elf(path: Path) -> Firmware:
     """Read an executable for Arm. NeuralArtError: missing, no ELF, not for Arm, or without anything to load."""
-    elf = Elf(read_bytes(path), str(path))
+    elf = Elf(products.read(path), str(path))
     if elf.machine != "EM_ARM" or elf.kind != "ET_EXEC":
         raise NeuralArtError(f"{elf.kind} for {elf.machine}, not an Arm executable", where=str(path))
     loads: list[Load] = []
@@ -102,7 +102,7 @@ def read_elf(path: Path) -> Firmware:
 
 def read_raw(path: Path, address: int) -> Load:
     """A raw file that is loaded to an address. NeuralArtError: missing, or it ends behind 4 GiB."""
-    load = Load(path.name, address, read_bytes(path))
+    load = Load(path.name, address, products.read(path))
     if load.end > 1 << 32:
         raise NeuralArtError(f"{len(load.data)} bytes at 0x{address:08x} end behind 4 GiB", where=str(path))
     return load

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from neuralart import products
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
@@ -119,8 +119,8 @@ def _check_of(one: NetworkRun) -> _Check:
     vectors = inputs_of(one.feed, network)
     if one.model is None:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
-    params = None if one.params is None else read_bytes(one.params)
-    image = container.parse(read_bytes(one.model), str(one.model), params)
+    params = None if one.params is None else products.read(one.params)
+    image = container.parse(products.read(one.model), str(one.model), params)
     refuse_vendor(image, "virtual boards run")
     return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, write_bytes
+from neuralart.files import write_bytes
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, check_plan, chip_of
 from neuralart.flashing.plan import FlashPlan
@@ -49,9 +49,9 @@ def params_of(path: Path) -> Path:
 
 
 def _read_model(path: Path) -> Image:
-    image = container.parse(read_bytes(path, "neuralart relocatable build makes it"), str(path))
+    image = container.parse(products.read(path, "neuralart relocatable build makes it"), str(path))
     if image.split:
-        params = read_bytes(params_of(path), "the model is split: copy both files of the build")
+        params = products.read(params_of(path), "the model is split: copy both files of the build")
         image = container.parse(image.data, str(path), params)
     refuse_vendor(image, "the loading application runs")
     return image
@@ -99,17 +99,13 @@ def application_of(path: Path, board: Board) -> Path:
     return found
 
 
-def _external(folder: Path, networks: dict[str, Path]) -> tuple[tuple[int, bytes], ...]:
+def _external(folder: Path) -> tuple[tuple[int, bytes], ...]:
     """Address and bytes of constants of strategy external-loader, each as the compile wrote it."""
     parts = []
     for row in plan_report.read(folder / "plan.json")["initializers"]:
         if row["strategy"] == "external-loader":
             path = folder / f"{row['network']}.{row['pool']}.bin"
-            data = read_bytes(path, "build the variant again")
-            known = {each.sha256 for each in facts.listed_files(networks.get(row["network"], folder))}
-            if hashlib.sha256(data).hexdigest() not in known:
-                raise NeuralArtError("not what the compile wrote", where=str(path), hint="build the variant again")
-            parts.append((int(row["run_address"]), data))
+            parts.append((int(row["run_address"]), products.read(path, "build the variant again")))
     return tuple(part for part in parts if part[1])
 
 
@@ -118,8 +114,10 @@ def of_folder(folder: Path, board: Board) -> Deployment:
     index, elf, path = folder / "index.json", folder / "firmware.elf", folder / "flash_plan.json"
     if (built_for := read_index(index)["board"]) != board.name:
         raise NeuralArtError(f"built for {built_for}, not for {board.name}", where=str(index), hint="--board")
+    for each in (index, folder / "plan.json"):
+        products.read(each)
     networks = network_folders(index)
-    parts, waits = _external(folder, networks), read_elf(elf).symbols.address_of(EXTERNAL_LOADER)
+    parts, waits = _external(folder), read_elf(elf).symbols.address_of(EXTERNAL_LOADER)
     if parts and waits is None:
         raise NeuralArtError(f"has no function {EXTERNAL_LOADER}", where=str(elf), hint="build the variant again")
     plan = plans.read(path) if path.is_file() else FlashPlan(board.name, ())

@@ -19,7 +19,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.network.nodes import Compiled, check_compiled
@@ -159,6 +159,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
     # A file that stays the same is left alone, so it must be there to look at.
     env.Precious(nodes)
+    making.watch(env, nodes)
     return nodes, facts
 
 

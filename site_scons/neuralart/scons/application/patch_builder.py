@@ -16,7 +16,7 @@ import SCons.Builder
 from neuralart.config import patch as settings
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.application.app_config import section_of
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, in_action
@@ -223,6 +223,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, code_value(env, "patching", "patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)
+    making.watch(env, nodes)
     return nodes, plan.sources
 
 

@@ -19,11 +19,12 @@ from typing import Any
 import SCons.Errors
 import SCons.Node.FS
 
+from neuralart import products
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import SignConfig
 from neuralart.config.variant_keys import SIGNERS
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.files import write_bytes, write_text
 from neuralart.memory.layout.flash_areas import areas
 from neuralart.network import facts
 from neuralart.scons import plans
@@ -62,7 +63,7 @@ def _check(part: FilePart) -> None:
     plan: ImagePlan = part.data
     path, *rest = (Path(str(node)) for node in part.sources)
     networks = [facts.load(each) for each in rest]
-    image = check_image.read(path, read_bytes(path), plan.board)
+    image = check_image.read(path, products.read(path), plan.board)
     findings = check_image.check(image, plan.board, plan.machine, networks, allow_reference=plan.allow_reference)
     errors = [finding for finding in findings if finding.level == "error"]
     for finding in findings:
@@ -78,11 +79,11 @@ def _write_application(part: FilePart) -> None:
     room, kind, version = part.data
     path = Path(str(part.sources[0]))
     if not version:
-        write_bytes(Path(part.names[0]), b"\xff" * room + read_bytes(path))
+        write_bytes(Path(part.names[0]), b"\xff" * room + products.read(path))
         return
     from neuralart.text import image_header
 
-    made = image_header.make(read_bytes(path), kind, image_header.VERSIONS[version], str(path))
+    made = image_header.make(products.read(path), kind, image_header.VERSIONS[version], str(path))
     image_header.judged(made, part.names[0])
     write_bytes(Path(part.names[0]), made)
 
@@ -153,7 +154,7 @@ def _write_places(part: FilePart) -> None:
     from neuralart.memory.image import elf_facts
 
     path = Path(str(part.sources[0]))
-    program = elf_facts.read(path, read_bytes(path))
+    program = elf_facts.read(path, products.read(path))
     for name, span in zip(part.names, part.data, strict=True):
         write_bytes(Path(name), program.span(*span)[1])
 

@@ -68,6 +68,11 @@ def _network_text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
+def _text(path: Path) -> str:
+    """Whatever it says: what was changed by hand is to be seen, too."""
+    return read_bytes(path).decode("utf-8", "replace")
+
+
 def _manifest(path: Path) -> dict[str, Any]:
     network, files = facts.read_manifest(path)
     changed = facts.changed_files(path.parent) if path.name == facts.MANIFEST else ()
@@ -81,7 +86,7 @@ def _manifest_text(record: dict[str, Any]) -> str:
 
 
 def _flash_plan(path: Path) -> dict[str, Any]:
-    plan = flash_plans.read(path)
+    plan = flash_plans.parse(_text(path), str(path))
     return {"board": plan.board, "writes": [asdict(write) for write in plan.writes]}
 
 
@@ -193,7 +198,7 @@ def _view(record: Callable[[Path], dict[str, Any]], text: Callable[[dict[str, An
     return View(record, lambda made: _NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text(made)))
 
 
-NETWORK = _view(lambda path: asdict(facts.load(path)), _network_text)
+NETWORK = _view(lambda path: asdict(facts.from_json(_text(path), str(path))), _network_text)
 MANIFEST = _view(_manifest, _manifest_text)
 FLASH_PLAN = _view(_flash_plan, _flash_plan_text)
 PLAN = _view(plan_report.read, plan_report.text)
