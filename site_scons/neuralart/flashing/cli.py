@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     found = {"STM32_Programmer_CLI": str(programmer)} if programmer is not None else {}
     loaders = (programmer.resolve().parent if programmer is not None else Path()) / "ExternalLoader"
     for line in script.lines(job.top, found, loaders):
-        print(line)
-    print(f"# the same as scripts: {shell}, {batch}")
+        say(line)
+    say(f"# the same as scripts: {shell}, {batch}")
     return 0
 
 
@@ -103,9 +104,9 @@ def run_flash(args: argparse.Namespace) -> int:
         done = runner.flash(job)
     for written in done:
         for line in describe(written):
-            print(line)
+            say(line)
     if not any(written.erased for written in done):
-        print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
+        say(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
     return 0
 
 
@@ -115,10 +116,10 @@ def run_verify(args: argparse.Namespace) -> int:
     device = runner.device(str(args.record), args.probe)
     mismatch = runner.verify(job)
     if mismatch is not None:
-        print(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
+        say(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
         return DIFFERS
     writes = job.plan.chosen(job.only)
-    print(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
+    say(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
     return 0
 
 
@@ -165,12 +166,12 @@ def run_device(args: argparse.Namespace) -> int:
         return _debug(args, job)
     runner = find(args.runner, "--runner")
     if args.action == "load":
-        print(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
+        say(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
         return 0
     runner.reset(job)
-    print(f"{board.name}: reset")
+    say(f"{board.name}: reset")
     if args.action == "boot" and "flash" in board.switches:
-        print(f"it starts from flash with {board.switches['flash']}, then a power cycle")
+        say(f"it starts from flash with {board.switches['flash']}, then a power cycle")
     return 0
 
 
@@ -180,7 +181,7 @@ def _debug(args: argparse.Namespace, job: FlashJob) -> int:
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
         words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]
-        print(f"gdb: {shlex.join(words)}", flush=True)
+        say(f"gdb: {shlex.join(words)}", flush=True)
         try:
             sys.stdin.read()
         except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.text import image_header
+from neuralart.text.console import say
 
 _SIGNERS = ("header", "vendor")
 
@@ -43,5 +44,5 @@ def run(args: argparse.Namespace) -> int:
     write_bytes(args.output, made)
     places = f"entry 0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}"
     said = f"{len(made)} bytes, header {args.header_version}, type {args.type}, {places}"
-    print(f"{args.output}: {said}; {'signed' if image.signed else 'no signature'}")
+    say(f"{args.output}: {said}; {'signed' if image.signed else 'no signature'}")
     return 0

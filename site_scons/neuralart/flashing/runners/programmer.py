@@ -24,6 +24,7 @@ from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read
 from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner, process
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
+from neuralart.text.console import say
 
 
 @contextlib.contextmanager
@@ -312,7 +313,7 @@ class Programmer(Runner):
         answer = self.restart(session)
         if answer.status:
             what, hint = process.reason(answer.text, session.job.board)
-            print(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
+            say(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
 
     def reset(self, job: FlashJob) -> None:
         """Start the device anew."""

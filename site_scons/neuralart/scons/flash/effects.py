@@ -25,6 +25,7 @@ from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
 from neuralart.scons.network.nodes import Compiled
 from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words, word
 from neuralart.scons.registry import code_value, registry_of
+from neuralart.text.console import say
 
 # Verbs that show something of what was built, and words of their command.
 _SHOWN = {"plan": (), "profile": ("--check",)}
@@ -265,7 +266,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     layout = program.initializers.layout if program.initializers is not None else None
     inputs = collect(program.variant, program.board, layout, networks, Path(folder).parent, flags)
     done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
-    print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
+    say(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
 
 def _export_shown(target: list[Any], source: list[Any], env: Any) -> str:

@@ -35,6 +35,7 @@ from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
 from neuralart.scons.registry import declaring, registry_of
+from neuralart.text.console import say
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -139,7 +140,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         # SCons does not look at targets.
         changed = changed_since(folder, plan.names)
     for name in changed:
-        print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
+        say(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
         env.AlwaysBuild(nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:

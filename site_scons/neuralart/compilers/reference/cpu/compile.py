@@ -23,6 +23,7 @@ from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.planning.stripes import smallest
 from neuralart.compilers.reference.skeleton import write
+from neuralart.files import utf8
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
@@ -137,7 +138,7 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     if request.report:
         written[f"{name}_generate_report.txt"] = make_report(network)
     weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
-    texts = {file: text.encode() for file, text in written.items()}
+    texts = {file: utf8(text) for file, text in written.items()}
     files = weights | texts | dispatched(name, texts, request.dispatch)
     return CpuResult(skeleton.with_manifest(name, {}, files), facts, network)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
 from neuralart.compilers.reference.emit.report import THICK, THIN, opening, size_text
+from neuralart.errors import one_line
 
 
 def _activations(network: CpuNetwork) -> list[str]:
@@ -46,4 +47,4 @@ def report(network: CpuNetwork) -> str:
         *_arrays(network),
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
