@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ["NO_COLOR"] = words.pop(0)
     if words[:1] == ["build"] and words[1:2] not in (["-h"], ["--help"]):
         words.insert(1, "--")  # The rest is for scons, from the first option on
-    console.on_terminals()
+    console.output_streams()
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
         if asked is not None and asked == words[0] and asked not in (known := plugins.names("commands", asked)):

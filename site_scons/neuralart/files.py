@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from neuralart.errors import NeuralArtError, closest
+from neuralart.errors import NeuralArtError, closest, one_line
 
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
@@ -73,7 +73,22 @@ def _runs(writer: str) -> bool:
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text with LF line ends, as :func:`write_bytes` does. NeuralArtError: the place cannot be written."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, utf8(text))
+
+
+def utf8(text: str) -> bytes:
+    """Text as bytes; letters of a file's name that are not UTF-8 are written as Python writes them."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a log. NeuralArtError: the place cannot be written."""
+    write_bytes(path, log(lines))
+
+
+def log(lines: Iterable[str]) -> bytes:
+    """Lines of a file for people: none can look like two, or steer a terminal."""
+    return utf8("".join(f"{one_line(line)}\n" for line in lines))
 
 
 def read_bytes(path: Path, hint: str = "") -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board
+from neuralart.errors import one_line
 from neuralart.files import read_bytes
 from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
 from neuralart.text.elf import of
@@ -126,7 +127,7 @@ def text(info: Info) -> str:
         lines.append(f"  firmware     {name:<10} {_share(used, capacity)}")
     lines.append("  artefacts")
     lines.extend(f"    {path}" for path in info.artefacts)
-    return "\n".join(lines) + "\n"
+    return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def shortened(text: str, path: str) -> str:

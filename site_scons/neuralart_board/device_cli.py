@@ -9,6 +9,7 @@ from pathlib import Path
 
 from neuralart import products
 from neuralart.flashing.runners import FlashJob, find
+from neuralart.text.console import say
 
 _BAUD = 921600
 
@@ -59,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
         return _debug(args, job)
     runner = find(args.runner, "--runner")
     if args.action == "load":
-        print(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
+        say(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
         return 0
     runner.reset(job)
-    print(f"{board.name}: reset")
+    say(f"{board.name}: reset")
     if args.action == "boot" and "flash" in board.switches:
-        print(f"it starts from flash with {board.switches['flash']}, then a power cycle")
+        say(f"it starts from flash with {board.switches['flash']}, then a power cycle")
     return 0
 
 
@@ -75,7 +76,7 @@ def _debug(args: argparse.Namespace, job: FlashJob) -> int:
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
         words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]
-        print(f"gdb: {shlex.join(words)}", flush=True)
+        say(f"gdb: {shlex.join(words)}", flush=True)
         try:
             sys.stdin.read()
         except KeyboardInterrupt:

@@ -16,6 +16,7 @@ from neuralart.scons.flash.refusals import reason
 from neuralart.scons.flash.targets import DeclaredVariant, refused
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import code_value
+from neuralart.text.console import say
 
 
 class _Export(NamedTuple):
@@ -38,7 +39,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     layout = program.initializers.layout if program.initializers is not None else None
     inputs = collect(program.variant, program.board, layout, networks, Path(folder).parent, flags)
     done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
-    print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
+    say(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
 
 def _export_shown(target: list[Any], source: list[Any], env: Any) -> str:

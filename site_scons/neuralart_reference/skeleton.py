@@ -11,7 +11,7 @@ from typing import TypeVar
 from neuralart import __version__
 from neuralart.compilers.fileset import PROVENANCE, write_set
 from neuralart.compilers.request import CommonRequest
-from neuralart.files import read_bytes
+from neuralart.files import log, read_bytes, utf8
 from neuralart.model.graph import Model
 from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
 from neuralart.network.targets import check_name, usable
@@ -67,7 +67,7 @@ def shaping_options(request: CommonRequest, flags: Sequence[tuple[str, bool]], f
 
 def with_manifest(name: str, texts: Mapping[str, str], data: Mapping[str, bytes]) -> dict[str, bytes]:
     """The bytes of all files, and the manifest of them."""
-    files = {**data, **{each: text.encode("utf-8") for each, text in texts.items()}}
+    files = {**data, **{each: utf8(text) for each, text in texts.items()}}
     files[MANIFEST] = manifest(name, files).encode("utf-8")
     return files
 
@@ -144,4 +144,4 @@ def with_provenance(
         f"arguments: {request.arguments}",
         *more,
     ]
-    return {**files, PROVENANCE: ("\n".join(lines) + "\n").encode("utf-8")}
+    return {**files, PROVENANCE: log(lines)}

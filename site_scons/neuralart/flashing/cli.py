@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     write_bytes(batch, script.batch(job.top, plan.parent).encode())
     programs, loaders = runner.installed()
     for line in script.lines(job.top, programs, loaders):
-        print(line)
-    print(f"# the same as scripts: {shell}, {batch}")
+        say(line)
+    say(f"# the same as scripts: {shell}, {batch}")
     return 0
 
 
@@ -97,9 +98,9 @@ def run_flash(args: argparse.Namespace) -> int:
         done = runner.flash(job)
     for written in done:
         for line in describe(written):
-            print(line)
+            say(line)
     if not any(written.erased for written in done):
-        print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
+        say(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
     return 0
 
 
@@ -109,8 +110,8 @@ def run_verify(args: argparse.Namespace) -> int:
     device = runner.device(str(args.record), args.probe)
     mismatch = runner.verify(job)
     if mismatch is not None:
-        print(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
+        say(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
         return DIFFERS
     writes = job.plan.chosen(job.only)
-    print(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
+    say(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
     return 0

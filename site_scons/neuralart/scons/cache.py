@@ -23,6 +23,7 @@ import SCons.Script
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.scons import commands, making
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart_fleet.config import CacheConfig, FarmConfig
@@ -66,7 +67,7 @@ class CheckedCache(SCons.CacheDir.CacheDir):
         digest = _sound(entry) if entry else ""
         if entry and not digest:
             if SCons.Action.execute_actions:
-                print(f"scons: {node}: the cache holds a damaged file for it, which is not used")
+                say(f"scons: {node}: the cache holds a damaged file for it, which is not used")
                 for path in () if self.is_readonly() else (entry, _beside(entry)):
                     with contextlib.suppress(OSError):
                         path.unlink()

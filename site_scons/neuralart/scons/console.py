@@ -30,7 +30,7 @@ class BuildConsole:
     """
 
     def __init__(self, targets: list[Any], show: Any) -> None:
-        streams = console.on_terminals()
+        streams = console.output_streams(colored=True)
         terminal = next((each.stream for each in streams if each is sys.stdout and each.isatty()), None)
         # Where errors go elsewhere they stay apart: then commands write for themselves.
         self._captures = terminal is not None and sys.stderr.isatty() and sys.platform != "win32"

@@ -271,12 +271,14 @@ class Project:
 
 def _print_summary(node: Any, *, whole: bool) -> None:
     from neuralart.summary import shortened
-    from neuralart.text.console import green
+    from neuralart.text.console import say_result
 
     if Path(node.get_abspath()).is_file():
         text = Path(node.get_abspath()).read_text("utf-8")
-        title, newline, rest = (text if whole else shortened(text, str(node))).partition("\n")
-        sys.stdout.write("\n" + green(title, sys.stdout) + newline + rest)
+        title, _, rest = (text if whole else shortened(text, str(node))).partition("\n")
+        print()
+        say_result(title)
+        print(rest, end="")
 
 
 def _cleanup(executor: Any) -> None:
@@ -297,11 +299,6 @@ def _show_steps(env: Any) -> None:
     """Number the steps of what we build. A build without steps loads nothing of it."""
     from SCons.Script import BUILD_TARGETS
 
-    for stream in (sys.stdout, sys.stderr):
-        if stream.isatty() or os.environ.get("CLICOLOR_FORCE"):
-            from neuralart.text import console
-
-            console.on_terminals()
     base = registry_of(env).base
     if base.get("PRINT_CMD_LINE_FUNC"):
         return  # the user's own

@@ -20,6 +20,7 @@ from neuralart.scons.firmware import image, memory_builder, relocatable
 from neuralart.scons.flash import flash, flash_plan
 from neuralart.scons.network import builder
 from neuralart.scons.registry import Registry
+from neuralart.text import console
 
 BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
 """Those of the core, in the order of the reference."""
@@ -88,6 +89,7 @@ def add_to(env: Any, **kw: Any) -> None:
         from neuralart.scons import stamps
 
         stamps.watch()
+    console.output_streams(colored=True)
     env.Replace(**kw)
     plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)

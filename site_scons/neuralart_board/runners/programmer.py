@@ -22,6 +22,7 @@ from neuralart.files import alone_with
 from neuralart.flashing.nor import Mismatch, Nor, Written, apply, changes, check_plan, chips_of, mismatch_of, sectors_of
 from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read_record, remove_record, save_record
 from neuralart.flashing.runners import EXTERNAL, INTERNAL, JOURNAL, FlashJob, Refusal, Runner
+from neuralart.text.console import say
 from neuralart_board.runners import process
 from neuralart_board.runners.process import Answer
 from neuralart_board.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
@@ -313,7 +314,7 @@ class Programmer(Runner):
         answer = self.restart(session)
         if answer.status:
             what, hint = process.reason(answer.text, session.job.board)
-            print(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
+            say(f"{self.place(session)}: written, but not reset: {what} ({hint or 'press the reset button'})")
 
     def reset(self, job: FlashJob) -> None:
         """Start the device anew."""

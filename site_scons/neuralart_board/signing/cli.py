@@ -9,6 +9,7 @@ from neuralart import products
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.text import image_header
+from neuralart.text.console import say
 
 _SIGNERS = ("header", "vendor")
 
@@ -44,5 +45,5 @@ def run(args: argparse.Namespace) -> int:
     write_bytes(args.output, made)
     places = f"entry 0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}"
     said = f"{len(made)} bytes, header {args.header_version}, type {args.type}, {places}"
-    print(f"{args.output}: {said}; {'signed' if image.signed else 'no signature'}")
+    say(f"{args.output}: {said}; {'signed' if image.signed else 'no signature'}")
     return 0

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart_bring.adopt.entries import Entries, FoundTree
 
@@ -110,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not found.networks:
         for what, looked in _LOOKED_FOR:
-            print(f"looked for {what}: {looked}", file=sys.stderr)
+            say(f"looked for {what}: {looked}", file=sys.stderr)
         for line in _listed(found):
-            print(line, file=sys.stderr)
+            say(line, file=sys.stderr)
         raise NeuralArtError(_NOTHING, where=args.folder.as_posix(), hint="neuralart compile makes one of a model")
     output: Path | None = args.output
     if output is not None and output.exists() and not args.force:
@@ -121,9 +123,9 @@ def run(args: argparse.Namespace) -> int:
     shown = Path(os.path.relpath(args.folder.resolve(), base.resolve())).as_posix()
     made = entries.entries(found, boards.names(()), shown)
     for line in _listed(found):
-        print(line, file=sys.stderr)
+        say(line, file=sys.stderr)
     for note in made.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}", file=sys.stderr)
     if not made.variants:
         hint = "the notes above say what is missing"
         raise NeuralArtError("no variant can be made of it", where=args.folder.as_posix(), hint=hint)
@@ -132,5 +134,5 @@ def run(args: argparse.Namespace) -> int:
         print(text, end="")
     else:
         write_text(output, text)
-        print(f"{output.as_posix()}: {len(made.networks)} networks, {len(made.variants)} variants", file=sys.stderr)
+        say(f"{output.as_posix()}: {len(made.networks)} networks, {len(made.variants)} variants", file=sys.stderr)
     return 0

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
 from neuralart_bring.model_zoo.convert import Dropped, Imported
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_text(output, text)
     for dropped in imported.dropped:
-        print(f"dropped: {dropped}", file=sys.stderr)
+        say(f"dropped: {dropped}", file=sys.stderr)
     for note in imported.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}", file=sys.stderr)
     return 0

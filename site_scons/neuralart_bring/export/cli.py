@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from neuralart.text.console import say
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -53,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
     done = write(args.to, collect(variant, board, layout, parts, build / variant.name, flags), force=args.force)
     if not args.quiet:
         counts = f"{len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
-        print(f"{args.to}: {counts}")
+        say(f"{args.to}: {counts}")
     return 0

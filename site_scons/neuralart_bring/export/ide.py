@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
+from neuralart.text.console import say
 
 # Both files may have comments; this one says that they may be replaced.
 MARK = "// Made by 'neuralart ide', which replaces this file. Without this line it is yours.\n"
@@ -114,5 +115,5 @@ def run(args: argparse.Namespace) -> int:
     (top / ".vscode").mkdir(exist_ok=True)
     for name, text in files.items():
         write_text(top / ".vscode" / name, text)
-    print(f"{(top / '.vscode').as_posix()}: launch.json and tasks.json for {', '.join(chosen)}")
+    say(f"{(top / '.vscode').as_posix()}: launch.json and tasks.json for {', '.join(chosen)}")
     return 0

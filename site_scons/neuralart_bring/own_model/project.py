@@ -22,6 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.resources import TEMPLATE_RULES
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -216,11 +217,11 @@ def run_new(args: argparse.Namespace) -> int:
     check_empty(args.folder)
     board = boards.load(args.board or _asked_board(), (), "--board")
     names, network = make(args.folder, board, args.model, args.toolpath)
-    print(f"{args.folder.as_posix()}: variant {names.variant}, network {names.network}, board {board.name}")
+    say(f"{args.folder.as_posix()}: variant {names.variant}, network {names.network}, board {board.name}")
     if network is None:
-        print(f"  your model is missing: put it at {(args.folder / names.model).as_posix()}")
+        say(f"  your model is missing: put it at {(args.folder / names.model).as_posix()}")
     else:
         weights = sum(pool.weights for pool in network.pools if not pool.virtual)
-        print(f"  {names.model}: {len(network.epochs)} epochs, {weights} bytes of weights")
-    print(f"  next: cd {shlex.quote(args.folder.as_posix())}; scons; scons run-{names.variant}")
+        say(f"  {names.model}: {len(network.epochs)} epochs, {weights} bytes of weights")
+    say(f"  next: cd {shlex.quote(args.folder.as_posix())}; scons; scons run-{names.variant}")
     return 0

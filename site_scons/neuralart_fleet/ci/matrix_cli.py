@@ -9,6 +9,7 @@ from pathlib import Path
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.console import say
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def record(project: Path, stats: Path, known: Collection[str], verbs: Collection
         raise NeuralArtError("has no times of steps", where=str(stats), hint=hint) from error
     kept = {name: cost for name, cost in costs.items() if name in known}
     write_text(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    print(f"{path.as_posix()}: {len(kept)} of {len(known)} variants")
+    say(f"{path.as_posix()}: {len(kept)} of {len(known)} variants")
 
 
 def run(args: argparse.Namespace) -> int:

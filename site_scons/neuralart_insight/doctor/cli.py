@@ -91,8 +91,5 @@ def run(args: argparse.Namespace) -> int:
     host = Host(os.environ, system_of(sys.platform), args.seconds, not args.path_only)
     project_file, folder = (file.as_posix(), file.parent) if file is not None else ("", Path())
     report = examine(host, variants, args.targets, project=project_file, folder=folder, others=others)
-    # A console may not know the letters of a path.
-    shown = to_json(report) if args.json else as_text(report)
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(shown.encode(encoding, "backslashreplace").decode(encoding), end="")
+    print(to_json(report) if args.json else as_text(report), end="")
     return 0 if report.ok else 1

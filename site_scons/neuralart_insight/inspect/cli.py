@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.errors import one_line
 from neuralart.text import sizes
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart_insight.inspect.kinds import FileKind
@@ -81,12 +83,14 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not abs(value) < float("inf") else value
 
 
-def _print(text: str) -> None:
-    """Also on a terminal that lacks some of the characters."""
-    import sys
-
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+def _with_lines(value: Any) -> Any:
+    """A record each of whose texts and keys is one line, whatever the file says. Texts for people alone are lines."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        whole = {key: value[key] for key in value if str(key).startswith("_")}
+        return {_with_lines(key): _with_lines(value[key]) for key in value} | whole
+    return type(value)(map(_with_lines, value)) if type(value) in (list, tuple) else value
 
 
 def _one(args: argparse.Namespace, path: Path) -> None:
@@ -99,9 +103,11 @@ def _one(args: argparse.Namespace, path: Path) -> None:
         # A file may hold several images: each is a record of its own.
         more = [{"kind": record["kind"], "file": record["file"], **each} for each in record.get("_more", ())]
         for each in (record, *more):
-            _print(to_json(each, None if several or more else 1) + "\n")
+            print(to_json(each, None if several or more else 1))
     else:
-        _print((f"==> {path}: {kind.title}\n" if several else "") + kinds.reader(kind).text(record))
+        if several:
+            say(f"==> {path}: {kind.title}")
+        print(kinds.reader(kind).text(_with_lines(record)), end="")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,5 +126,5 @@ def run(args: argparse.Namespace) -> int:
         except NeuralArtError as error:
             refused += 1
             print(f"neuralart inspect: error: {error}", file=sys.stderr)
-    print(f"{len(args.files)} files: {len(args.files) - refused} read, {refused} refused", file=sys.stderr)
+    say(f"{len(args.files)} files: {len(args.files) - refused} read, {refused} refused", file=sys.stderr)
     return int(refused > 0)

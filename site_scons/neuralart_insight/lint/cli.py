@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -104,8 +106,8 @@ def _show(args: argparse.Namespace, findings: Sequence[LintFinding], notes: Sequ
         print(json.dumps({"schema": SCHEMA, "ok": not failed, "notes": list(notes), "findings": listed}, indent=1))
         return
     for finding in findings:
-        print(finding)
+        say(str(finding))
     for note in notes:
-        print(f"neuralart lint: note: {note}", file=sys.stderr)
+        say(f"neuralart lint: note: {note}", file=sys.stderr)
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
-    print(", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items()))
+    say(", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items()))

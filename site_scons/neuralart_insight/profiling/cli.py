@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import write_lines
+from neuralart.text.console import say
 from neuralart.text.sizes import number_that
 
 if TYPE_CHECKING:
@@ -307,9 +309,12 @@ def run(args: argparse.Namespace) -> int:
 
         write_bytes(args.perfetto, trace_of(pairs, _npu_hz(args, pairs[0][1], defaults)))
     if args.log is not None:
-        write_text(args.log, "".join(f"{line}\n" for line in lines))
-    print(made if args.json else "\n".join(lines))
+        write_lines(args.log, lines)
+    if args.json:
+        print(made)
+    else:
+        say(*lines)
     broken = _broken(args, pairs, defaults) if args.check else []
     for line in broken:
-        print(f"neuralart profile: {line}", file=sys.stderr)
+        say(f"neuralart profile: {line}", file=sys.stderr)
     return FAILED if broken else 0

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart_insight.profiling.estimate import EpochEstimate
     from neuralart_insight.profiling.sides import BuildSide, NetworkSide
@@ -199,7 +201,7 @@ def run_diff(args: argparse.Namespace) -> int:
     render: Callable[..., list[str]] = _markdown if args.markdown else _text
     found = [line for each in sections(record) if each[2] or not each[1] for line in render(*each)]
     head = f"{record['a']} -> {record['b']}"
-    print("\n".join([f"### {head}", "", *found] if args.markdown else [head, *(f"  {line}" for line in found)]))
+    say(*([f"### {head}", "", *found] if args.markdown else [head, *(f"  {line}" for line in found)]))
     if not found:
-        print("nothing differs")
+        say("nothing differs")
     return 0

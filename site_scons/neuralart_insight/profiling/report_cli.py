@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart_insight.report.page.document import More
     from neuralart_insight.report.page.gather import PageFacts
@@ -57,5 +59,5 @@ def run(args: argparse.Namespace) -> int:
     facts = gather(folder, extra, title)
     text = html(facts, _profile(facts, args.measured))
     write_text(args.output, text)
-    print(f"{args.output.as_posix()}: {len(text.encode('utf-8')):,} bytes")
+    say(f"{args.output.as_posix()}: {len(text.encode('utf-8')):,} bytes")
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.request import CommonRequest
+from neuralart.files import utf8
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
@@ -138,7 +139,7 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     if request.report:
         written[f"{name}_generate_report.txt"] = make_report(network)
     weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
-    texts = {file: text.encode() for file, text in written.items()}
+    texts = {file: utf8(text) for file, text in written.items()}
     files = weights | texts | dispatched(name, texts, request.dispatch)
     return CpuResult(skeleton.with_manifest(name, {}, files), facts, network)
 

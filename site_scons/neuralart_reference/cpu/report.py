@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuralart.errors import one_line
 from neuralart_reference.cpu.cpu_network import CpuNetwork
 from neuralart_reference.emit.report import THICK, THIN, opening, size_text
 
@@ -46,4 +47,4 @@ def report(network: CpuNetwork) -> str:
         *_arrays(network),
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from neuralart.errors import one_line, printable
 from neuralart.model.graph import Tensor
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart_reference.emit.c_info import elements, parameters
@@ -17,10 +18,6 @@ from neuralart_reference.planning.planner import PoolPlan
 _SHOWN = 60
 
 
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def _contents(emission: Emission, block: Block) -> str:
     """The tensors of a memory in the order of their numbers, with where they begin in it."""
     kind, number = block.key
@@ -30,7 +27,7 @@ def _contents(emission: Emission, block: Block) -> str:
     inside = [number, *(alias for alias in sorted(program.aliases) if program.root(alias) == number)]
     words = []
     for tensor in inside:
-        name = _printable(emission.tensor(tensor).name)
+        name = printable(emission.tensor(tensor).name)
         offset = program.offset(tensor)
         words.append(f"{name} (+{offset})" if offset else name)
     text = ", ".join(words)
@@ -70,7 +67,7 @@ def size_text(size: int) -> str:
 
 
 def _short(name: str) -> str:
-    clean = _printable(name)
+    clean = printable(name)
     return clean if len(clean) <= _NAME else f"{clean[:18]}..{clean[-10:]}"
 
 
@@ -223,4 +220,4 @@ def opening(emission: Emission, activations: str, details: Sequence[str]) -> lis
 def report(emission: Emission) -> str:
     """The report. No date, no folder."""
     lines = opening(emission, "--", [f"Compiler version: {VERSION}"])
-    return "\n".join([*lines, *_memory(emission), "", *_epochs(emission), ""])
+    return "\n".join(map(one_line, [*lines, *_memory(emission), "", *_epochs(emission), ""]))

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.text.console import green
+from neuralart.files import write_lines
+from neuralart.text.console import say, say_result
 from neuralart.text.progress import Work, at_work
 from neuralart.text.sizes import number_that
 
@@ -201,7 +202,7 @@ def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
 
     server = GdbServer(args.gdb, flashed)
     words = shlex.join(["gdb-multiarch", str(args.elf), "-ex", f"target remote {HOST}:{server.port}"])
-    print(f"gdb: {words}", flush=True)
+    say(f"gdb: {words}", flush=True)
     return server
 
 
@@ -213,7 +214,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
-    from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
     from neuralart.text import junit
     from neuralart_virtual.emulator import RunFailure, runner, starting
@@ -234,11 +234,11 @@ def _run(args: argparse.Namespace, work: Work) -> int:
 
     def text(line: str) -> None:
         lines.append(line)
-        print(f"  {args.name}{' ' if args.name else ''}| {line}", flush=True)
+        say(f"  {args.name}{' ' if args.name else ''}| {line}", flush=True)
 
     def note(line: str) -> None:
         sys.stdout.flush()
-        print(f"neuralart run: note: {who}{line}", file=sys.stderr)
+        say(f"neuralart run: note: {who}{line}", file=sys.stderr)
 
     for line in flash.notes:
         note(line)
@@ -251,7 +251,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     external = tuple(read_raw(path, address) for path, address in args.external)
     serial = None if args.serial is None else SerialServer(args.serial)
     if serial is not None:
-        print(f"serial: {serial.url}", flush=True)
+        say(f"serial: {serial.url}", flush=True)
     server = None if args.gdb is None else _debugger(args, flash.nor)
     given = Conditions(flash.nor, args.dead_bank, args.xspi_unmapped, external, tuple(args.mapped), gdb=server)
 
@@ -288,12 +288,12 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         if serial is not None:
             serial.close()
         if args.console is not None:
-            write_text(args.console, "".join(f"{line}\n" for line in lines))
+            write_lines(args.console, lines)
     if result is None:
         note("the debugger ended the run")
         return 0
     if args.junit is not None:
         names = [network.name for network in result.networks] or ["run"]
         junit.write(args.junit, [junit.CheckOutcome(suite, name, output=lines) for name in names])
-    print(green(said(result), sys.stdout))
+    say_result(said(result))
     return 0

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.text import sizes
+from neuralart.files import write_lines
+from neuralart.text import console, sizes
 
 if TYPE_CHECKING:
     from neuralart.flashing.runners import FlashJob
@@ -83,15 +84,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load it. Returns 0 when the board runs what was given. NeuralArtError: it does not."""
-    from neuralart.files import write_text
     from neuralart_board.runners import process
 
     lines: list[str] = []
 
-    def say(line: str) -> None:
-        lines.append(line)
+    def say(*more: str) -> None:
+        lines.extend(more)
         if args.verbosity:
-            print(line, flush=True)
+            console.say(*more, flush=True)
 
     def told(answer: Answer) -> None:
         for line in (f"> {' '.join(answer.words)}", *(answer.text.splitlines() if args.debug else ())):
@@ -108,10 +108,10 @@ def run(args: argparse.Namespace) -> int:
     finally:
         process.listeners.clear()
         if args.log is not None:
-            write_text(args.log, "".join(f"{line}\n" for line in lines))
+            write_lines(args.log, lines)
 
 
-def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> None:
+def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> None:
     from neuralart import boards
     from neuralart.flashing.runners import FlashJob
     from neuralart_board.runners import process
@@ -122,7 +122,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
     from neuralart_virtual.emulator.vectors import load
     from neuralart_virtual.loading import deployment
 
-    say(f"neuralart load (version {__version__})\nCreating date  : {time.asctime()}")
+    say(f"neuralart load (version {__version__})", f"Creating date  : {time.asctime()}")
     process.use_ide(args.cube_ide_dir)
     # What can be wrong here is looked at before the board is touched.
     board, path, words = boards.load(args.board, args.board_file), args.input or _INPUT, set(args.mode) & set(_TABLE)
@@ -132,7 +132,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
         raise NeuralArtError("a folder and a model", where=str(args.folder), hint="-i FILE alone, or the folder alone")
     else:
         made = deployment.of_folder(args.folder, board)
-    say(f"Entry point    : '{args.folder or path}'\nBoard          : '{board.name}'")
+    say(f"Entry point    : '{args.folder or path}'", f"Board          : '{board.name}'")
     if made.image is not None:
         say(f"Params         : '{deployment.params_of(path)}'" if made.image.split else "no split model")
     job = FlashJob(made.plan, board, work / "record", args.probe, top=made.top, server=args.server)
@@ -164,7 +164,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[[str], None]) -> N
                 say(line)
 
 
-def _flash(args: argparse.Namespace, job: FlashJob, say: Callable[[str], None]) -> None:
+def _flash(args: argparse.Namespace, job: FlashJob, say: Callable[..., None]) -> None:
     """Write what the board does not hold yet, and leave it reset."""
     from neuralart.flashing.runners import find
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _outputs(
         calls, place = layers.calls() if layers is not None else None, (subject.board, machine, subject.folder)
         result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
     for note in result.notes:
-        print(f"neuralart validate: note: {note}", file=sys.stderr)
+        say(f"neuralart validate: note: {note}", file=sys.stderr)
     return f"{result.machine} ({result.note})", result.networks[0].outputs
 
 
@@ -276,7 +277,7 @@ def run(args: argparse.Namespace) -> int:
     if found is not None and args.json:
         print(json.dumps(figures.to_record(found, failures), indent=1, allow_nan=False))
     elif lines:
-        print("\n".join(lines))
+        say(*lines)
     for line in failures:
-        print(f"neuralart validate: {line}", file=sys.stderr)
+        say(f"neuralart validate: {line}", file=sys.stderr)
     return FAILED if failures else 0

@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart_virtual.validation_link.client import ValidationClient
     from neuralart_virtual.validation_link.messages import Fields
@@ -84,11 +86,10 @@ def _answers(args: argparse.Namespace, client: ValidationClient) -> Iterator[str
 
 def run(args: argparse.Namespace) -> int:
     """Talk with the board. NeuralArtError: it does not answer, or refuses."""
-    from neuralart.errors import printable
     from neuralart_board.ports import BoardPort
     from neuralart_virtual.validation_link.client import ValidationClient
 
     with closing(BoardPort(args.port, args.baud)) as port, closing(ValidationClient(port)) as client:
         for line in _answers(args, client):
-            print(printable(line), flush=True)  # Names come from the board
+            say(line, flush=True)  # Names come from the board
     return 0

@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
     from neuralart.config.types import NetworkConfig
@@ -126,8 +128,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         found = expected.by_board(args.model, args.board or expected.default_board(), data, cut)
         text = "the outputs come from the compiler of this project: they show later changes, not whether it is right"
-        print(f"neuralart vectors: note: {text}", file=sys.stderr)
+        say(f"neuralart vectors: note: {text}", file=sys.stderr)
     sides = golden.tensors_of(inputs), golden.tensors_of(outputs)
     golden.write(args.output, golden.Vectors(str(args.output), *sides, tuple(data), found.outputs), found.oracle)
-    print(f"{args.output.as_posix()}: {len(data)} vector{'s' if len(data) > 1 else ''}, outputs by {found.oracle}")
+    say(f"{args.output.as_posix()}: {len(data)} vector{'s' if len(data) > 1 else ''}, outputs by {found.oracle}")
     return 0

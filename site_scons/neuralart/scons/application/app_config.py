@@ -27,6 +27,7 @@ from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.registry import code_value, registry_of
+from neuralart.text.console import say
 from neuralart.text.values import Location
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         if not file.is_file() or file.read_bytes() != data:
             write_text(file, texts[file.name])
     for note in made.notes:
-        print(f"{target[0]}: note: {note}", file=sys.stderr)
+        say(f"{target[0]}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (

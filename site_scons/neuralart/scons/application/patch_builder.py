@@ -24,6 +24,7 @@ from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import literal, named, place, readable
 from neuralart.scons.registry import code_value
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -243,7 +244,7 @@ def _patch(target: list[Any], source: list[Any], env: Any) -> None:
         hint = f"delete {folder}, it is made again" if ours else error.hint.partition(", or say --force")[0]
         raise NeuralArtError(error.what, where=error.where, hint=hint) from error
     for note in made.notes:
-        print(f"{folder}: note: {note}", file=sys.stderr)
+        say(f"{folder}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (

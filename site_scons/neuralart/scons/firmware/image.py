@@ -37,6 +37,7 @@ from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.text.console import say
 
 NAME = "NeuralArtImage"
 OBJCOPY, APPLICATION, SIGN = "objcopy", "application", "sign"
@@ -68,7 +69,7 @@ def _check(part: FilePart) -> None:
     errors = [finding for finding in findings if finding.level == "error"]
     for finding in findings:
         if finding not in errors[:1]:
-            print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
+            say(f"{path}: {finding.level}: {finding}", file=sys.stderr)
     if errors:
         raise NeuralArtError(str(errors[0]), where=str(path))
     data = check_image.as_data(image, plan.board, plan.machine, networks, findings)
