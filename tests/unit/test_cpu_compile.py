@@ -397,6 +397,7 @@ def test_a_network_without_constants(tmp_path: Path) -> None:
         assert cpu_native.run(runner, bytes(range(64))) == bytes(range(64))
 
 
+@pytest.mark.needs("ai_edge_litert")
 @pytest.mark.skipif(not cpu_native.have_cc, reason="cc is not on PATH")
 def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> None:
     """In memory that begins as garbage, next to guards."""

@@ -21,7 +21,7 @@ from support.messages import flat
 from support.ssd import CUSTOM, detector
 from tflite_writer import ModelWriter
 
-litert = pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+litert = pytest.mark.needs("ai_edge_litert")
 
 
 def ended(*names: str, data: bytes = b"") -> Model:

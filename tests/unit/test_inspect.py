@@ -36,8 +36,13 @@ def folder(tmp_path_factory) -> Path:
 
 # ---- kinds
 
+ONNX = pytest.mark.needs("onnx")
+every_file = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=ONNX if kind == "onnx" else ()) for name, (kind, _) in FILES.items()]
+)
 
-@pytest.mark.parametrize("name", FILES)
+
+@every_file
 def test_kind_and_record(folder, name):
     kind, record = inspector.inspect(folder / name)
     assert (kind.name, record["kind"], record["file"]) == (FILES[name][0], FILES[name][0], str(folder / name))
@@ -46,13 +51,13 @@ def test_kind_and_record(folder, name):
     assert json.loads(inspector.to_json(record)) == json.loads(inspector.to_json(record, None))
 
 
-@pytest.mark.parametrize("name", FILES)
+@every_file
 def test_record_is_as_documented(folder, name):
     record = json.loads(inspector.to_json(inspector.inspect(folder / name)[1]))
     assert inspect_docs.wrong(record) == []
 
 
-@pytest.mark.parametrize("name", FILES)
+@every_file
 def test_contents_decide(folder, name, tmp_path):
     """The same bytes under a name that says nothing; of raw bytes only the name says something."""
     kind, data = FILES[name]
@@ -164,6 +169,7 @@ def test_one_file(folder, capsys, monkeypatch):
     assert out == run(capsys, "--json", "network.c")[1]
 
 
+@ONNX
 def test_many_files(folder, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(folder)
     (folder / "nothing.txt").write_text("hello\n")
@@ -389,6 +395,7 @@ def test_time_grows_with_length_only(tmp_path):
     assert seconds(1600) < 8 * seconds(400) + 0.05
 
 
+@ONNX
 def test_copies_of_a_folder_say_the_same(folder, tmp_path):
     """No record depends on where the files are, but for their names."""
     copy = tmp_path / "copy"

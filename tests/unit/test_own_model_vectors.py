@@ -17,7 +17,7 @@ from neuralart_virtual.vectors import expected
 REPO = Path(__file__).resolve().parents[2]
 MODELS = REPO / "models"
 DIGITS = MODELS / "digits" / "digits.tflite"
-litert = pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+litert = pytest.mark.needs("ai_edge_litert")
 
 
 def made(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
