@@ -43,7 +43,7 @@ class NpuDevice:
         self._finished = finished
         self._pending = False  # Engines were enabled, and nothing has run since
         self._program = False  # The epoch controller was started, and has not run yet
-        self._label = ""
+        self.label = ""
         self._epochs = 0
 
     # ---- accesses ----
@@ -114,7 +114,7 @@ class NpuDevice:
 
     def begin_epoch(self, label: str) -> None:
         """What runs from now on has this label."""
-        self._label = label
+        self.label = label
         self.state.unit("EPOCHCTRL").words[_LABEL] = int(label)
 
     def _run_program(self) -> None:
@@ -123,14 +123,14 @@ class NpuDevice:
         try:
             execute(fetch(self.memory, controller.get("ADDR")), self)
         except NpuError as error:
-            raise error.at(epoch=self._label) from None
+            raise error.at(epoch=self.label) from None
         controller.words[_CONTROLLER_IRQ] = controller.word(_CONTROLLER_IRQ) | 1
         self.interrupts.raise_event(EPOCHS_DONE)
 
     def _run(self) -> None:
         """Run the dataflow of all enabled units. Its output engines have finished then."""
         self._pending = False
-        label = self._label or str(self._epochs)
+        label = self.label or str(self._epochs)
         flow = Dataflow(self.state, self.memory, label, self.settings)
         work = flow.run()
         self._epochs += 1
