@@ -82,7 +82,7 @@ MODES: tuple[Mode, ...] = (
         "CTRL",
         "SIMD",
         (1, 2),
-        "two networks use it, and nobody checked it",
+        "two networks use it, and it was never checked",
         {0: "kernels have the width of the elements at port 1"},
     ),
     Mode("CONVACC", "CTRL", "AFILTMODE", (0, 3), "dropped pixels and frames are unknown"),
@@ -91,7 +91,7 @@ MODES: tuple[Mode, ...] = (
         "CTRL",
         "KUNSIGNED",
         _OFF,
-        "two networks use it, and nobody checked it",
+        "two networks use it, and it was never checked",
         {1: "kernels have no sign"},
     ),
     Mode(

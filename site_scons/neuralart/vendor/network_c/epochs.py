@@ -44,7 +44,7 @@ class Structure(NamedTuple):
         return self.elements[0] if self.elements else {}
 
 
-class Values(NamedTuple):
+class PlainValues(NamedTuple):
     """An array of plain values."""
 
     name: str
@@ -52,7 +52,7 @@ class Values(NamedTuple):
     offset: int
 
 
-class Call(NamedTuple):
+class SetupCall(NamedTuple):
     """A call of the runtime's, or of a software kernel."""
 
     function: str
@@ -66,8 +66,8 @@ class EpochFunction:
 
     name: str
     structures: Mapping[str, Structure]  # By name
-    arrays: Mapping[str, Values]  # By name
-    calls: tuple[Call, ...]  # In order
+    arrays: Mapping[str, PlainValues]  # By name
+    calls: tuple[SetupCall, ...]  # In order
     offset: int
 
 
@@ -97,14 +97,14 @@ class Description:
         start = self._spans[name]
         end = self._end(start)
         structures: dict[str, Structure] = {}
-        arrays: dict[str, Values] = {}
+        arrays: dict[str, PlainValues] = {}
         calls = []
         at = start + 1
         while (item := _ITEM.search(self._masked, at, end)) is not None:
             at = self._end(item.end())
             if item["call"]:
                 arguments = tuple(_split(self._text, self._masked, item.end() + 1, at - 1))
-                calls.append(Call(item["call"], arguments, item.start()))
+                calls.append(SetupCall(item["call"], arguments, item.start()))
                 continue
             found = self._initializer(item, at)
             if isinstance(found, Structure):
@@ -113,7 +113,7 @@ class Description:
                 arrays[found.name] = found
         return EpochFunction(name, structures, arrays, tuple(calls), start)
 
-    def _initializer(self, item: re.Match[str], end: int) -> Structure | Values:
+    def _initializer(self, item: re.Match[str], end: int) -> Structure | PlainValues:
         start = item.end() + 1
         body = self._text[start : end - 1]
         if item["array"] is None:
@@ -122,7 +122,7 @@ class Description:
         if parts and all(part.startswith("{") for part in parts):
             elements = tuple(initializers.paths(part[1:-1]) or {"": part[1:-1].strip()} for part in parts)
             return Structure(item["type"], item["name"], elements, start)
-        return Values(item["name"], tuple(parts), start)
+        return PlainValues(item["name"], tuple(parts), start)
 
     def _end(self, start: int) -> int:
         """Behind the bracket that closes the one at an offset."""
@@ -148,25 +148,25 @@ def _split(text: str, masked: str, start: int, end: int) -> Iterator[str]:
         yield text[first:end].strip()
 
 
-class Place(NamedTuple):
+class Address(NamedTuple):
     """An address expression: a pool whose base is a symbol, or none, and bytes from there."""
 
     symbol: str
     offset: int
 
 
-def place(text: str) -> Place | None:
+def place(text: str) -> Address | None:
     """The address that an expression stands for; None: it is none. ``{0}`` and NULL: the address 0."""
     bare = _CAST.sub(" ", text.replace("{", "(").replace("}", ")"))
     symbol = _SYMBOL.search(bare)
     digits = initializers.literals(bare)
     if symbol is None and not digits:
-        return Place("", 0) if "NULL" in bare else None
+        return Address("", 0) if "NULL" in bare else None
     numbers = [initializers.literal(each) for each in digits]
     if any(number is None for number in numbers) or re.search(r"[-*/%<>|&^~]", bare.replace("&_mem", "_mem")):
         return None
     total = sum(number or 0 for number in numbers)
-    return Place(symbol.group() if symbol else "", total) if total < _WORD else None
+    return Address(symbol.group() if symbol else "", total) if total < _WORD else None
 
 
 def whole(text: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import Call, EpochFunction, Structure
+from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.description.structures import FILLERS, Filler
 from neuralart_virtual.npu.description.values import Reader
@@ -40,7 +40,7 @@ def epoch(function: EpochFunction, reader: Reader) -> NpuState | None:
     return state if found else None
 
 
-def _structure(call: Call, place: int, function: EpochFunction, reader: Reader) -> Structure:
+def _structure(call: SetupCall, place: int, function: EpochFunction, reader: Reader) -> Structure:
     name = epochs.name(call.arguments[place]) if place < len(call.arguments) else ""
     structure = function.structures.get(name)
     if structure is None:
@@ -49,7 +49,7 @@ def _structure(call: Call, place: int, function: EpochFunction, reader: Reader) 
     return structure
 
 
-def _unit(state: NpuState, kind: str, call: Call, reader: Reader) -> UnitState:
+def _unit(state: NpuState, kind: str, call: SetupCall, reader: Reader) -> UnitState:
     index = epochs.whole(call.arguments[0]) if call.arguments else None
     if index is None or (kind, index) not in state.units:
         shown = call.arguments[0][:20] if call.arguments else ""

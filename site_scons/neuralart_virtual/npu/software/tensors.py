@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import Call, EpochFunction, Structure
+from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
 from neuralart_virtual.npu.description.values import Reader
 
 Array = NDArray[Any]
@@ -41,7 +41,7 @@ class Kernel:
 
     reader: Reader
     function: EpochFunction
-    call: Call
+    call: SetupCall
     outputs: list[Output]
 
     @property
