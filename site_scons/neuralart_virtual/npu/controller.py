@@ -8,9 +8,6 @@ from neuralart_virtual.npu.blobs import MAGIC, Label, Write, decode
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import Memory
 
-# Units whose registers take ones as commands: a field write must not repeat what is pending there.
-_COMMANDS = ("INTSET", "INTCLR", "IRQ")
-
 
 class Host(Protocol):
     """The device that the controller is a part of."""
@@ -22,6 +19,9 @@ class Host(Protocol):
 
     def write(self, offset: int, value: int) -> None:
         """Write a word of the NPU."""
+
+    def stored(self, offset: int) -> int:
+        """A word of the NPU, without the effects of a read."""
 
     def begin_epoch(self, label: str) -> None:
         """What is run from now on has this label."""
@@ -55,7 +55,7 @@ def execute(words: list[int], host: Host) -> None:
         mask = ((1 << (step.high - step.low + 1)) - 1) << step.low
         if isinstance(step, Write):
             whole = mask == 0xFFFFFFFF or host.takes_commands(address)
-            kept = 0 if whole else host.read(address) & ~mask
+            kept = 0 if whole else host.stored(address) & ~mask
             host.write(address, kept | step.value << step.low & mask)
             continue
         # Reading runs what is enabled: nothing changes from one look to the next.

@@ -26,7 +26,7 @@ from neuralart_virtual.npu.units.streams import StreamEngine
 from neuralart_virtual.npu.units.switch import Link, Port, Source, links
 
 # An epoch that needs more is taken for one that never ends. The largest public ones need a hundredth.
-MOST_WORK = 1 << 36
+MOST_WORK = 1 << 32
 # What handling a frame costs beside its elements, in elements; how many products cost as one element.
 _FRAME, _PRODUCTS = 4096, 16
 

@@ -84,9 +84,14 @@ class NpuDevice:
             unit.words[at] = unit.word(at) & ~value
         else:
             unit.write(at, value)
-            if at == 0 and value & registers.EN:
+            if at == 0 and unit.enabled:
                 self._pending |= unit.kind == "STRENG"
                 self._program |= unit.kind == "EPOCHCTRL"
+
+    def stored(self, offset: int) -> int:
+        """The word at a byte offset, without the effects of a read."""
+        unit, at = self._at(offset)
+        return unit.read(at)
 
     def takes_commands(self, offset: int) -> bool:
         """Ones that are written there clear what reads back."""

@@ -14,7 +14,7 @@ _MASK = 0xFFFFFFFF
 
 
 class UnitState:
-    """The words of one unit. A write keeps every bit but CLR and CONFCLR, which read back as 0."""
+    """The words of one unit. A write keeps all bits but CLR, which reads back as 0."""
 
     def __init__(self, kind: str, index: int) -> None:
         self.kind, self.index = kind, index
@@ -58,7 +58,8 @@ class UnitState:
         elif offset == 0:
             if value & registers.CONFCLR:
                 self.reset()
-            self.words[0] = value & ~(registers.CLR | registers.CONFCLR | registers.RUNNING)
+            else:
+                self.words[0] = value & ~(registers.CLR | registers.RUNNING)
         elif offset != registers.VERSION:
             self.words[offset] = value
 
