@@ -382,6 +382,7 @@ STOPS: list[tuple[str, str, str, int, dict[str, dict[str, int]]]] = [
     *[("CONVACC", "CTRL", "KT1", 1, {}), ("CONVACC", "CTRL", "FC", 1, {}), ("CONVACC", "ITER", "NUMBER", 1, {})],
     *[("CONVACC", "CTRL", "SIMD", value, {}) for value in (0, 3)],
     *[("CONVACC", "CTRL", "AFILTMODE", value, {}) for value in (1, 2)],
+    *[("CONVACC", "CTRL", "KSETEN", value, {}) for value in (1, 2)],
     *[("CONVACC", "CTRL", "KUNSIGNED", 1, {}), ("CONVACC", "DFORMAT", "SAT", 0, {})],
     *[("CONVACC", "DFORMAT", "ORNDMODE", value, {}) for value in (0, 2)],
     *[("CONVACC", "DFORMAT", "FROUND", 1, {}), ("CONVACC", "DFORMAT", "FSAT", 1, {})],

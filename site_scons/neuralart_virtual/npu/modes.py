@@ -85,6 +85,7 @@ MODES: tuple[Mode, ...] = (
         "two networks use it, and it was never checked",
         {0: "kernels have the width of the elements at port 1"},
     ),
+    Mode("CONVACC", "CTRL", "KSETEN", (0, 3), _NEVER),
     Mode("CONVACC", "CTRL", "AFILTMODE", (0, 3), "dropped pixels and frames are unknown"),
     Mode(
         "CONVACC",
