@@ -61,8 +61,7 @@ def test_forced(case: NpuCase, tell: Callable[[str], None]) -> None:
     if missing := case.missing():
         pytest.skip(missing)
     done, comparison = run(case.name, force=True)
-    hardware = {e.label for e in done.epochs if e.hardware}
-    pairs = [pair for pair in comparison.pairs if pair.epoch in hardware or case.name in ("osnet", "ocr", "movenet")]
+    pairs = comparison.pairs
     good = [pair for pair in pairs if pair.different < 0.1]
     mean = 100 * (1 - float(np.mean([pair.different for pair in good])))
     largest = max(pair.largest for pair in good)
@@ -77,7 +76,7 @@ def test_forced(case: NpuCase, tell: Callable[[str], None]) -> None:
 def test_logits_without_help(name: str, equal: int) -> None:
     """Free: nothing is fed; five logits, equal or one apart."""
     _, comparison = run(name, force=False)
-    logits = [pair for pair in comparison.pairs if pair.output.elements == 5][0]
+    logits = next(pair for pair in comparison.pairs if pair.output.elements == 5)
     assert round(5 * (1 - logits.different)) >= equal and logits.largest <= 1
 
 
@@ -110,7 +109,8 @@ def test_four_epochs_of_twenty_inputs(rule: str, expected: tuple[int, ...]) -> N
         seen: list[np.ndarray[Any, Any]] = []
 
         def keep(result: Any, seen: list[np.ndarray[Any, Any]] = seen, wanted: Any = wanted) -> None:
-            output = result.outputs[-1] if len(seen) == 3 else result.outputs[0]
+            # Partial sums are written, too, in elements of two bytes.
+            output = next(each for each in result.outputs if each.size == 1)
             height, width, channels = wanted[len(seen)].shape
             group = (3, 8, 8, 16)[len(seen)]
             data = network.memory.view(output.start, height * width * channels).astype(int)

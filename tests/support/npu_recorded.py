@@ -91,7 +91,7 @@ def outputs(given: Recorded, shift: int, rows: tuple[int, ...], ties: Ties) -> n
 
 def _program(given: Recorded, shift: int, rows: tuple[int, ...], memory: Memory) -> NpuState:
     state = NpuState()
-    _, height, width, depth = given.inputs.shape
+    _, height, width, _ = given.inputs.shape
     count = len(given.kernels)
     group = next(g for g in range(8, 0, -1) if count % g == 0)
     frames = count // group
