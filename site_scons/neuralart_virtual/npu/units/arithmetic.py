@@ -22,7 +22,9 @@ class Arithmetic:
         """Decode the registers and the coefficient memory."""
         self._unit = unit
         self.dual = bool(unit.get("CTRL", "DUALIN"))
-        self._inputs = [shifter(unit, "INSHIFTER", port, ties, out="INSHIFTER") for port in "XY"]
+        # A unit with one input may have anything in the fields of the other.
+        ports = "XY" if self.dual else "X"
+        self._inputs = [shifter(unit, "INSHIFTER", port, ties, out="INSHIFTER") for port in ports]
         self._operation = unit.get("CTRL", "OP")
         if self._operation == PRODUCT and not self.dual:
             unit.refuse("CTRL", "DUALIN", "a product has two inputs")
