@@ -134,7 +134,7 @@ def test_programs_decode(tell: Callable[[str], None]) -> None:
     programs = epochs = 0
     for path in sorted(DATA.rglob("*_ecblobs.h")):
         for blob in ecblobs.read(path).blobs:
-            steps = list(decode(ecblobs.moved(blob, dict.fromkeys((r.id for r in blob.relocations), 0))))
+            steps = list(decode(ecblobs.moved(blob, dict.fromkeys((r.id for r in blob.relocations), 0), path.name)))
             programs += 1
             epochs += sum(isinstance(step, Label) for step in steps)
     tell(f"{programs} programs of the epoch controller decode, {epochs} epochs")

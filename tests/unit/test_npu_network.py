@@ -289,10 +289,10 @@ def test_programs_move_with_their_pools() -> None:
     header = ecblobs.parse(made.ecblobs_h(data), "x.h")
     (blob,) = header.blobs
     assert header.problems == () and blob.form == "wrapped"
-    moved = ecblobs.moved(blob, {"xSPI2": 0x70000000})
+    moved = ecblobs.moved(blob, {"xSPI2": 0x70000000}, "x.h")
     assert moved == [*words[:5], 0x70000000 + 103, 104, 0x70000000 + 105, 106, 107]
     with pytest.raises(NeuralArtError, match="wants an address for xSPI2"):
-        ecblobs.moved(blob, {})
+        ecblobs.moved(blob, {}, "x.h")
 
 
 @pytest.mark.parametrize("seed", range(25))

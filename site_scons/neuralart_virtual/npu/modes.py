@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from dataclasses import field as member
 
+from neuralart.errors import similar
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.state import NpuState, UnitState
@@ -208,7 +209,7 @@ class Assumptions:
         known = assumable()
         for name in names:
             if name not in known:
-                raise NpuError(f"nothing to assume is called '{name}'", hint=", ".join(known))
+                raise NpuError(f"nothing to assume is called '{name}'", hint=similar(name, known))
         return Assumptions(frozenset(names))
 
     def notes(self) -> list[str]:

@@ -110,6 +110,10 @@ class VirtualNetwork:
             raise NpuError(reason, file=self.network.where)
         target[:] = np.frombuffer(data, np.uint8)
 
+    def memory_of(self, name: str) -> bytes:
+        """The bytes of an input as they stand in memory now."""
+        return self._bytes(self._port(name, self.network.inputs, "input")).tobytes()
+
     def output(self, name: str) -> NDArray[Any]:
         """An output as it stands in memory: a copy, shape as memory has it."""
         port = self._port(name, self.network.outputs, "output")
@@ -162,7 +166,7 @@ class VirtualNetwork:
             raise NpuError(f"program {block.blob} is encrypted, which is not modeled")
         device = NpuDevice(self.memory, self.settings, finished=lambda label, work: done(_hardware(label, work)))
         try:
-            execute(ecblobs.moved(blob, self._ids), device)
+            execute(ecblobs.moved(blob, self._ids, self.network.ecblobs), device)
         except NpuError as error:
             raise error.at(epoch=device.label) from None
 

@@ -170,21 +170,22 @@ def _patches(table: bytes) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def moved(blob: EpochBlob, bases: dict[str, int]) -> list[int]:
+def moved(blob: EpochBlob, bases: dict[str, int], where: str) -> list[int]:
     """The words of a program, moved to where its pools and buffers are: base addresses by id.
 
-    Raises NeuralArtError: the array is no program, or a base is missing.
+    ``where``: the header's name. Raises NeuralArtError: the array is no program, or a base is missing.
     """
     if blob.form == "unknown" or len(blob.program) < 8:
-        raise NeuralArtError(f"array {blob.symbol} is no program of the epoch controller")
+        raise NeuralArtError(f"array {blob.symbol} is no program of the epoch controller", where=where)
     size = len(blob.program) // 4
     words = list(struct.unpack_from(f"<{size}I", blob.program))[: 2 + int.from_bytes(blob.program[4:8], "little")]
     for relocation in blob.relocations:
         if relocation.words and relocation.id not in bases:
-            raise NeuralArtError(f"blob {blob.symbol} wants an address for {relocation.id}")
+            raise NeuralArtError(f"blob {blob.symbol} wants an address for {relocation.id}", where=where)
         for place in relocation.words:
             if place + 2 >= len(words):
-                raise NeuralArtError(f"blob {blob.symbol} has no word {place}, which moves with {relocation.id}")
+                what = f"blob {blob.symbol} has no word {place}, which moves with {relocation.id}"
+                raise NeuralArtError(what, where=where)
             words[place + 2] = words[place + 2] + bases[relocation.id] & 0xFFFFFFFF
     return words
 

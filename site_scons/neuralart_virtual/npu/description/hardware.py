@@ -11,10 +11,10 @@ from neuralart_virtual.npu.description.structures import FILLERS, Filler
 from neuralart_virtual.npu.description.values import Reader
 from neuralart_virtual.npu.state import NpuState, UnitState
 
-_DESTINATION = re.compile(r"ATONN_DSTPORT\(\s*STRSWITCH\s*,\s*0\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
-_SOURCE = re.compile(r"Init_Source\((\d)\)\s*=\s*ATONN_SRCPORT\(\s*STRSWITCH\s*,\s*0\s*,\s*(\w+)\s*,\s*(\d+)\s*,")
-_CONTEXT = re.compile(r"Init_(Context|Frames)\((\d)\)\s*=\s*(\d+)")
-_UNIT = re.compile(r"\{\s*(\w+)\s*,\s*(\d+)\s*\}")
+_DESTINATION = re.compile(r"ATONN_DSTPORT\(\s*STRSWITCH\s*,\s*0\s*,\s*(\w+)\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
+_SOURCE = re.compile(r"Init_Source\((\d)\)\s*=\s*ATONN_SRCPORT\(\s*STRSWITCH\s*,\s*0\s*,\s*(\w+)\s*,\s*(\d{1,9})\s*,")
+_CONTEXT = re.compile(r"Init_(Context|Frames)\((\d)\)\s*=\s*(\d{1,9})")
+_UNIT = re.compile(r"\{\s*(\w+)\s*,\s*(\d{1,9})\s*\}")
 
 
 def epoch(function: EpochFunction, reader: Reader) -> NpuState | None:
