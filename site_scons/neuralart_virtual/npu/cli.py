@@ -129,7 +129,7 @@ def _comparison(network: VirtualNetwork, model: Path, force: bool) -> Comparison
     ports = expected.ports(graph, graph.inputs)
     inputs = [network.memory_of(port.row.name) for port in network.network.inputs]
     if [port.bytes for port in ports] != [len(data) for data in inputs]:
-        sizes = [len(data) for data in inputs], [port.bytes for port in ports]
+        sizes = [port.bytes for port in ports], [len(data) for data in inputs]
         what = f"inputs of {sizes[0]} bytes, the network's own are {sizes[1]}"
         raise NeuralArtError(f"the model has {what}", where=str(model), hint="is it the model of this compile?")
     tensors: dict[str, Any] = {}
