@@ -7,6 +7,13 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
+        "npu",
+        "run",
+        "run what ST Edge AI Core compiled on a virtual NPU, without a board",
+        "npu out/network.c --model doorbell.tflite",
+        "neuralart_virtual.npu.cli",
+    ),
+    ModuleCommand(
         "run",
         "run",
         "run firmware on a virtual board and compare it with golden vectors",
