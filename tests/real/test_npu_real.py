@@ -11,7 +11,7 @@ import pytest
 
 from neuralart.vendor.network_c import ecblobs
 from neuralart_virtual.npu.blobs import Label, decode
-from neuralart_virtual.npu.reference import Comparison, References
+from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
 from support import npu_oracles, npu_recorded
@@ -44,14 +44,14 @@ def oracle(name: str) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     return x.tobytes(), inner, outputs
 
 
-def run(name: str, *, force: bool, ties: Ties | None = None) -> tuple[Run, Comparison]:
+def run(name: str, *, force: bool, ties: Ties | None = None) -> tuple[Run, BufferComparison]:
     case = BY_NAME[name]
     network = ready(case)
     if ties is not None:
         object.__setattr__(network.settings, "ties", ties)
     x, inner, _ = oracle(name)
     network.set_input(network.network.inputs[0].row.name, x)
-    comparison = Comparison(References(inner), network.memory, force=force)
+    comparison = BufferComparison(References(inner), network.memory, force=force)
     return network.run(comparison), comparison
 
 

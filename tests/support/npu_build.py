@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.modes import Assumptions
 from neuralart_virtual.npu.state import NpuState, UnitState
 from neuralart_virtual.npu.units.rounding import Ties
@@ -16,9 +16,9 @@ RAM, FLASH = 0x34000000, 0x70000000
 NO_SHIFT = 16
 
 
-def memory(ram: int = 1 << 16, flash: int = 1 << 14) -> Memory:
+def memory(ram: int = 1 << 16, flash: int = 1 << 14) -> NpuMemory:
     """RAM and flash, filled with a pattern."""
-    made = Memory()
+    made = NpuMemory()
     made.add("RAM", RAM, (np.arange(ram) * 7 % 251).astype(np.uint8))
     made.add("FLASH", FLASH, (np.arange(flash) * 31 % 253).astype(np.uint8))
     return made
@@ -94,7 +94,7 @@ def arithmetic(state: NpuState, index: int = 0, **fields: Any) -> UnitState:
 
 def run(
     state: NpuState,
-    where: Memory,
+    where: NpuMemory,
     *,
     ties: Ties | None = None,
     assume: tuple[str, ...] = (),
@@ -105,7 +105,7 @@ def run(
     return Dataflow(state, where, "7", settings).run()
 
 
-def plain(where: Memory, address: int, count: int, kind: str = "<i1") -> list[int]:
+def plain(where: NpuMemory, address: int, count: int, kind: str = "<i1") -> list[int]:
     """Elements of memory."""
     size = np.dtype(kind).itemsize
     return [int(value) for value in where.view(address, count * size).copy().view(kind)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from neuralart.model import reader
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.state import NpuState, UnitState
 from neuralart_virtual.npu.units.rounding import Ties
 from support import npu_build as build
@@ -89,7 +89,7 @@ def outputs(given: Recorded, shift: int, rows: tuple[int, ...], ties: Ties) -> n
     return np.array(found)
 
 
-def _program(given: Recorded, shift: int, rows: tuple[int, ...], memory: Memory) -> NpuState:
+def _program(given: Recorded, shift: int, rows: tuple[int, ...], memory: NpuMemory) -> NpuState:
     state = NpuState()
     _, height, width, _ = given.inputs.shape
     count = len(given.kernels)
@@ -126,7 +126,7 @@ def _program(given: Recorded, shift: int, rows: tuple[int, ...], memory: Memory)
 
 
 def _convolutions(
-    state: NpuState, given: Recorded, shift: int, rows: tuple[int, ...], group: int, memory: Memory
+    state: NpuState, given: Recorded, shift: int, rows: tuple[int, ...], group: int, memory: NpuMemory
 ) -> None:
     """One accelerator per part of the kernel's rows, each adding to the sums of the one before."""
     _, height, width, depth = given.inputs.shape

@@ -27,7 +27,7 @@ CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
 FLOORS = (
     {"command", "errors", "intact", "jsontext", "patterns", "resources"},
     {"build", "files", "findings", "fingerprint", "why"},
-    {"text", "plugins"},
+    {"text", "plugins", "products"},
     {"own_commands", "model", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},
@@ -94,6 +94,7 @@ ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python", "intact.py:o
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
+    "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",
     "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
     "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }
@@ -485,7 +486,7 @@ def test_relocatable_models_are_made_without_the_readers_of_projects() -> None:
     loaded = _all_loaded(f"import {', '.join(f'neuralart.relocatable.{name}' for name in modules)}")
     others = ("neuralart.config", "neuralart.boards", "neuralart.text.elf", "neuralart.text.values", "yaml", "elftools")
     assert not [name for name in loaded if name.startswith(others)]
-    assert len([name for name in loaded if name.startswith("neuralart")]) <= 48, loaded
+    assert len([name for name in loaded if name.startswith("neuralart")]) <= 49, loaded
 
 
 def test_importing_the_package_is_cheap() -> None:

@@ -76,7 +76,7 @@ def test_a_continuous_engine_goes_on_where_it_was() -> None:
     assert plain_bytes(memory, RAM + 0x8000, 30) == expected
 
 
-def plain_bytes(memory: build.Memory, address: int, count: int) -> list[int]:
+def plain_bytes(memory: build.NpuMemory, address: int, count: int) -> list[int]:
     return build.plain(memory, address, count, "<u1")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart_virtual.npu import clocks, registers
-from neuralart_virtual.npu.blobs import Label, Poll, Write, decode
+from neuralart_virtual.npu.blobs import FieldWrite, Label, Poll, decode
 from neuralart_virtual.npu.controller import execute
 from neuralart_virtual.npu.dataflow import Dataflow, Settings
 from neuralart_virtual.npu.device import NpuDevice
@@ -266,10 +266,10 @@ def test_every_instruction() -> None:
     program.end()
     assert list(decode(program.whole())) == [
         Label(2, 77),
-        Write(3, 5, 0x10, 0xABCD, 15, 4),
-        Write(5, 0x17, 0x14, 0x5A, 9, 3),
-        *(Write(6, 6, 0x20 + 4 * i, i + 1, 31, 0) for i in range(3)),
-        *(Write(10, 7, 0x30, value, 31, 0) for value in (9, 8)),
+        FieldWrite(3, 5, 0x10, 0xABCD, 15, 4),
+        FieldWrite(5, 0x17, 0x14, 0x5A, 9, 3),
+        *(FieldWrite(6, 6, 0x20 + 4 * i, i + 1, 31, 0) for i in range(3)),
+        *(FieldWrite(10, 7, 0x30, value, 31, 0) for value in (9, 8)),
         Poll(13, 8, 0, 1, 31, 31),
     ]
 

@@ -12,7 +12,7 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c import ecblobs
 from neuralart_virtual.npu.device import NpuDevice
-from neuralart_virtual.npu.reference import Comparison, References
+from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import EVEN, Ties
 from support import npu_network as made
@@ -146,7 +146,7 @@ def test_comparison_and_force(tmp_path: Path) -> None:
     references = {"image": image, "pooled": other, "no": np.zeros((3, 3, 8))}
     for force in (False, True):
         network = ready(tmp_path / str(force), controller=False)
-        comparison = Comparison(References(references), network.memory, force=force)
+        comparison = BufferComparison(References(references), network.memory, force=force)
         network.run(comparison)
         first, second = comparison.pairs[:2]
         assert (first.tensor, first.offset, first.different, first.group) == ("image", 128, 0.0, 4)

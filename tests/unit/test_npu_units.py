@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart_virtual.npu.state import NpuState
-from neuralart_virtual.npu.units.activation import Activation
+from neuralart_virtual.npu.units.activation import ActivationUnit
 from neuralart_virtual.npu.units.arithmetic import Arithmetic
 from neuralart_virtual.npu.units.coefficients import EntryCounters
 from neuralart_virtual.npu.units.convolution import FEATURES, KERNELS, SUMS, Convolution
@@ -450,7 +450,7 @@ def test_function_by_segments(seed: int) -> None:
         unit.coefficients[32 + 2 * i] = (a & 0xFFFF) | (b & 0xFFFF) << 16
         unit.coefficients[33 + 2 * i] = c & 0xFFFF
     x = list(range(-128, 128))
-    found = Activation(unit, Ties(ties)).run(np.array(x, np.int8))
+    found = ActivationUnit(unit, Ties(ties)).run(np.array(x, np.int8))
     expected = [plain.activation(v - zero, outer, [t for t in inner if len(t) == 3], given) for v in x]  # type: ignore[misc]
     rule = ties if rounds else None
     assert found.tolist() == [plain.stored(plain.rounded(v, shift, rule), out, True) for v in expected]

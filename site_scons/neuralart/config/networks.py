@@ -376,8 +376,6 @@ KEYS: tuple[Key, ...] = (
     ),
 )
 KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
-
-
 keys_of = partial(with_added, NETWORK, KEYS)
 
 

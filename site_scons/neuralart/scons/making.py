@@ -96,7 +96,7 @@ def record_copy(node: Any, digest: str = "") -> bool:
     return True
 
 
-class Recording(SCons.Executor.Executor):
+class RecordingExecutor(SCons.Executor.Executor):
     """Runs the actions of a step, and writes down what they have made."""
 
     __slots__ = ()
@@ -182,7 +182,7 @@ def _keep(node: Any) -> None:
     """What makes a file writes it down."""
     executor = node.get_executor()
     if type(executor) is SCons.Executor.Executor:
-        executor.__class__ = Recording
+        executor.__class__ = RecordingExecutor
 
 
 def is_watched(node: Any) -> bool:

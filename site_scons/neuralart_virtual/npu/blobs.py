@@ -11,7 +11,7 @@ MAGIC = 0xCA057A7A
 WRITE, WRITE_SHORT, WRITE_SAME, WRITE_FOLLOWING, POLL, END, LABEL = 0, 1, 2, 3, 4, 0x0C, 0x1D
 
 
-class Write(NamedTuple):
+class FieldWrite(NamedTuple):
     """Set bits of a register."""
 
     at: int  # Number of the instruction's word in the program
@@ -40,7 +40,7 @@ class Label(NamedTuple):
     number: int
 
 
-Instruction = Write | Poll | Label
+Instruction = FieldWrite | Poll | Label
 
 
 def _stop(at: int, reason: str) -> NpuError:
@@ -67,15 +67,15 @@ def decode(words: Sequence[int]) -> Iterator[Instruction]:
         operands = words[at + 1 : at + size]
         at += size
         if op == WRITE:
-            yield Write(start, ip, 4 * register, operands[0], *_bits(start, high, low))
+            yield FieldWrite(start, ip, 4 * register, operands[0], *_bits(start, high, low))
         elif op == WRITE_SHORT:
             width = (word >> 10 & 7) + 1
             value, offset = word >> 13 & 0xFF, 4 * (word >> 21 & 0x1F)
-            yield Write(start, ip, offset, value, *_bits(start, min(low + width - 1, 31), low))
+            yield FieldWrite(start, ip, offset, value, *_bits(start, min(low + width - 1, 31), low))
         elif op in (WRITE_SAME, WRITE_FOLLOWING):
             for number, value in enumerate(operands):
                 step = 4 * number if op == WRITE_FOLLOWING else 0
-                yield Write(start, ip, 4 * register + step, value, 31, 0)
+                yield FieldWrite(start, ip, 4 * register + step, value, 31, 0)
         elif op == POLL:
             # The first operand is unknown; it may be a limit of time.
             yield Poll(start, ip, 4 * register, operands[1], *_bits(start, high, low))

@@ -13,7 +13,7 @@ from neuralart.files import read_bytes, write_bytes
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
-    from neuralart_virtual.npu.reference import Comparison
+    from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.npu.run import EpochResult, Run, VirtualNetwork
 
 SCHEMA = "neuralart-npu-1"
@@ -116,12 +116,11 @@ def _contents(path: Path) -> bytes:
     return bytes(np.ascontiguousarray(array).tobytes())
 
 
-def _comparison(network: VirtualNetwork, model: Path, force: bool) -> Comparison:
+def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComparison:
     """Run LiteRT on the same input. NeuralArtError: it cannot, or the inputs do not fit each other."""
-    from neuralart_virtual.vectors import expected
-
     from neuralart.model import reader
-    from neuralart_virtual.npu.reference import Comparison, References
+    from neuralart_virtual.npu.reference import BufferComparison, References
+    from neuralart_virtual.vectors import expected
 
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]'"
@@ -142,7 +141,7 @@ def _comparison(network: VirtualNetwork, model: Path, force: bool) -> Comparison
                     tensors[f"{detail['name']}"] = interpreter.get_tensor(detail["index"])
                 except ValueError:
                     continue  # No operator computes it
-    return Comparison(References(tensors), network.memory, force=force)
+    return BufferComparison(References(tensors), network.memory, force=force)
 
 
 def _write(folder: Path, result: Run) -> None:
@@ -164,7 +163,9 @@ def _write(folder: Path, result: Run) -> None:
 # ---- what is printed ----
 
 
-def _record(network: VirtualNetwork, result: Run, comparison: Comparison | None, drawn: list[str]) -> dict[str, Any]:
+def _record(
+    network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]
+) -> dict[str, Any]:
     from neuralart_virtual.npu.run import SAYS
 
     pairs = comparison.pairs if comparison is not None else []
@@ -204,9 +205,8 @@ def _record(network: VirtualNetwork, result: Run, comparison: Comparison | None,
     }
 
 
-def _lines(network: VirtualNetwork, result: Run, comparison: Comparison | None, drawn: list[str]) -> list[str]:
+def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]) -> list[str]:
     from neuralart.vendor.tables import table
-
     from neuralart_virtual.npu.run import SAYS
 
     lines = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from neuralart_virtual.npu.blobs import MAGIC, Label, Write, decode
+from neuralart_virtual.npu.blobs import MAGIC, FieldWrite, Label, decode
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 
 
-class Host(Protocol):
+class EpochHost(Protocol):
     """The device that the controller is a part of."""
 
-    memory: Memory
+    memory: NpuMemory
 
     def read(self, offset: int) -> int:
         """A word of the NPU."""
@@ -30,7 +30,7 @@ class Host(Protocol):
         """A write of ones does something there, and what reads back is something else."""
 
 
-def fetch(memory: Memory, address: int) -> list[int]:
+def fetch(memory: NpuMemory, address: int) -> list[int]:
     """The words of a program in memory. NpuError: there is none, or it leaves its memory."""
     if address % 8:
         reason = f"a program begins at a multiple of 8 bytes, not at 0x{address:08x}"
@@ -45,7 +45,7 @@ def fetch(memory: Memory, address: int) -> list[int]:
         raise NpuError(f"its program: {error.reason}", unit="EPOCHCTRL") from None
 
 
-def execute(words: list[int], host: Host) -> None:
+def execute(words: list[int], host: EpochHost) -> None:
     """Run a program to its end. NpuError: an unknown operation, or a poll that never ends."""
     for step in decode(words):
         if isinstance(step, Label):
@@ -53,7 +53,7 @@ def execute(words: list[int], host: Host) -> None:
             continue
         address = step.ip << 12 | step.offset
         mask = ((1 << (step.high - step.low + 1)) - 1) << step.low
-        if isinstance(step, Write):
+        if isinstance(step, FieldWrite):
             whole = mask == 0xFFFFFFFF or host.takes_commands(address)
             kept = 0 if whole else host.stored(address) & ~mask
             host.write(address, kept | step.value << step.low & mask)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.modes import Assumptions, check_all
 from neuralart_virtual.npu.state import NpuState, UnitState
-from neuralart_virtual.npu.units.activation import Activation
+from neuralart_virtual.npu.units.activation import ActivationUnit
 from neuralart_virtual.npu.units.arithmetic import Arithmetic, X, Y
 from neuralart_virtual.npu.units.convolution import SUMS, Convolution
 from neuralart_virtual.npu.units.pooling import Pooling
@@ -40,7 +40,7 @@ class Settings:
     work: int = MOST_WORK  # Elements that an epoch may handle
 
 
-class Written(NamedTuple):
+class WrittenFrames(NamedTuple):
     """What an output engine wrote."""
 
     engine: int
@@ -54,7 +54,7 @@ class Written(NamedTuple):
 class EpochWork:
     """What an epoch did."""
 
-    written: list[Written] = field(default_factory=list)
+    written: list[WrittenFrames] = field(default_factory=list)
     read_bytes: int = 0
     written_bytes: int = 0
     products: int = 0  # Multiplications of the convolution accelerators
@@ -64,7 +64,7 @@ class EpochWork:
 class Dataflow:
     """The enabled units of an NPU, put together by the stream switch. It runs once."""
 
-    def __init__(self, state: NpuState, memory: Memory, label: str, settings: Settings) -> None:
+    def __init__(self, state: NpuState, memory: NpuMemory, label: str, settings: Settings) -> None:
         """Decode all units. NpuError: a mode that is not executed, or settings that do not fit."""
         check_all(state, label, settings.assumptions)
         self._label, self._settings = label, settings
@@ -98,7 +98,7 @@ class Dataflow:
         self.work = EpochWork(units=tuple(unit.name for unit in self._units.values()))
         self._connect_engines()
 
-    def _add(self, kind: str, index: int, unit: UnitState, memory: Memory) -> None:
+    def _add(self, kind: str, index: int, unit: UnitState, memory: NpuMemory) -> None:
         ties = self._settings.ties
         if kind == "STRENG":
             self.engines[index] = StreamEngine(unit, memory)
@@ -110,7 +110,7 @@ class Dataflow:
             arithmetic = Arithmetic(unit, ties)
             self._run[kind, index] = lambda source, n: self._arithmetic(source, arithmetic)
         elif kind == "ACTIV":
-            activation = Activation(unit, ties)
+            activation = ActivationUnit(unit, ties)
             self._run[kind, index] = lambda source, n: activation.run(self._frame((*source, 0)))
         elif kind == "POOL":
             pooling = Pooling(unit, ties)
@@ -153,7 +153,7 @@ class Dataflow:
         for i, engine in outputs.items():
             if engine.frames:
                 elements = engine.frames * engine.elements
-                self.work.written.append(Written(i, *engine.reach(), engine.size, elements))
+                self.work.written.append(WrittenFrames(i, *engine.reach(), engine.size, elements))
         return self.work
 
     def spend(self, source: Source, outputs: int, products: int) -> None:

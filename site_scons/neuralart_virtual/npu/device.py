@@ -13,7 +13,7 @@ from neuralart_virtual.npu.controller import execute, fetch
 from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.interrupts import ENGINE_DONE, EPOCHS_DONE, Interrupts
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.modes import check
 from neuralart_virtual.npu.state import NpuState, UnitState
 
@@ -29,7 +29,7 @@ class NpuDevice:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: NpuMemory,
         settings: Settings | None = None,
         *,
         base: int = registers.BASE_SECURE,

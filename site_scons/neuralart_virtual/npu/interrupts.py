@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from neuralart_virtual.npu.state import UnitState
 
-LINES = 4
 ENGINE_DONE, EPOCHS_DONE = 0, 28  # Bits: the first of ten engines; the epoch controller
 _ALL = 0xFFFFFFFF
 

@@ -12,7 +12,7 @@ from neuralart_virtual.npu.errors import NpuError
 Bytes = NDArray[np.uint8]
 
 
-class Region(NamedTuple):
+class MappedRegion(NamedTuple):
     """Bytes at an address. Two regions may share their bytes: aliases of one memory."""
 
     name: str  # For messages
@@ -20,11 +20,11 @@ class Region(NamedTuple):
     data: Bytes  # Shape (size,); what the NPU writes stands here
 
 
-class Memory:
+class NpuMemory:
     """All regions. Nothing is copied: what others write to a region's array is seen at once."""
 
     def __init__(self) -> None:
-        self.regions: list[Region] = []
+        self.regions: list[MappedRegion] = []
 
     def add(self, name: str, base: int, data: Bytes) -> None:
         """Map an array. NpuError: it overlaps another region, or is no array of bytes."""
@@ -33,7 +33,7 @@ class Memory:
         for other in self.regions:
             if base < other.base + len(other.data) and other.base < base + len(data):
                 raise NpuError(f"region {name} at 0x{base:08x} overlaps {other.name}")
-        self.regions.append(Region(name, base, data))
+        self.regions.append(MappedRegion(name, base, data))
 
     def view(self, address: int, size: int) -> Bytes:
         """The bytes from an address on, writable. NpuError: no region holds them all."""

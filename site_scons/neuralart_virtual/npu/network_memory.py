@@ -10,7 +10,7 @@ import numpy as np
 from neuralart.files import read_bytes
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 
 # The RAM that the NPU of the STM32N6 reaches.
 RAM, RAM_SIZE = 0x34000000, 0x3C0000
@@ -42,7 +42,7 @@ class NetworkMemory:
 
         Raises NpuError: a pool with initializers has no file, or a file is larger than its pool.
         """
-        self.memory = Memory()
+        self.memory = NpuMemory()
         self.bases: dict[str, int] = {}  # By symbol
         self.ids: dict[str, int] = {}  # By the id of a relocation
         self._network, self._free = network, _FREE

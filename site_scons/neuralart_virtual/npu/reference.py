@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.run import EpochResult
 from neuralart_virtual.npu.software.tensors import Output
 
@@ -44,7 +44,7 @@ class References:
             values = tensor.reshape(shape).astype(np.int16)
             self._by_size.setdefault(values.size, []).append((name, values))
 
-    def pair(self, epoch: str, output: Output, memory: Memory) -> Pair | None:
+    def pair(self, epoch: str, output: Output, memory: NpuMemory) -> Pair | None:
         """The tensor that a buffer of bytes is most like; None if it is like none."""
         if output.size != 1 or output.elements not in self._by_size:
             return None
@@ -68,7 +68,7 @@ class References:
             return None
         return best
 
-    def feed(self, pair: Pair, memory: Memory) -> None:
+    def feed(self, pair: Pair, memory: NpuMemory) -> None:
         """Put the reference where the buffer is."""
         tensor = next(t for name, t in self._by_size[pair.output.elements] if name == pair.tensor)
         height, width, channels = tensor.shape
@@ -81,10 +81,10 @@ def _number(values: NDArray[np.uint8], offset: int) -> NDArray[np.int16]:
     return values.astype(np.int16) - 128 if offset else values.view(np.int8).astype(np.int16)
 
 
-class Comparison:
+class BufferComparison:
     """Observes a run: pairs each buffer, and with ``force`` feeds the next epoch with the reference."""
 
-    def __init__(self, references: References, memory: Memory, *, force: bool) -> None:
+    def __init__(self, references: References, memory: NpuMemory, *, force: bool) -> None:
         self._references, self._memory, self._force = references, memory, force
         self.pairs: list[Pair] = []
         self.unpaired: list[tuple[str, Output]] = []

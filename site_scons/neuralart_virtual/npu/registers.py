@@ -134,7 +134,7 @@ EPOCHCTRL 0x1e 1 0x21/1.1 0x0f040000
 
 
 @dataclass(frozen=True)
-class Field:
+class RegisterField:
     """Some bits of a register."""
 
     name: str
@@ -150,7 +150,7 @@ class Register:
     name: str
     offset: int  # Bytes from the unit's base
     reset: int  # The word after reset
-    fields: dict[str, Field]
+    fields: dict[str, RegisterField]
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ class UnitKind:
         return {register.offset: register for register in self.registers.values()}
 
 
-def _field(name: str, place: str) -> Field:
+def _field(name: str, place: str) -> RegisterField:
     bits, _, reset = place.partition("=")
     high, _, low = bits.rpartition(":")
     first = int(low)
-    return Field(name, first, int(high) - first + 1 if high else 1, int(reset or 0))
+    return RegisterField(name, first, int(high) - first + 1 if high else 1, int(reset or 0))
 
 
 def _register(line: str) -> Register:
@@ -237,19 +237,19 @@ DESTINATION_AT = {port: offset for offset, port in DESTINATIONS.items()}
 DESTINATION = _register("DST 0x0 EN0 0 LINK0 5:1 FNR0 15:8 EN1 16 LINK1 21:17 TICKTYPE 23 FNR1 31:24")
 
 
-def place(kind: str, register: str, field: str = "") -> tuple[int, Field]:
+def place(kind: str, register: str, field: str = "") -> tuple[int, RegisterField]:
     """Byte offset of a register in its unit, and its field; without a name: all of its bits."""
     found = KINDS[kind].registers[register]
-    return found.offset, found.fields[field] if field else Field("", 0, 32, found.reset)
+    return found.offset, found.fields[field] if field else RegisterField("", 0, 32, found.reset)
 
 
-def put(word: int, field: Field, value: int) -> int:
+def put(word: int, field: RegisterField, value: int) -> int:
     """A word with a value in a field; more bits than the field has are cut off."""
     mask = (1 << field.width) - 1
     return (word & ~(mask << field.low)) | (value & mask) << field.low
 
 
-def get(word: int, field: Field, *, signed: bool = False) -> int:
+def get(word: int, field: RegisterField, *, signed: bool = False) -> int:
     """The value of a field of a word, without a sign or in two's complement."""
     value = word >> field.low & ((1 << field.width) - 1)
     return value - (1 << field.width) if signed and value >> (field.width - 1) else value

@@ -22,10 +22,10 @@ from neuralart.vendor.network_c.types import EC, EpochBlock, GeneratedNetwork, N
 from neuralart_virtual.npu.controller import execute
 from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
 from neuralart_virtual.npu.description import hardware
-from neuralart_virtual.npu.description.values import Reader
+from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Bytes, Memory
+from neuralart_virtual.npu.memory import Bytes, NpuMemory
 from neuralart_virtual.npu.network_memory import NetworkMemory
 from neuralart_virtual.npu.software import dispatch
 from neuralart_virtual.npu.software.tensors import Output
@@ -72,10 +72,10 @@ class VirtualNetwork:
         """
         self.network, self.settings = network, settings or Settings()
         places = NetworkMemory(network, initializers or {}, folder)
-        self.memory: Memory = places.memory
+        self.memory: NpuMemory = places.memory
         self._bases, self._ids = places.bases, places.ids
         self._description = Description(network)
-        self._reader = Reader(self._description, self.memory, self._bases)
+        self._reader = StructureReader(self._description, self.memory, self._bases)
         needs_blobs = any(block.kind == EC for block in network.blocks)
         if blobs is None and needs_blobs:
             if folder is None or not network.ecblobs:

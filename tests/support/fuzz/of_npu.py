@@ -11,7 +11,7 @@ from neuralart.vendor.network_c.read import parse
 from neuralart_virtual.npu.blobs import decode
 from neuralart_virtual.npu.dataflow import Settings
 from neuralart_virtual.npu.device import NpuDevice
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.run import VirtualNetwork
 from support import npu_build, npu_network
 from support.fuzz.damage import aimed, damage, header_words, text
@@ -54,7 +54,7 @@ def _run_program(path: Path) -> None:
 def _write_words(path: Path) -> None:
     """Pairs of offset and value, written one after the other; then everything that is pending runs."""
     data = path.read_bytes()[: 1 << 16]
-    memory = Memory()
+    memory = NpuMemory()
     memory.add("NETWORK", npu_network.RAM, np.zeros(1 << 16, np.uint8))
     memory.add("WEIGHTS", npu_network.FLASH, np.frombuffer(_WEIGHTS.data(), np.uint8).copy())
     device = NpuDevice(memory, Settings(work=_WORK))
@@ -67,7 +67,7 @@ def _dump() -> bytes:
     """The convolution of the network as pairs of offset and value."""
     words = struct.unpack(f"<{len(_PROGRAM) // 4}I", _PROGRAM)
     pairs: list[tuple[int, int]] = []
-    device = NpuDevice(Memory())
+    device = NpuDevice(NpuMemory())
     for step in decode(words):
         if hasattr(step, "value") and hasattr(step, "ip"):
             if step.high == 31 == step.low:

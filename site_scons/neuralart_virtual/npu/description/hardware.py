@@ -8,7 +8,7 @@ from neuralart.vendor.network_c import epochs
 from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.description.structures import FILLERS, Filler
-from neuralart_virtual.npu.description.values import Reader
+from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.state import NpuState, UnitState
 
 _DESTINATION = re.compile(r"ATONN_DSTPORT\(\s*STRSWITCH\s*,\s*0\s*,\s*(\w+)\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
@@ -17,7 +17,7 @@ _CONTEXT = re.compile(r"Init_(Context|Frames)\((\d)\)\s*=\s*(\d{1,9})")
 _UNIT = re.compile(r"\{\s*(\w+)\s*,\s*(\d{1,9})\s*\}")
 
 
-def epoch(function: EpochFunction, reader: Reader) -> NpuState | None:
+def epoch(function: EpochFunction, reader: StructureReader) -> NpuState | None:
     """The registers as they are when the units are enabled; None if the function enables none.
 
     Raises NeuralArtError: a structure that cannot be read, or a unit that is none.
@@ -40,7 +40,7 @@ def epoch(function: EpochFunction, reader: Reader) -> NpuState | None:
     return state if found else None
 
 
-def _structure(call: SetupCall, place: int, function: EpochFunction, reader: Reader) -> Structure:
+def _structure(call: SetupCall, place: int, function: EpochFunction, reader: StructureReader) -> Structure:
     name = epochs.name(call.arguments[place]) if place < len(call.arguments) else ""
     structure = function.structures.get(name)
     if structure is None:
@@ -49,7 +49,7 @@ def _structure(call: SetupCall, place: int, function: EpochFunction, reader: Rea
     return structure
 
 
-def _unit(state: NpuState, kind: str, call: SetupCall, reader: Reader) -> UnitState:
+def _unit(state: NpuState, kind: str, call: SetupCall, reader: StructureReader) -> UnitState:
     index = epochs.whole(call.arguments[0]) if call.arguments else None
     if index is None or (kind, index) not in state.units:
         shown = call.arguments[0][:20] if call.arguments else ""
@@ -57,7 +57,7 @@ def _unit(state: NpuState, kind: str, call: SetupCall, reader: Reader) -> UnitSt
     return state.units[kind, index]
 
 
-def _links(state: NpuState, structure: Structure, reader: Reader) -> None:
+def _links(state: NpuState, structure: Structure, reader: StructureReader) -> None:
     for element in structure.elements:
         text = element.get("", "")
         destination = _DESTINATION.search(text)
@@ -76,7 +76,7 @@ def _links(state: NpuState, structure: Structure, reader: Reader) -> None:
         state.link(port, *contexts)
 
 
-def _enable(state: NpuState, structure: Structure, reader: Reader) -> None:
+def _enable(state: NpuState, structure: Structure, reader: StructureReader) -> None:
     for element in structure.elements:
         text = element.get("", "")
         match = _UNIT.search(text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from neuralart.vendor.network_c.epochs import Structure
 from neuralart_virtual.npu import registers
-from neuralart_virtual.npu.description.values import Reader
+from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.state import ARITH_ENTRIES, UnitState
 
 # Register: fields and the members that they take; "+16" for shifts whose middle stands for none.
@@ -77,7 +77,7 @@ _SCALARS, _CHANNELS, _HEIGHT, _WIDTH, _PLANE = (
 class Filler:
     """Fills the registers of one unit from one structure."""
 
-    def __init__(self, reader: Reader, structure: Structure, unit: UnitState) -> None:
+    def __init__(self, reader: StructureReader, structure: Structure, unit: UnitState) -> None:
         """The unit gets its values after reset first."""
         self.reader, self.structure, self.unit = reader, structure, unit
         unit.reset()

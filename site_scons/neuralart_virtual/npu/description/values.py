@@ -8,7 +8,7 @@ import numpy as np
 
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c.epochs import Description, Structure, place, whole, wholes
-from neuralart_virtual.npu.memory import Bytes, Memory
+from neuralart_virtual.npu.memory import Bytes, NpuMemory
 
 # Enumerators of the structures, and the value of the field that each stands for.
 NAMES = {
@@ -23,10 +23,10 @@ NAMES = {
 }
 
 
-class Reader:
+class StructureReader:
     """Reads members of structures. Pools and buffers whose base is a symbol stand where ``bases`` says."""
 
-    def __init__(self, description: Description, memory: Memory, bases: Mapping[str, int]) -> None:
+    def __init__(self, description: Description, memory: NpuMemory, bases: Mapping[str, int]) -> None:
         """``bases``: address by symbol, such as ``_mem_pool_xSPI2_network``."""
         self.description, self.memory = description, memory
         self._bases = bases

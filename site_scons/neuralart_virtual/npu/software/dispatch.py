@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neuralart.vendor.network_c.epochs import EpochFunction
-from neuralart_virtual.npu.description.values import Reader
+from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.software import elementwise, moves, spatial
 from neuralart_virtual.npu.software.tensors import Kernel, Output
 
@@ -40,7 +40,7 @@ _IDLE = ("LL_ATON_LIB_UNUSED", "LL_ATON_Cache_", "LL_Switch_", "LL_ATON_DisableU
 _HARDWARE = ("LL_Streng_", "LL_Convacc_", "LL_Arithacc_", "LL_Activacc_", "LL_Poolacc_", "LL_Decun_")
 
 
-def run(function: EpochFunction, reader: Reader) -> list[Output]:
+def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
     """Run the software kernels that a function calls. Returns the buffers that they wrote.
 
     Raises NeuralArtError: a call that is not modeled, or one that does not fit its tensors.

@@ -9,7 +9,6 @@ import numpy as np
 from neuralart_virtual.npu.software.tensors import ORDER, Array, Kernel, quantized
 
 _IN, _OUT = "general.input", "general.output"
-_MOST_TAPS = 1 << 32
 
 
 def _windows(kernel: Kernel, x: Array, size: tuple[int, int], fill: Any) -> Array:

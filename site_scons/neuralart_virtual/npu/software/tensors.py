@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from neuralart.vendor.network_c import epochs
 from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
-from neuralart_virtual.npu.description.values import Reader
+from neuralart_virtual.npu.description.values import StructureReader
 
 Array = NDArray[Any]
 _AXES = "bhwc"
@@ -28,7 +28,7 @@ class Output(NamedTuple):
     elements: int
 
 
-class Quantization(NamedTuple):
+class TensorGrid(NamedTuple):
     """Scales and zero points: one of each, or one per channel."""
 
     scale: Array  # float32
@@ -39,7 +39,7 @@ class Quantization(NamedTuple):
 class Kernel:
     """What a kernel gets: its call, the structures of its function, memory, and where outputs are noted."""
 
-    reader: Reader
+    reader: StructureReader
     function: EpochFunction
     call: SetupCall
     outputs: list[Output]
@@ -135,11 +135,11 @@ class Kernel:
     def _signed(self, tensor: str) -> bool:
         return bool(self.number(f"{tensor}.format.is_signed", 1))
 
-    def quantization(self, prefix: str, element: int = 1) -> Quantization:
+    def quantization(self, prefix: str, element: int = 1) -> TensorGrid:
         """Scales and zero points: tensors ``is`` and ``izp``, or ``os`` and ``ozp``, by their letter."""
         kind = f"<{'i' if self._signed(f'{prefix}zp') else 'u'}{element}"
         zero = self.flat(f"{prefix}zp", kind) if self.has(f"{prefix}zp") else np.zeros(1, kind)
-        return Quantization(self.flat(f"{prefix}s", "<f4"), zero.astype(np.int64))
+        return TensorGrid(self.flat(f"{prefix}s", "<f4"), zero.astype(np.int64))
 
     def wrote(self, tensor: str, element: int) -> None:
         """Note that a tensor was written."""

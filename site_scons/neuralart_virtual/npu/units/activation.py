@@ -12,7 +12,7 @@ FUNCTION, THRESHOLD = 3, 2
 _ROM0 = 32
 
 
-class Activation:
+class ActivationUnit:
     """One activation unit with its settings."""
 
     def __init__(self, unit: UnitState, ties: Ties) -> None:

@@ -16,8 +16,6 @@ Values = NDArray[Any]  # Integers of any width; the values count, not the width
 
 AWAY, UP, EVEN = "away", "up", "even"
 TIES = (AWAY, UP, EVEN)
-# Where a rule may be set by itself.
-STAGES = ("convolution", "arithmetic", "activation", "pooling", "input")
 
 
 @dataclass(frozen=True)

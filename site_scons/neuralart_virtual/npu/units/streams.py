@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.state import UnitState
 from neuralart_virtual.npu.units.rounding import Values, low_bytes
 
@@ -21,7 +21,7 @@ _KEPT = 1 << 23
 class StreamEngine:
     """One engine with its settings. Frame n begins where FOFFSET, FRAME_RPT and FRPTOFF say."""
 
-    def __init__(self, unit: UnitState, memory: Memory) -> None:
+    def __init__(self, unit: UnitState, memory: NpuMemory) -> None:
         """Decode the registers of an enabled engine."""
         self.unit, self._memory = unit, memory
         self.writes = bool(unit.get("CTRL", "DIR"))

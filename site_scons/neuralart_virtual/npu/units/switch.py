@@ -12,7 +12,7 @@ Source = tuple[str, int]  # Unit and number
 Port = tuple[str, int, int]  # Unit, number and number of its input
 
 
-class Context(NamedTuple):
+class SwitchContext(NamedTuple):
     """What a destination takes for some frames."""
 
     source: Source
@@ -23,7 +23,7 @@ class Context(NamedTuple):
 class Link(NamedTuple):
     """What feeds a destination."""
 
-    contexts: tuple[Context, ...]  # One: a plain link. Two: they alternate
+    contexts: tuple[SwitchContext, ...]  # One: a plain link. Two: they alternate
 
 
 def links(state: NpuState) -> dict[Port, Link]:
@@ -61,7 +61,7 @@ def _link(word: int, port: Port, offset: int, label: str) -> Link | None:
                 field=f"LINK{i}",
                 value=number,
             )
-        contexts.append(Context(source, bool(enabled[i]), frames[i]))
+        contexts.append(SwitchContext(source, bool(enabled[i]), frames[i]))
     if alternates and not any(context.frames for context in contexts if context.passes):
         raise NpuError(
             "contexts alternate, and the one that passes has no frames",
