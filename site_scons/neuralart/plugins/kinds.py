@@ -173,7 +173,7 @@ OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 
 @cache
-def _somebody_installed() -> bool:
+def somebody_installed() -> bool:
     """Some installed package has a plugin for us. Reads small files: importlib.metadata costs ten times that."""
     mark = f"[{GROUP}".encode()
     for entry in dict.fromkeys(sys.path):
@@ -188,7 +188,7 @@ def _somebody_installed() -> bool:
 
 @cache
 def _points(group: str) -> tuple[Origin, ...]:
-    if not _somebody_installed():
+    if not somebody_installed():
         return ()
     from importlib.metadata import entry_points
 
@@ -268,5 +268,5 @@ def unload(source: Origin) -> None:
 
 def forget() -> None:
     """Forget what is installed."""
-    _somebody_installed.cache_clear()
+    somebody_installed.cache_clear()
     _points.cache_clear()

@@ -9,7 +9,9 @@ made of a program with an error.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +37,7 @@ from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNode
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, child_environment, code_value, registry_of
 
 NAME = "NeuralArtImage"
 OBJCOPY, APPLICATION, SIGN = "objcopy", "application", "sign"
@@ -158,14 +160,24 @@ def _write_places(part: FilePart) -> None:
         write_bytes(Path(name), program.span(*span)[1])
 
 
+def _program(env: Any) -> str:
+    """A hash of objcopy, wherever it is; empty if it is not there."""
+    name = str(env.subst("$OBJCOPY"))
+    path = shutil.which(name, path=child_environment(dict(env["ENV"]))["PATH"])
+
+    def digest() -> str:
+        return hashlib.sha256(read_bytes(Path(path or ""))).hexdigest()
+
+    return registry_of(env).once("objcopy", path, digest) if path else ""
+
+
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
-    made = [
-        FilePart(
-            kind, "OBJCOPY", (first.dir.File(f"{stem}.{suffix}"),), (elf,), data=kind, after=(first,), piece=OBJCOPY
-        )
-        for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
-    ]
+    values = (env.Value(_program(env), name="objcopy"),)
+    made = []
+    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
+        file = first.dir.File(f"{stem}.{suffix}")
+        made.append(FilePart(kind, "OBJCOPY", (file,), (elf,), data=kind, values=values, after=(first,), piece=OBJCOPY))
     if plan.outside is not None:
         # objcopy would fill everything between the two flashes, a gigabyte or more.
         held = areas(plan.board)

@@ -34,7 +34,7 @@ from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
-from neuralart.scons.registry import declaring, registry_of
+from neuralart.scons.registry import registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -135,10 +135,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if owner != first.name:
         what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
         raise NeuralArtError(what, where=str(first), hint="a folder for each network")
-    with declaring(None):
-        # SCons does not look at targets.
-        changed = changed_since(folder, plan.names)
-    for name in changed:
+    # SCons does not look at targets.
+    for name in changed_since(folder, plan.names):
         print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
         env.AlwaysBuild(nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
