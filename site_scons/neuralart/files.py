@@ -13,6 +13,17 @@ from neuralart.errors import NeuralArtError, closest, one_line
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
 
+noted: set[str] = set()
+"""Files that this process has read by :func:`read_bytes`, or looked for: results may depend on them."""
+noted_trees: set[str] = set()
+"""Folders that it has searched for files, with all below them."""
+
+
+def searched(folder: Path) -> Path:
+    """Note a folder that is searched, and give it back."""
+    noted_trees.add(str(folder))
+    return folder
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file (never through a link) by a temporary name and a rename. NeuralArtError: it cannot be written."""
@@ -93,6 +104,7 @@ def log(lines: Iterable[str]) -> bytes:
 
 def read_bytes(path: Path, hint: str = "") -> bytes:
     """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
+    noted.add(str(path))
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:

@@ -168,6 +168,11 @@ def own_modules(kind: Kind) -> Mapping[str, str]:
     return {**kind.own, **of_distribution(kind.group)}
 
 
+def somebody_installed() -> bool:
+    """Whether an installed package of others has a plugin for us."""
+    return bool(_of_others())
+
+
 def of_others(group: str) -> tuple[Origin, ...]:
     """Entry points of other distributions, sorted by name; none of them is imported."""
     return _of_others().get(group, ())

@@ -70,6 +70,16 @@ def words(name: str, tag: str, command: Any, emitter: Callable[..., Any], shown:
     )
 
 
+SWITCHES = {"VERBOSE": "0", "WAIT": "1"}
+"""What every command line may set to 0 or 1, and its value unless it does."""
+
+
+def _switched(name: str) -> bool:
+    from SCons.Script import ARGUMENTS
+
+    return str(ARGUMENTS.get(name, SWITCHES[name])) not in ("", "0")
+
+
 COMMON = (
     Variable(
         "NEURALART_PYTHON",
@@ -84,12 +94,21 @@ COMMON = (
     Variable(
         "NEURALART_WAIT",
         "bool",
-        True,
+        None,
         "Wait for another SCons that works in the same build folder; false: fail. It must be set before `Tool`.",
+        "`WAIT` of the command line, else `True`",
+        partial(_switched, "WAIT"),
     ),
     Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
     Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
-    Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
+    Variable(
+        "NEURALART_VERBOSE",
+        "bool",
+        None,
+        "Show whole commands, whatever the messages say.",
+        "`VERBOSE` of the command line, else `False`",
+        partial(_switched, "VERBOSE"),
+    ),
     Variable(
         "NEURALART_GDB",
         "text",

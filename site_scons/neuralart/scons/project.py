@@ -23,14 +23,16 @@ from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.cache import share
+from neuralart.scons.commands import SWITCHES
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
-from neuralart.scons.registry import declaring, registry_of
+from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
     from neuralart.scons.console import BuildConsole
+    from neuralart.scons.stamps import Recorder
     from neuralart.scons.variant import VariantNodes
 
 
@@ -93,6 +95,7 @@ class Project:
         self.file = file  # What was read
         self._owners = owners(self.names)
         self.variants = Variants(self._declared)  # Nodes of those that were asked for, by name
+        self._recorder: Recorder | None = None  # Of an SConstruct that is only a description
 
     @property
     def names(self) -> list[str]:
@@ -149,6 +152,35 @@ class Project:
             if name not in names:
                 raise NeuralArtError(f"unknown variable '{name}=' on the command line", hint=nearest(name, names))
 
+    def main(self) -> None:
+        """All that a SConstruct with nothing but a variants.yaml does: help, the variants that the command line asks
+        for, those of ``default`` where it names none, and their summaries. The variables ``VERBOSE`` and ``WAIT`` of
+        the command line are read, others refused. SCons.Errors.UserError: A target, variable or variant is wrong.
+        """
+        from SCons.Script import ARGUMENTS, BUILD_TARGETS, COMMAND_LINE_TARGETS, Default, GetOption, Help
+
+        if GetOption("help"):
+            Help(self.help())
+            return
+        self.check_variables(ARGUMENTS, SWITCHES)
+        self.check_targets(BUILD_TARGETS)
+        self._record()
+        self.build(COMMAND_LINE_TARGETS, everything=GetOption("clean"))
+        Default(list(self.file.config.default))
+        self.print_summaries_at_exit(COMMAND_LINE_TARGETS)
+
+    def _record(self) -> None:
+        """Leave stamps of what is built well, and believe those of the last build, if the SConstruct allows it."""
+        from neuralart.scons import description
+
+        if description.described(self._env.Dir("#").abspath):
+            from neuralart.scons.stamps import Recorder
+
+            prerequisites = registry_of(self._env).prerequisites
+            self._recorder = Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
+            declared = self.variants
+            self._recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in declared.declared.items()})
+
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:
         """Declare the variants that the targets ask for. SCons.Errors.UserError: A variant is wrong."""
@@ -160,7 +192,7 @@ class Project:
             registry_of(self._env).every_effect = False
             SCons.Node.arg2nodes_lookups.append(self._effect)
         asked = requested(self.names, self.file.config.default, targets, everything=everything)
-        intact = self._intact(asked if set(targets) <= set(self.names) else ())
+        intact = self._recorder.intact(asked if set(targets) <= set(self.names) else ()) if self._recorder else ()
         for name in asked:
             if name in intact:
                 self._env.Alias(name, self._env.Value("intact"))
@@ -179,26 +211,10 @@ class Project:
         return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0] if named else None
 
     def _declared(self, name: str) -> VariantNodes:
-        if intact.stampless(sys.argv[1:]):
-            made: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-            return made
-        from neuralart.scons import stamps
-
-        with declaring(name):
-            made = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-        stamps.keep_together(made.alias[0], registry_of(self._env).prerequisites)
-        return made
-
-    def _intact(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of some variants that are as their last good build left them. What is built now gets stamps."""
-        if intact.stampless(sys.argv[1:]):
-            return frozenset()
-        from neuralart.scons import stamps
-
-        prerequisites = registry_of(self._env).prerequisites
-        recorder = stamps.Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
-        recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in self.variants.declared.items()})
-        return recorder.intact(names)
+        nodes: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+        if self._recorder is not None:
+            self._recorder.keep_together(nodes.alias[0])
+        return nodes
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""

@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from neuralart import intact, plugins
+import SCons.Node.FS
+import SCons.Script.Main
+
+from neuralart import plugins
 from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
 from neuralart.scons.cache import CheckedCache, share
@@ -81,15 +84,24 @@ def _later(place: str) -> Callable[..., Any]:
     return method
 
 
+def _contents_decide(env: Any) -> None:
+    """By itself, SCons believes that a file older than two days is what it was then, and reads it no more: archives,
+    copies and links bring other contents of the same time.
+    """
+    values = SCons.Script.Main.OptionsParser.values
+    if getattr(values, "max_drift", None) not in (None, -1, SCons.Node.FS.default_max_drift):
+        print("scons: --max-drift is not used: contents decide whether a file has changed", file=sys.stderr)
+    # Before an option of the command line; SCons takes it when all scripts are read.
+    values.max_drift = -1
+    env.fs.set_max_drift(-1)
+
+
 def add_to(env: Any, **kw: Any) -> None:
     """Add builders, methods and defaults; values that the user has set already stay. ``**kw``: ``NEURALART_...`` to
     set.
     """
-    if not intact.stampless(sys.argv[1:]):
-        from neuralart.scons import stamps
-
-        stamps.watch()
     console.output_streams(colored=True)
+    _contents_decide(env)
     env.Replace(**kw)
     plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)

@@ -9,7 +9,9 @@ made of a program with an error.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +26,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import SignConfig
 from neuralart.config.variant_keys import SIGNERS
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_bytes, write_text
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.memory.layout.flash_areas import areas
 from neuralart.network import facts
 from neuralart.scons import plans
@@ -36,7 +38,7 @@ from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNode
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, child_environment, code_value, registry_of
 from neuralart.text.console import say
 
 NAME = "NeuralArtImage"
@@ -160,14 +162,24 @@ def _write_places(part: FilePart) -> None:
         write_bytes(Path(name), program.span(*span)[1])
 
 
+def _program(env: Any) -> str:
+    """A hash of objcopy, wherever it is; empty if it is not there."""
+    name = str(env.subst("$OBJCOPY"))
+    path = shutil.which(name, path=child_environment(dict(env["ENV"]))["PATH"])
+
+    def digest() -> str:
+        return hashlib.sha256(read_bytes(Path(path or ""))).hexdigest()
+
+    return registry_of(env).once("objcopy", path, digest) if path else ""
+
+
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
-    made = [
-        FilePart(
-            kind, "OBJCOPY", (first.dir.File(f"{stem}.{suffix}"),), (elf,), data=kind, after=(first,), piece=OBJCOPY
-        )
-        for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
-    ]
+    values = (env.Value(_program(env), name="objcopy"),)
+    made = []
+    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
+        file = first.dir.File(f"{stem}.{suffix}")
+        made.append(FilePart(kind, "OBJCOPY", (file,), (elf,), data=kind, values=values, after=(first,), piece=OBJCOPY))
     if plan.outside is not None:
         # objcopy would fill everything between the two flashes, a gigabyte or more.
         held = areas(plan.board)

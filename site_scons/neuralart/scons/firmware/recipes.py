@@ -225,7 +225,6 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CCFLAGS=[*_words(*recipe.flags, *(f"-D{text}" for text in recipe.defines)), *_prefix_maps(recipe)],
         CPPPATH=list(include),
     )
-    # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
@@ -308,7 +307,10 @@ def link(
         # Of LIBS, SCons makes text that the shell would read.
         _LIBFLAGS=_group([named(env, Path(each.get_abspath())) for each in archives], libraries),
     )
-    files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
-    needed = [env.fs.File(str(path)) for path in files]
-    env.Depends([elf, link_map], [*needed, *included, *archives, env.Value(found.counts, name="toolchain")])
+    found_libraries = toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))
+    # Megabytes that SCons would read in each build: their hashes are remembered as long as the files are the same.
+    digests = env.Value(" ".join(found_libraries.values()), name="libraries")
+    elf.attributes.neuralart_files = tuple(found_libraries)
+    needed = [env.fs.File(str(script)), digests, env.Value(found.counts, name="toolchain")]
+    env.Depends([elf, link_map], [*needed, *included, *archives])
     return elf, link_map
