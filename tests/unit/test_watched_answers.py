@@ -258,7 +258,7 @@ def test_a_watcher_that_is_stopped_blocks_none(tree: Tree, monkeypatch: pytest.M
 
 
 def test_where_not_all_is_seen(tree: Tree, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    mounts = f"here / ext4 rw 0 0\nserver:/x {tmp_path}/far nfs4 rw 0 0\n"
+    mounts = f"here / ext4 rw 0 0\nserver:/x {str(tmp_path).replace(' ', chr(92) + '040')}/far nfs4 rw 0 0\n"
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_text", lambda *_: mounts)
         assert answers.seen([str(tmp_path)])

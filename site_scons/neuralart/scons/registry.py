@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 from neuralart.boards.types import Board
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import package_parent
+from neuralart.scons import shell
 from neuralart.scons.paths import anchored, readable
 
 T = TypeVar("T")
@@ -100,8 +100,7 @@ class Registry:
             base = self._root.Clone()
             base["ENV"] = child_environment(dict(base["ENV"]))
             if os.name == "posix":
-                # SCons's own leaves ` to the shell.
-                base["ESCAPE"] = shlex.quote
+                base["ESCAPE"] = shell.quote
             # What declares the target of a name does not ask whose it is.
             base.lookup_list = list(base.lookup_list)
             return base
