@@ -110,7 +110,7 @@ def read_bytes(path: Path, hint: str = "") -> bytes:
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
         what = f"cannot read: {getattr(error, 'strerror', None) or error}"
-        raise NeuralArtError(what, where=str(path).encode("ascii", "backslashreplace").decode(), hint=hint) from error
+        raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
 
 
 def is_file(path: Path) -> bool:

@@ -402,7 +402,8 @@ def test_copies_of_a_folder_say_the_same(folder, tmp_path):
     shutil.copytree(folder, copy)
     for name in FILES:
         one, two = (inspector.to_json(inspector.inspect(root / name)[1]) for root in (folder, copy))
-        assert one.replace(str(folder), "X") == two.replace(str(copy), "X")
+        here, there = (json.dumps(str(root))[1:-1] for root in (folder, copy))
+        assert one.replace(here, "X") == two.replace(there, "X")
 
 
 def test_a_reader_that_has_seen_enough(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from neuralart.boards.types import Board
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import package_parent
+from neuralart.scons import shell
 from neuralart.scons.paths import anchored, readable
 
 T = TypeVar("T")
@@ -88,8 +88,7 @@ class Registry:
             base["ENV"] = child_environment(dict(base["ENV"]))
             base.Decider("content")  # whatever the consumer's own steps go by
             if os.name == "posix":
-                # SCons's own leaves ` to the shell.
-                base["ESCAPE"] = shlex.quote
+                base["ESCAPE"] = shell.quote
             # What declares the target of a name does not ask whose it is.
             base.lookup_list = list(base.lookup_list)
             return base

@@ -14,7 +14,6 @@ import gc
 import importlib
 import json
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any, NoReturn
 
 from neuralart import jsontext
 from neuralart.plugins import origins
+from neuralart.scons import shell
 
 # Our packages name modules that import what a compile, and what a run of a virtual board needs.
 _COMPILE, _RUN = "compile", "run"
@@ -91,12 +91,10 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
     """Run a command in a copy; None: it is none that can.
     ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
     """
-    ours_too = [sys.executable, "-m", "neuralart"] == list(words[:3]) and hasattr(os, "fork")
-    if not ours_too or words[3:4] not in (["compile"], ["run"] if _servers else []):
+    argv = shell.words_of(words) or []
+    ours_too = [sys.executable, "-m", "neuralart"] == argv[:3] and hasattr(os, "fork")
+    if not ours_too or argv[3:4] not in (["compile"], ["run"] if _servers else []):
         return None
-    argv = shlex.split(" ".join(words))
-    if shlex.join(argv) != " ".join(words):
-        return None  # a shell would do more with it
     ours, theirs = socket.socketpair()
     try:
         with theirs, _starting:

@@ -76,9 +76,9 @@ def find(names: tuple[str, ...], places: Mapping[str, tuple[str, ...]]) -> Path 
 
 
 def _environment() -> dict[str, str]:
-    # Messages are looked at: they have to be English, and numbers have to have points.
+    # Messages are looked at: they have to be English, numbers have to have points, and paths all their letters.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHON"))}
-    return {**kept, "LC_ALL": "C", "LANG": "C", "LANGUAGE": ""}
+    return {**kept, "LC_ALL": "C.UTF-8", "LANG": "C", "LANGUAGE": ""}
 
 
 def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import copy
 import hashlib
 import os
-import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -26,6 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
+from neuralart.scons import shell
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -63,33 +61,18 @@ class Recipe:
     rename: str = "-ffile-prefix-map"  # The option that does so
 
 
-def _direct(spawn: Any) -> Any:
-    """What runs commands, but without a shell where SCons's own would start one that has nothing to do."""
-
-    def run(sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str], *outputs: Any) -> int:
-        if sh == "sh" and all(word == shlex.quote(word) for word in args):
-            with contextlib.suppress(OSError):  # the shell says that it is not there
-                out, errors = outputs or (None, None)
-                return subprocess.call(args, env=env, stdout=out, stderr=errors)
-        return int(spawn(sh, escape, cmd, args, env, *outputs))
-
-    return run if getattr(spawn, "__module__", "") == "SCons.Platform.posix" else spawn
-
-
 class WatchedTools:
     """What runs the commands of an environment (``SPAWN``), given that of its own."""
 
-    captures = True  # It prints what a compiler said by itself, when the compiler is done
-
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
-        self._plain, self._captured = _direct(made["SPAWN"]), _direct(made["PSPAWN"])
+        self._plain, self._captured = shell.direct(made["SPAWN"]), shell.direct(made["PSPAWN"])
         self._verbose = made["NEURALART_VERBOSE"]
         self._prefix = prefix
 
     def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
         """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
-        words = [word.strip("'\"") for word in args]
+        words = shell.words_of(args)
         if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
             return int(self._plain(sh, escape, cmd, args, env))
         from neuralart.scons.firmware.tool_output import run_watched

@@ -222,7 +222,7 @@ def add_to(env: Any) -> None:
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
-            action=Process("NEURALART_RELOCATABLE", _tools),
+            action=Process("NEURALART_RELOCATABLE", _tools, farm=True),
             emitter="$NEURALART_RELOCATABLEEMITTER",
             # What the C includes is the runtime, which is named.
             source_scanner=NO_INCLUDES,

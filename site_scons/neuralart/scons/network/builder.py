@@ -230,7 +230,7 @@ VARIABLES = (
 
 def add_to(env: Any) -> None:
     """Add the builder, and models as sources of ``CFile``."""
-    action = Process("NEURALART")
+    action = Process("NEURALART", farm=True)
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
