@@ -153,9 +153,9 @@ class Checker:
             then, now = world["environ"], self._environ
             names = sorted({*then, *now})
             texts += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
-            # What SCons remembers belongs to what it has built: the one of an archive is not that of the other.
-            database = filter(None, [_compared(*self._data["database"])])
-            self._worlds[number] = [*texts, *database, *self._changed(world)]
+            # What builds remember belongs to what they have made: the one of an archive is not that of the other.
+            remembered = filter(None, [_compared(*row) for row in self._data["remembered"]])
+            self._worlds[number] = [*texts, *remembered, *self._changed(world)]
         return self._worlds[number]
 
     def _changed(self, entry: dict[str, Any]) -> Iterator[str]:
@@ -174,9 +174,10 @@ def _compared(path: str, then: int, names: int | None = -1) -> str:
         return ""
     if names is None:
         return f"{path} leads elsewhere"
-    if names >= 0:
-        return "" if names_in(path) == names else f"folder {path}: files came or went"
-    return f"{path} {'changed' if now and then else 'is new' if now else 'is gone'}"
+    if names >= 0 and names_in(path) == names:
+        return ""
+    what = f"folder {path}: files came or went" if names >= 0 else f"{path} changed"
+    return what if now and then else f"{path} is new" if now else f"{path} is gone"
 
 
 def answer(build: str, argv: Sequence[str]) -> list[str] | None:

@@ -50,7 +50,8 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, 
     for number, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, os.open(out, flags)), (2, os.open(err, flags))):
         os.dup2(file, number)
         os.close(file)
-    SCons.Script.start_time = time.time()  # as if it were loaded now
+    time.sleep(0.03)  # less than Python takes to load SCons: what was edited before it is older
+    SCons.Script.start_time = time.time()
     sys.path[:2], sys.argv = [cwd], ["SCons", *args]
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in env
     code: object = 1

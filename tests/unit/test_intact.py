@@ -102,7 +102,9 @@ def test_names_that_count(tmp_path: Path, name: str) -> None:
     row = [str(tmp_path), 1, before]
     assert intact._compared(*row) == f"folder {tmp_path}: files came or went"
     shutil.rmtree(tmp_path)
-    assert intact._compared(*row)
+    assert intact._compared(*row) == f"{tmp_path} is gone"
+    tmp_path.mkdir()
+    assert intact._compared(str(tmp_path), 0, 0) == f"{tmp_path} is new"
 
 
 @pytest.mark.parametrize("name", sorted(intact.OURS))
@@ -210,7 +212,7 @@ def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
     (tmp_path / intact.NAME).write_bytes(damage.encode("utf-8", "surrogatepass"))
     assert not intact.say(str(tmp_path), ["a"])
     world = {"words": [], "default": [], "environ": intact.environment(os.environ), "rows": []}
-    data = {"format": intact.FORMAT, "database": ["x", 0], "worlds": [world], "variants": {"a": {"world": 0}}}
+    data = {"format": intact.FORMAT, "remembered": [], "worlds": [world], "variants": {"a": {"world": 0}}}
     for rows in ([[1 << 40, 0]], [["x", "y", "z"]], [["x", 0, 0, 0]], [None], 7):
         whole = {**data, "rows": rows, "variants": {"a": {"world": 0, "rows": [0]}}}
         (tmp_path / intact.NAME).write_text(json.dumps(whole), "utf-8")

@@ -26,7 +26,7 @@ def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _stamp(words: list[str]) -> None:
     world = {"default": ["plain"], "words": words, "environ": intact.environment(os.environ), "rows": []}
-    data: dict[str, Any] = {"format": intact.FORMAT, "database": [".sconsign.dblite", 0], "worlds": [world]}
+    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [], "worlds": [world]}
     data |= {"variants": {"plain": {"world": 0, "rows": []}}, "rows": []}
     Path("build").mkdir(exist_ok=True)
     Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")

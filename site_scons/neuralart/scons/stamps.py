@@ -80,8 +80,8 @@ class Recorder:
         began = [int(SCons.Script.start_time * _SECOND), _changed_at(self._inside + OWNER)]
         self._since = min(filter(None, began)) - _STEP
         old = intact.load(self._path) or {}
-        # Stamps beside what SCons remembers of other builds are those of an archive.
-        self._old = old if old.get("database") == [*self._row(self._database())] else None
+        # Stamps beside what other builds remember are those of an archive.
+        self._old = old if old.get("remembered") == [*map(list, self._remembered())] else None
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that need not be declared."""
@@ -119,16 +119,18 @@ class Recorder:
         atexit.register(write)
 
     def _keep_valid(self) -> None:
-        """What SCons remembers is another file now, but of builds of ours alone."""
-        row = self._row(self._database())
-        if self._old is not None and self._old["database"] != [*row]:
-            self._save({**self._old, "database": row})
+        """What is remembered is another file now, but of builds of ours alone."""
+        rows = self._remembered()
+        if self._old is not None and self._old["remembered"] != [*map(list, rows)]:
+            self._save({**self._old, "remembered": rows})
 
     def _save(self, data: dict[str, Any]) -> None:
         files.write_text(Path(self._path), json.dumps(data, separators=(",", ":")))
 
-    def _database(self) -> str:
-        return os.path.join(self._top, f"{SCons.SConsign.current_sconsign_filename()}.dblite")
+    def _remembered(self) -> list[Row]:
+        """What builds keep in the top folder for the next one: it changes with each, whichever variant it was of."""
+        names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
+        return [self._row(os.path.join(self._top, name)) for name in names]
 
     def _name(self, path: str) -> str:
         """As commands name it: relative to the top folder where that is possible."""
@@ -155,7 +157,8 @@ class Recorder:
         if not self._settled(states):
             return False
         doubtful = {path for path in states if self._doubtful(path, nodes.get(path))}
-        doubtful |= {path for path in wide.union(*near.values()) if self._grown(path, nodes, states)}
+        there = wide.union(states, *near.values())
+        doubtful |= {path for path in there - states.keys() if self._grown(path, nodes, there)}
         if doubtful & (world | wide):
             return False
         good = {
@@ -186,19 +189,18 @@ class Recorder:
             now = os.stat(path) if at else None
             then = (getattr(known, "timestamp", None), getattr(known, "size", None))
             return None not in then and (now is None or then != (int(now.st_mtime), now.st_size))
-        own = path.endswith(("compile_commands.json", ".dblite")) and os.path.dirname(path) == self._top
-        return not own and (at >= self._since or (not at and hasattr(known, "csig")))
+        return at >= self._since or (not at and hasattr(known, "csig"))
 
-    def _grown(self, folder: str, nodes: Mapping[str, Any], states: Mapping[str, Row]) -> bool:
+    def _grown(self, folder: str, nodes: Mapping[str, Any], known: set[str]) -> bool:
         """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
         if _changed_at(folder) < self._since or not os.path.isdir(folder):
             return False
         there = {*getattr(nodes.get(folder), "on_disk_entries", ()), *intact.OURS}
-        there |= self._there if folder == self._top else set()
+        there |= {*self._there, *(row[0] for row in self._remembered())} if folder == self._top else set()
         for name in {*os.listdir(folder)} - there:
             path = os.path.join(folder, name)
             # What is remembered of tools is hidden in the build folder.
-            ours = path in states or (name.startswith(".") and folder == self._inside[: -len(os.sep)])
+            ours = path in known or (name.startswith(".") and folder == self._inside[: -len(os.sep)])
             made = path in nodes and (nodes[path].is_derived() or isinstance(nodes[path], SCons.Node.FS.Dir))
             if not (ours or made) and _changed_at(path) >= self._since:
                 return True
@@ -216,7 +218,8 @@ class Recorder:
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         paths = {os.path.abspath(path) for path in modules if path}
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
-        found |= {path for path in map(os.path.abspath, files.noted) if not path.startswith(self._inside)}
+        own = {os.path.join(self._top, row[0]) for row in self._remembered()}
+        found |= {path for path in {*map(os.path.abspath, files.noted)} - own if not path.startswith(self._inside)}
         installed = {os.path.abspath(path) for path in sys.path if os.path.isdir(path)} - folders
         return found | installed | {os.path.join(self._top, "SConstruct")}
 
@@ -228,7 +231,7 @@ class Recorder:
 
     def _of_variant(self, alias: Any) -> set[str] | None:
         """Its files; None: they are not all that counts."""
-        found = {os.path.join(self._top, "compile_commands.json")}
+        found: set[str] = set()
         for node in _nodes(alias, self._prerequisites):
             if node.always_build or isinstance(node, SCons.Node.FS.Dir) or edited(node):
                 return None
@@ -284,7 +287,7 @@ class Recorder:
                     moved[row["world"]] = worlds.index(before)
                 rows = numbered(old["rows"][number] for number in row["rows"])
                 variants[name] = {**row, "world": moved[row["world"]], "rows": rows}
-        data = {"format": intact.FORMAT, "database": self._row(self._database()), "worlds": worlds}
+        data = {"format": intact.FORMAT, "remembered": self._remembered(), "worlds": worlds}
         self._save({**data, "variants": variants, "rows": list(numbers)})
 
 
