@@ -69,7 +69,14 @@ def test_weights_with_equal_quantization(built: Project) -> None:
     assert not result.tags & C_TAGS, result.commands
     assert {"NETWORK", "IMAGE"} <= result.tags
     changed = {name for name, data in built.files("build/digits-n6").items() if before[name] != data}
-    names = ("digits.xSPI2.bin", "digits.xSPI2.hex", "descriptor.bin", "descriptor.hex", "flash_plan.json")
+    names = (
+        "digits.xSPI2.bin",
+        "digits.xSPI2.hex",
+        "descriptor.bin",
+        "descriptor.hex",
+        "flash_plan.json",
+        "made.sha256",
+    )
     assert changed == {f"build/digits-n6/{name}" for name in names}
     built.up_to_date("digits-n6")
 

@@ -197,8 +197,8 @@ def watch(env: Any, nodes: Iterable[Any]) -> None:
             node.add_dependency([_MADE])
             if node.has_builder():
                 _keep(node)
-            list_of_folder = node.dir.File(products.LIST)
-            list_of_folder.clear_memoized_values()  # SCons has looked at it; it is written in this build
+            # SCons does not find it in its folder: nothing is made of it.
+            list_of_folder = SCons.Node.FS.File(products.LIST, node.dir, node.dir.fs)
             # For stamps: without its line there, a file is not what it was.
             registry_of(env).prerequisites.setdefault(node, []).append(list_of_folder)
             env.Clean(node, list_of_folder)
