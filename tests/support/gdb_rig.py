@@ -67,11 +67,12 @@ class Rig:
         board = boards.load(name)
         self.cpuid = board.machines["unicorn"].cpuid or 0
         self.flashed = 0
+        self.warnings: list[str] = []
         self.result: object = None
         start = int.from_bytes(table[4:8], "little") & ~1
         loads = (Load("code", start - 0x40, table + code),)
         firmware = Firmware("x.elf", loads, Symbols([(start, 16, "start")]))
-        self.server = GdbServer(0, self._on_flashed)
+        self.server = GdbServer(0, self._on_flashed, self.warnings.append)
 
         def once() -> str:
             made = self.server.power_up(board, board.machines["unicorn"], firmware, [], Conditions())

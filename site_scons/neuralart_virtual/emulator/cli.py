@@ -192,7 +192,7 @@ def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], mach
     return [*lines, f"{result.name}: {count} ({run.feed}) computed on {machine}; not compared: no vectors"]
 
 
-def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
+def _debugger(args: argparse.Namespace, nor: Nor | None, warn: Callable[[str], None]) -> GdbServer:
     """Listen for a debugger, and say how to call it. A virtual flash of a file keeps what the debugger writes to it."""
     from neuralart_virtual.emulator.gdb.server import HOST, GdbServer
 
@@ -200,7 +200,7 @@ def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
         if nor is not None and args.nor is not None:
             nor.save(args.nor)
 
-    server = GdbServer(args.gdb, flashed)
+    server = GdbServer(args.gdb, flashed, warn)
     words = shlex.join(["gdb-multiarch", str(args.elf), "-ex", f"target remote {HOST}:{server.port}"])
     say(f"gdb: {words}", flush=True)
     return server
@@ -249,10 +249,10 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         raise NeuralArtError("--serial runs no networks", hint="neuralart load, talk and validate open the port")
     runs, labels = _runs(args), _labels(args)
     external = tuple(read_raw(path, address) for path, address in args.external)
-    serial = None if args.serial is None else SerialServer(args.serial)
+    serial = None if args.serial is None else SerialServer(args.serial, note)
     if serial is not None:
         say(f"serial: {serial.url}", flush=True)
-    server = None if args.gdb is None else _debugger(args, flash.nor)
+    server = None if args.gdb is None else _debugger(args, flash.nor, note)
     given = Conditions(flash.nor, args.dead_bank, args.xspi_unmapped, external, tuple(args.mapped), gdb=server)
 
     def said(done: RunResult) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-ACK, NACK, INTERRUPT = ord("+"), ord("-"), 0x03
+ACK, NACK, INTERRUPT, START = ord("+"), ord("-"), 0x03, ord("$")
 # Bytes of the longest packet, framing included, that either side sends.
 LONGEST = 0x4000
 _ESCAPE, _FLIP, _RUN = ord("}"), 0x20, ord("*")
@@ -92,7 +92,7 @@ class PacketReader:
         self._buffer += data
         while self._buffer:
             first = self._buffer[0]
-            if first != ord("$"):
+            if first != START:
                 del self._buffer[0]
                 if first in (ACK, NACK, INTERRUPT):
                     yield Sign(first)

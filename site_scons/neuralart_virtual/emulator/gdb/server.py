@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import socket
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from neuralart_virtual.emulator.gdb.packets import (
     ACK,
     INTERRUPT,
     NACK,
+    START,
     BadPacket,
     Packet,
     PacketReader,
@@ -74,18 +76,49 @@ def _listening(port: int) -> socket.socket:
     return listener
 
 
-class GdbServer:
-    """Waits for a debugger and lets it control a board, power-up after power-up."""
+# A page in a browser can send requests to any port of this machine.
+_HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/")
 
-    def __init__(self, port: int, flashed: Callable[[], None] = lambda: None) -> None:
-        """Listen; ``flashed`` is called when the debugger has written a flash. NeuralArtError: the port is taken."""
+
+def _accepted(listener: socket.socket) -> socket.socket:
+    client, _ = listener.accept()
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return client
+
+
+class _Door:
+    """Who is let in by a server that serves one client at a time, and what the others are told."""
+
+    def __init__(self, listener: socket.socket, what: str, warn: Callable[[str], None]) -> None:
+        self._what, self._warn = f"port {listener.getsockname()[1]} of {HOST}: {what}", warn
+
+    def refuse(self, client: socket.socket, why: str) -> None:
+        """Hang up, with a line for both sides."""
+        self._warn(f"{self._what}, refused: {why}")
+        with client, contextlib.suppress(OSError):
+            client.sendall(f"{self._what}, refused: {why}\n".encode())
+
+
+class GdbServer:
+    """Waits for a debugger and lets it control a board, power-up after power-up. A client that begins with something
+    else than the protocol does is hung up on, and so is a second one.
+    """
+
+    def __init__(
+        self, port: int, flashed: Callable[[], None] = lambda: None, warn: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Listen; ``flashed`` is called when the debugger has written a flash, ``warn`` of each client that is refused.
+        NeuralArtError: the port is taken.
+        """
         self._listener = _listening(port)
         self.port: int = self._listener.getsockname()[1]
+        self._door = _Door(self._listener, "a GDB server for one debugger", warn)
         self.stepping = False  # The debugger wants one instruction only
         self.board: DebuggedBoard | None = None  # The last power-up: while one starts, that before it
         self._flashed = flashed
         self._commands: GdbCommands | None = None
         self._connection: socket.socket | None = None
+        self._spoken = False  # Whoever is connected has begun as a debugger does
         self._reader = PacketReader()
         self._acks = True
         self._sent = b""
@@ -95,7 +128,7 @@ class GdbServer:
     @property
     def attached(self) -> bool:
         """A debugger is connected."""
-        return self._connection is not None
+        return self._connection is not None and self._spoken
 
     def hand_over(self) -> int:
         """Stop listening: another server takes the port."""
@@ -185,15 +218,37 @@ class GdbServer:
 
     def _look(self, seconds: float | None) -> None:
         """Take what has come; wait for it so long (None: for ever)."""
-        source = self._connection or self._listener
-        if not select.select([source], [], [], seconds)[0]:
+        ready = select.select([each for each in (self._connection, self._listener) if each], [], [], seconds)[0]
+        # What one that goes says last comes before the next one.
+        while self._connection is not None and select.select([self._connection], [], [], 0)[0]:
+            self._hear()
+            if not self._halted:
+                break  # The core is to run now
+        if self._listener in ready:
+            self._open()
+
+    def _open(self) -> None:
+        """Let a client in: it may become the debugger, if there is none."""
+        client = _accepted(self._listener)
+        if self.attached:
+            self._door.refuse(client, "another debugger is connected")
             return
-        if self._connection is None:
-            self._connection, _ = self._listener.accept()
-            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._reader, self._acks, self._halted = PacketReader(), True, True
-            return
+        self._drop()  # One that says nothing is in nobody's way
+        self._connection, self._reader, self._acks = client, PacketReader(), True
+
+    def _hear(self) -> None:
+        """Take what the client says."""
         data = self._receive()
+        if not self._spoken:
+            if data and data[0] not in (ACK, NACK, INTERRUPT, START):
+                client, self._connection = self._connection, None
+                assert client is not None
+                self._door.refuse(client, "what came is not GDB's protocol")
+                return
+            if not data:
+                self._drop()
+                return
+            self._spoken = self._halted = True
         if not data:
             self._detach()
             return
@@ -263,6 +318,7 @@ class GdbServer:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._spoken = False
 
     def _send(self, payload: bytes) -> None:
         self._sent = encode(payload)
@@ -280,11 +336,15 @@ _SLICE = 0.005
 
 
 class SerialServer:
-    """One client at a time, others are hung up on. What the board sends while there is none is lost."""
+    """One client at a time; others are hung up on, and one that speaks HTTP. What the board sends while there is none
+    is lost.
+    """
 
-    def __init__(self, port: int) -> None:
-        """Listen (0: on a free port). NeuralArtError: the port is taken."""
+    def __init__(self, port: int, warn: Callable[[str], None] = lambda _: None) -> None:
+        """Listen (0: on a free port); ``warn`` is told of each client that is refused. NeuralArtError: it is taken."""
         self._listener = _listening(port)
+        self._door = _Door(self._listener, "a serial port for one client", warn)
+        self._spoken = False  # Something came from the client
         self.url = f"socket://{HOST}:{self._listener.getsockname()[1]}"
         self._client = socket.socket()
         self._client.close()  # There is none yet
@@ -298,16 +358,19 @@ class SerialServer:
         free = self._client.fileno() < 0
         ready = select.select([self._listener] if free else [self._listener, self._client], [], [], seconds)[0]
         if self._listener in ready:
-            client, _ = self._listener.accept()
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client = _accepted(self._listener)
             if free:
-                self._client = client
+                self._client, self._spoken = client, False
             else:
-                client.close()  # As a port that another program has
+                self._door.refuse(client, "another program has it")
         data = b""
         if self._client in ready:
             with contextlib.suppress(OSError):
                 data = self._client.recv(1 << 16)
+            if not self._spoken and _HTTP.match(data):
+                self._door.refuse(self._client, "what came is a request of a browser")
+                return b""
+            self._spoken = True
             if not data:
                 self._client.close()
         return data
