@@ -186,6 +186,25 @@ def test_a_slope_per_channel() -> None:
     assert np.array_equal(work.result(out, x), np.where(x < 0, x * slope, x))
 
 
+def test_slopes_behind_the_channels_do_not_count() -> None:
+    x, slope = reals(1, 2, 2, 4), reals(1, 1, 1, 5)
+    work = Function("activ", {"general.type": "LL_SW_PRELU"})
+    work.tensor("general.input", x)
+    work.tensor("operand", slope)
+    out = work.tensor("general.output", x)
+    work.run()
+    assert np.array_equal(work.result(out, x), np.where(x < 0, x * slope[..., :4], x))
+
+
+def test_tensors_that_do_not_fit() -> None:
+    work = Function("activ", {"general.type": "LL_SW_PRELU"})
+    work.tensor("general.input", reals(1, 2, 2, 4))
+    work.tensor("operand", reals(1, 1, 1, 3))
+    work.tensor("general.output", reals(1, 2, 2, 4))
+    with pytest.raises(NeuralArtError, match=r"ll_sw_forward_activ has tensors that do not fit each other: .*"):
+        work.run()
+
+
 def test_activation_of_integers() -> None:
     x = bytes8(1, 1, 1, 64)
     work = Function("activ_integer", {"general.type": "LL_SW_SIGMOID"})

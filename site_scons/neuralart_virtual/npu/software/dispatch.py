@@ -53,7 +53,12 @@ def run(function: EpochFunction, reader: Reader) -> list[Output]:
     for call in function.calls:
         kernel = KERNELS.get(call.function)
         if kernel is not None:
-            kernel(Kernel(reader, function, call, outputs))
+            work = Kernel(reader, function, call, outputs)
+            try:
+                kernel(work)
+            except ValueError as error:
+                # Shapes that no kernel looks at before NumPy does.
+                work.fail(f"has tensors that do not fit each other: {error}")
         elif not call.function.startswith((*_IDLE, *_HARDWARE, "LL_ATON_EnableUnits_Init")):
             what = f"{call.function} is not modeled: no kernel of ours computes it"
             raise reader.description.error(what, call.offset)
