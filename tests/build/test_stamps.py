@@ -263,7 +263,7 @@ def test_all_that_declaring_reads_is_in_the_stamps(stamped: Project) -> None:
         "utf-8",
     )
     stamped.run("-n", f"--site-dir={site}", *names)
-    noted, trees = ({os.path.join(stamped.root, name) for name in part} for part in json.loads(known.read_text()))
+    noted, trees = ({os.path.join(stamped.root, name) for name in part} for part in json.loads(known.read_text()))  # noqa: PTH118
     trees |= {str(stamped.path(name)) for name in ("firmware", "site_scons/neuralart")}
     ours = [name for name in opened if name.startswith(str(stamped.root)) and "/build/" not in name]
     ours = [name for name in ours if Path(name).name not in (".sconsign.dblite", "SConstruct")]

@@ -247,11 +247,23 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     made.write(tmp_path, controller=True)
     (tmp_path / "made_atonbuf.xSPI2.raw").rename(tmp_path / "kept")
     assert refused(tmp_path) == (
-        "made.c: pool xSPI2 has 1 constants, and no file with them is given (wanted: *.xSPI2.raw)"
+        "made.c: pool xSPI2 has 1 constants, and no file with them is given (wanted: made_*.xSPI2.raw)"
     )
     (tmp_path / "kept").rename(tmp_path / "made_data.xSPI2.bin")
     (tmp_path / "made_ecblobs.h").unlink()
     assert "made_ecblobs.h" in refused(tmp_path)
+
+
+def test_weights_of_another_network_are_not_taken(tmp_path: Path) -> None:
+    """Two networks may share a folder: each has its name in front of its files."""
+    made.write(tmp_path, controller=False)
+    raw = tmp_path / "made_atonbuf.xSPI2.raw"
+    other = raw.rename(tmp_path / "other_atonbuf.xSPI2.raw")
+    assert "pool xSPI2 has 1 constants, and no file with them is given" in refused(tmp_path)
+    other.rename(tmp_path / "atonbuf.xSPI2.raw")
+    ready_again = load(tmp_path / f"{made.NAME}.c")
+    ready_again.set_input("image", made.image())
+    ready_again.run()
 
 
 def test_initializers_that_do_not_fit(tmp_path: Path) -> None:

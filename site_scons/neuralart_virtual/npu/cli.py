@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
     add("network", type=Path, metavar="NETWORK.C", help="network.c of a compile for the STM32N6")
     pool = partial(_named, example="POOL=FILE, for example xSPI2=network_atonbuf.xSPI2.raw")
-    several("--raw", type=pool, metavar="POOL=FILE", help="contents of a pool (default: *.POOL.raw or .bin beside it)")
+    several("--raw", type=pool, metavar="POOL=FILE", help="contents of a pool (default: NETWORK_*.POOL.raw beside it)")
     given = partial(_named, example="NAME=FILE, for example image=cat.npy")
     text = "an input: .npy, or its bytes as they stand in memory (default: noise by --seed)"
     several("--input", type=given, metavar="NAME=FILE", help=text)

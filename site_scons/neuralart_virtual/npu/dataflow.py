@@ -71,7 +71,7 @@ class Dataflow:
         self._links: dict[Port, Link] = links(state)
         self._units: dict[Source, UnitState] = {key: unit for key, unit in state.units.items() if unit.enabled}
         self.engines: dict[int, StreamEngine] = {}
-        self._run: dict[Source, Callable[[Source, int], Values]] = {}
+        self._run: dict[Source, Callable[[Source, int, int], Values]] = {}
         for (kind, index), unit in self._units.items():
             self._add(kind, index, unit, memory)
         self._readers: dict[Source, list[Port]] = {}
@@ -82,12 +82,16 @@ class Dataflow:
         self._queues: dict[tuple[Port, Source], deque[Values]] = {
             (port, source): deque() for source, ports in self._readers.items() for port in ports
         }
-        # Engines whose readers all cut the stream by their own geometry: frames may come joined.
+        # Engines whose frames may come joined: no reader counts frames, or none of a context does.
+        counted = any(len(link.contexts) > 1 for link in self._links.values())
         self._cut_freely = {
             source
             for source, ports in self._readers.items()
             if source[0] == "STRENG"
-            and all(port[0] in ("CONVACC", "POOL") and len(self._links[port].contexts) == 1 for port in ports)
+            and all(
+                len(self._links[port].contexts) == 1 and not (counted and port[0] in ("ARITH", "ACTIV"))
+                for port in ports
+            )
         }
         self._rest: dict[Port, Values] = {}
         self._turn: dict[Port, list[int]] = {}
@@ -105,17 +109,17 @@ class Dataflow:
             self._run[kind, index] = self._read
         elif kind == "CONVACC":
             convolution = Convolution(unit, ties)
-            self._run[kind, index] = lambda source, n: convolution.run(n, _Inputs(self, source))
+            self._run[kind, index] = lambda source, n, _: convolution.run(n, _Inputs(self, source))
         elif kind == "ARITH":
             arithmetic = Arithmetic(unit, ties)
-            self._run[kind, index] = lambda source, n: self._arithmetic(source, arithmetic)
+            self._run[kind, index] = lambda source, _, wanted: self._arithmetic(source, arithmetic, wanted)
         elif kind == "ACTIV":
             activation = ActivationUnit(unit, ties)
-            self._run[kind, index] = lambda source, n: activation.run(self._frame((*source, 0)))
+            self._run[kind, index] = lambda source, _, wanted: activation.run(self._frame((*source, 0), wanted))
         elif kind == "POOL":
             pooling = Pooling(unit, ties)
             elements = pooling.elements
-            self._run[kind, index] = lambda source, n: pooling.run(self.take((*source, 0), elements))
+            self._run[kind, index] = lambda source, _, __: pooling.run(self.take((*source, 0), elements))
 
     def _connect_engines(self) -> None:
         outputs = {i: engine for i, engine in self.engines.items() if engine.writes}
@@ -238,14 +242,14 @@ class Dataflow:
             count = engine.together(number, -(-wanted // engine.elements))
         self._made[source] = number + count
         self._busy.append(source)
-        values = run(source, number) if count == 1 else self._read(source, number, count)
+        values = run(source, number, wanted) if count == 1 else self._read(source, number, wanted, count)
         self._busy.pop()
         self.spend(source, len(values) + _FRAME, 0)
         return values
 
     # ---- units ----
 
-    def _read(self, source: Source, number: int, count: int = 1) -> Values:
+    def _read(self, source: Source, number: int, _: int, count: int = 1) -> Values:
         engine = self.engines[source[1]]
         if engine.writes:
             engine.unit.fail("a stream begins at this engine, which is set to write")
@@ -262,8 +266,8 @@ class Dataflow:
         self.work.read_bytes += count * engine.elements * engine.size
         return engine.read(number, count)
 
-    def _arithmetic(self, source: Source, unit: Arithmetic) -> Values:
-        x = self._frame((*source, X))
+    def _arithmetic(self, source: Source, unit: Arithmetic, wanted: int) -> Values:
+        x = self._frame((*source, X), wanted)
         return unit.run(x, self.take((*source, Y), len(x)) if unit.dual else None)
 
 

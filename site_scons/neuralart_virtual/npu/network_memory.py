@@ -22,14 +22,15 @@ _SUFFIXES = (".raw", ".bin")
 
 
 def initializer(network: GeneratedNetwork, folder: Path, pool: Pool) -> Path | None:
-    """The file with a pool's initial contents beside a network: ``<prefix>.<pool>.raw`` or ``.bin``.
-
-    Those that begin with the network's file name go first. None: there is none.
+    """The file with a pool's initial contents beside a network: ``<network>_<anything>.<pool>.raw`` or
+    ``.bin``, or ``atonbuf.<pool>.raw``. What begins with another name belongs to another network.
     """
-    stem = Path(network.where).stem
+    head = f"{Path(network.where).stem}_"
     tails = tuple(f".{pool.fname}{suffix}" for suffix in _SUFFIXES)
+    alone = tuple(f"atonbuf{tail}" for tail in tails)
     names = sorted(path for path in folder.iterdir() if path.name.endswith(tails) and path.is_file())
-    return next((path for path in names if path.name.startswith(f"{stem}_")), names[0] if names else None)
+    own = (path for path in names if path.name.startswith(head) or path.name in alone)
+    return next(own, None)
 
 
 class NetworkMemory:
@@ -77,7 +78,9 @@ class NetworkMemory:
         weights = [row for row in self._network.rows if row.is_param and self._in_pool(row.base, row.symbol, pool)]
         if weights and not pool.writable:
             reason = f"pool {pool.fname} has {len(weights)} constants, and no file with them is given"
-            raise NpuError(reason, file=self._network.where, hint=f"wanted: *.{pool.fname}.raw")
+            raise NpuError(
+                reason, file=self._network.where, hint=f"wanted: {Path(self._network.where).stem}_*.{pool.fname}.raw"
+            )
         return None
 
     def _in_pool(self, base: int, symbol: str, pool: Pool) -> bool:

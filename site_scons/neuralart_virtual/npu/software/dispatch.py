@@ -33,10 +33,14 @@ KERNELS: dict[str, Callable[[Kernel], None]] = {
     "LL_ATON_LIB_DMA_SpaceToDepth": moves.space_to_depth,
     "LL_ATON_LIB_DMA_Transpose": moves.transpose,
     "LL_ATON_LIB_DMA_Outputs_Flat_Copy": moves.copy_flat,
+    "LL_ATON_LIB_DMA_Outputs_Slice_SplitLike": moves.slice_lines,
     "LL_ATON_LIB_Cast": moves.cast,
 }
 # Calls without an effect on a model that has no caches, no clocks and no operating system.
-_IDLE = ("LL_ATON_LIB_UNUSED", "LL_ATON_Cache_", "LL_Switch_", "LL_ATON_DisableUnits_Init", "LL_ATON_Lock")
+_IDLE = (
+    *("LL_ATON_LIB_UNUSED", "LL_ATON_Cache_", "LL_Switch_", "LL_ATON_DisableUnits_Init"),
+    *("LL_ATON_LOCK_", "LL_ATON_UNLOCK_"),
+)
 _HARDWARE = ("LL_Streng_", "LL_Convacc_", "LL_Arithacc_", "LL_Activacc_", "LL_Poolacc_", "LL_Decun_")
 
 
@@ -49,7 +53,12 @@ def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
     for call in function.calls:
         kernel = KERNELS.get(call.function)
         if kernel is not None:
-            kernel(Kernel(reader, function, call, outputs))
+            work = Kernel(reader, function, call, outputs)
+            try:
+                kernel(work)
+            except ValueError as error:
+                # Shapes that no kernel looks at before NumPy does.
+                work.fail(f"has tensors that do not fit each other: {error}")
         elif not call.function.startswith((*_IDLE, *_HARDWARE, "LL_ATON_EnableUnits_Init")):
             what = f"{call.function} is not modeled: no kernel of ours computes it"
             raise reader.description.error(what, call.offset)

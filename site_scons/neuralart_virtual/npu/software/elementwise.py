@@ -133,7 +133,8 @@ def activation(kernel: Kernel) -> None:
     kernel.same_size(x, _OUT)
     parameters: dict[str, Any] = {name: kernel.real(name) for name in ("alpha", "beta", "gamma", "min", "max")}
     if kernel.has("operand"):
-        parameters["alpha"] = kernel.view("operand", "<f4")
+        # There may be more slopes than channels: the first ones count.
+        parameters["alpha"] = kernel.view("operand", "<f4")[..., : x.shape[3]]
     with np.errstate(all="ignore"):
         kernel.view(_OUT, "<f4")[...] = function(x, parameters)
     kernel.wrote(_OUT, 4)

@@ -66,7 +66,7 @@ def transpose(kernel: Kernel) -> None:
     """Axes in another order, by the strides that the call lists: input, its strides, output, its strides,
     where axes go, and which axes are taken.
     """
-    source, first = _strided(kernel, 0, 1)
+    source, _ = _strided(kernel, 0, 1)
     target, last = _strided(kernel, 2, 3)
     order = array(kernel, kernel.argument(5))
     if sorted(order) != list(range(source.ndim)):
@@ -75,7 +75,6 @@ def transpose(kernel: Kernel) -> None:
     if result.shape != target.shape:
         kernel.fail(f"gives the shape {result.shape}, its output has {target.shape}")
     target[...] = result
-    del first
     kernel.outputs.append(Output(last, target.dtype.itemsize, target.size))
 
 
@@ -114,6 +113,19 @@ def copy_flat(kernel: Kernel) -> None:
             kernel.fail(f"copies {len(source[0])} bytes to {len(target)}")
         target[:] = source[0].copy()
         kernel.outputs.append(Output(start, 1, len(target)))
+
+
+def slice_lines(kernel: Kernel) -> None:
+    """Part of each line: input, output, bytes in all, bytes of a part, lines, bytes from line to line."""
+    start = _ranges(kernel, 0)[0][1]
+    (target, place), *_ = _ranges(kernel, 1)
+    total, width, lines, step = (kernel.whole(i) for i in range(2, 6))
+    if min(width, lines, step) < 1 or width > step or width * lines != total or total != len(target):
+        kernel.fail(f"takes {lines} parts of {width} bytes, {step} apart, for an output of {len(target)}")
+    span = (lines - 1) * step + width
+    data = kernel.reader.bytes(kernel.structure(0), "addr_base", start, span)
+    target[:] = as_strided(data, (lines, width), (step, 1)).reshape(-1).copy()
+    kernel.outputs.append(Output(place, 1, total))
 
 
 def _ranges(kernel: Kernel, place: int) -> list[tuple[Array, int]]:

@@ -66,7 +66,7 @@ def convolution_integer(kernel: Kernel) -> None:
     x, target = kernel.view(_IN), kernel.view(_OUT)
     scale, zero = kernel.quantization("i", x.dtype.itemsize)
     out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
-    kernel_scale, kernel_zero = kernel.quantization("w")
+    kernel_scale, kernel_zero = kernel.quantization("w", tensor="weights")
     weights = kernel.view("weights").astype(np.float64) - _by_kernel(kernel_zero)
     # Below 2**53 sums of double precision are exact.
     sums = _sums(kernel, x.astype(np.float64) - zero[0], weights, 0)

@@ -135,11 +135,20 @@ class Kernel:
     def _signed(self, tensor: str) -> bool:
         return bool(self.number(f"{tensor}.format.is_signed", 1))
 
-    def quantization(self, prefix: str, element: int = 1) -> TensorGrid:
-        """Scales and zero points: tensors ``is`` and ``izp``, or ``os`` and ``ozp``, by their letter."""
+    def quantization(self, prefix: str, element: int = 1, tensor: str = "") -> TensorGrid:
+        """Scales and zero points: tensors ``is`` and ``izp``, or ``os`` and ``ozp``, by their letter.
+
+        ``tensor``: what they are of, if not the input or the output. NeuralArtError: there are several,
+        and not as many as it has channels (or kernels).
+        """
         kind = f"<{'i' if self._signed(f'{prefix}zp') else 'u'}{element}"
         zero = self.flat(f"{prefix}zp", kind) if self.has(f"{prefix}zp") else np.zeros(1, kind)
-        return TensorGrid(self.flat(f"{prefix}s", "<f4"), zero.astype(np.int64))
+        scale = self.flat(f"{prefix}s", "<f4")
+        sizes = self.sizes(tensor or ("general.input" if prefix == "i" else "general.output"))
+        wanted = sizes[0] if tensor else sizes[3]
+        if len(scale) not in (1, wanted) or len(zero) not in (1, wanted):
+            self.fail(f"has {len(scale)} scales and {len(zero)} zero points for {wanted} channels")
+        return TensorGrid(scale, zero.astype(np.int64))
 
     def wrote(self, tensor: str, element: int) -> None:
         """Note that a tensor was written."""

@@ -99,7 +99,7 @@ class StreamEngine:
 
     def together(self, first: int, wanted: int) -> int:
         """How many frames from one on can be read at once: no more than wanted, at least one."""
-        if self.changes or self._step < 0:
+        if self.changes or self.trigger is not None or self._step < 0:
             return 1
         left = self.frames - first
         if self._loop:
