@@ -128,6 +128,8 @@ def test_every_declared_key() -> None:
         assert all(rows[key.name]["description"] and len(rows[key.name]) > 1 for key in table)
     board = validator("board").schema
     assert set(board["properties"]) == set(boards.loading.KEYS)
+    # An empty schema would take anything: a reader failed in front of what it did not read.
+    assert "{}" not in json.dumps(board)
 
 
 def _misspelled(value: Any) -> Iterator[Any]:

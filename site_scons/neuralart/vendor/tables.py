@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,25 @@ def address(value: int) -> str:
 def address_or_none(value: int | None) -> str | None:
     """The same for what may have none."""
     return None if value is None else address(value)
+
+
+_CELLS: dict[str, Callable[[Any], Any]] = {
+    "@": address_or_none,
+    "#": lambda crc: f"0x{crc:08x}",
+    "*": lambda shape: "x".join(map(str, shape)),
+    "&": lambda words: ", ".join(words) or None,
+}
+
+
+def rows(records: Iterable[dict[str, Any]], columns: str) -> list[str]:
+    """A table of records. A column is ``head=key``, or one word for both; ``_`` is a blank of the head. In front of the
+    key: ``@`` of an address, ``#`` of a CRC-32, ``*`` of a shape, ``&`` of words.
+    """
+    pairs = [(head, key or head) for head, _, key in (column.partition("=") for column in columns.split())]
+    cells = [
+        [_CELLS[key[0]](record[key[1:]]) if key[0] in _CELLS else record[key] for _, key in pairs] for record in records
+    ]
+    return table([head.replace("_", " ") for head, _ in pairs], cells)
 
 
 def plural(count: int, what: str) -> str:

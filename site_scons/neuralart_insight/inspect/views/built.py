@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
-from neuralart.vendor.tables import address, fields, findings, page, plural, table
+from neuralart.vendor.tables import address, fields, findings, page, plural, rows
 from neuralart_insight.inspect.kinds import View
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
@@ -40,31 +40,19 @@ _NETWORK_REL = {
 }
 
 
-def _rows(heads: str, rows: Iterable[Any], names: str) -> list[str]:
-    """A table of records. A name with ``@`` before it is that of an address."""
-    keys = names.split()
-    return table(
-        heads.split(), ([address(row[key[1:]]) if key[0] == "@" else row[key] for key in keys] for row in rows)
-    )
-
-
 def _network_text(record: dict[str, Any]) -> str:
     kinds = [epoch["kind"] for epoch in record["epochs"]]
+    used = [pool for pool in record["pools"] if pool["used"]]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "SW", "HYBRID", "EC") if kind in kinds)
     lines = [
         f"facts of network '{record['name']}': {plural(len(kinds), 'epoch')} ({counts or 'none'}), "
         + ("MACC unknown" if record["macc"] is None else f"{record['macc']:,} MACC"),
         f"  runtime   {record['runtime']} {'.'.join(map(str, record['runtime_version']))}, ABI {record['abi_stamp']}",
         f"  numerics  {record['numerics'] or 'unknown'}",
-        *_rows(
-            "pool base size used weights activations",
-            (pool for pool in record["pools"] if pool["used"]),
-            "fname @address size used weights activations",
-        ),
+        *rows(used, "pool=fname base=@address size used weights activations"),
     ]
     for title in ("inputs", "outputs"):
-        shown = ({**port, "shape": "x".join(map(str, port["shape"]))} for port in record[title])
-        lines += [f"  {title}:", *_rows("name address bytes type shape", shown, "name @address bytes dtype shape")]
+        lines += [f"  {title}:", *rows(record[title], "name address=@address bytes type=dtype shape=*shape")]
     return page(record, lines)
 
 
@@ -82,7 +70,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _manifest_text(record: dict[str, Any]) -> str:
     title = f"manifest of a compile of '{record['network'] or 'a network'}': {plural(len(record['files']), 'file')}"
-    return page(record, [title, *_rows("file bytes SHA-256", record["files"], "name bytes sha256")])
+    return page(record, [title, *rows(record["files"], "file=name bytes SHA-256=sha256")])
 
 
 def _flash_plan(path: Path) -> dict[str, Any]:
@@ -94,7 +82,7 @@ def _flash_plan_text(record: dict[str, Any]) -> str:
     writes = record["writes"]
     title = f"flash plan of {record['board']}: {plural(len(writes), 'write')}"
     title += f", {sum(write['bytes'] for write in writes):,} bytes"
-    return page(record, [title, *_rows("address bytes kind name file", writes, "@address bytes kind name file")])
+    return page(record, [title, *rows(writes, "address=@address bytes kind name file")])
 
 
 def _check(path: Path) -> dict[str, Any]:
@@ -120,8 +108,8 @@ def _index_text(record: dict[str, Any]) -> str:
         f"  toolchain {record['toolchain'] or 'none: no image is built'}",
         *(f"  network   {network['name']}, ABI {network['abi_stamp']}" for network in record["networks"]),
     ]
-    rows = ({"name": name, **use} for name, use in record["firmware"].items())
-    lines += _rows("firmware used capacity", rows, "name used capacity") if record["firmware"] else []
+    uses = [{"firmware": name, **use} for name, use in record["firmware"].items()]
+    lines += rows(uses, "firmware used capacity") if uses else []
     lines += [f"  {plural(len(record['artefacts']), 'file')}:", *(f"    {name}" for name in record["artefacts"])]
     return page(record, lines)
 
@@ -141,8 +129,8 @@ def _network_rel_text(record: dict[str, Any]) -> str:
         f"  relocations  {kinds or 'none'}",
         *(f"  file         {name}, {size:,} bytes" for name, size in record["gen_files"].items()),
     ]
-    heads = "pool address size params activations flags"
-    return page(record, [*lines, *_rows(heads, network["pools"], "fname @address size params activations flags")])
+    columns = "pool=fname address=@address size params activations flags"
+    return page(record, [*lines, *rows(network["pools"], columns)])
 
 
 def _descriptor(path: Path) -> dict[str, Any]:
@@ -153,10 +141,9 @@ def _descriptor(path: Path) -> dict[str, Any]:
 
 
 def _descriptor_text(record: dict[str, Any]) -> str:
-    entries = [{**each, "crc32": f"0x{each['crc32']:08x}"} for each in record["entries"]]
-    title = f"identity descriptor: {plural(len(entries), 'initializer')}"
-    heads, names = "network ABI pool address bytes CRC-32", "network abi_stamp pool @address bytes crc32"
-    return page(record, [title, *_rows(heads, entries, names)])
+    title = f"identity descriptor: {plural(len(record['entries']), 'initializer')}"
+    columns = "network ABI=abi_stamp pool address=@address bytes CRC-32=#crc32"
+    return page(record, [title, *rows(record["entries"], columns)])
 
 
 def _load_table(path: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from neuralart.vendor.tables import (
     page,
     plural,
     port,
+    rows,
     table,
     used_pools,
     validation_title,
@@ -207,25 +208,17 @@ def text(record: dict[str, Any]) -> str:
         totals = record["totals"]
         sums = f"{totals['weights']:,} bytes of weights, {totals['activations']:,} bytes of activations"
         used, title = used_pools(record, f": {sums} (virtual pools are not added)")
-        lines += ["", title, *table(("pool", "base", "size", "used", "rights", ""), map(_pool_row, used))]
+        used = [{**pool, "base": address_or_none(pool["address"]) or pool["symbol"] or None} for pool in used]
+        marked = ({**pool, "virtual": "virtual" if pool["virtual"] else ""} for pool in used)
+        lines += ["", title, *rows(marked, "pool=name base size used rights =virtual")]
     for title in ("inputs", "outputs"):
         if record[title]:
-            heads = ("name", "address", "pool", "bytes", "type", "shape")
-            lines += ["", f"{title}:", *table(heads, map(_port_row, record[title]))]
+            columns = "name address=@address pool bytes type=format shape=*shape"
+            lines += ["", f"{title}:", *rows(record[title], columns)]
     lines += _work(record)
     if record["validation"]:
         lines += _results(record["validation"])
     return page(record, lines)
-
-
-def _pool_row(pool: dict[str, Any]) -> list[Any]:
-    base = address_or_none(pool["address"]) or pool["symbol"] or None
-    return [pool["name"], base, pool["size"], pool["used"], pool["rights"], "virtual" if pool["virtual"] else ""]
-
-
-def _port_row(port: dict[str, Any]) -> list[Any]:
-    where, shape = address_or_none(port["address"]), "x".join(map(str, port["shape"]))
-    return [port["name"], where, port["pool"], port["bytes"], port["format"], shape]
 
 
 def _work(record: dict[str, Any]) -> list[str]:
@@ -235,18 +228,19 @@ def _work(record: dict[str, Any]) -> list[str]:
         blobs = f" in {plural(len(record['ec_blobs']), 'blob')}" if record["ec_blobs"] else ""
         offload = record["offload"]
         lines += ["", f"{plural(len(record['epochs']), 'epoch')}: {kinds}{blobs}; offload {offload['percent']} %"]
-        rows = [
+        reasons = [
             [
                 *(row["number"], row["kind"], ", ".join(row["operators"]) or "-", row["types"] or "-", row["reason"]),
                 "inserted by the front end" if row["inserted"] else ", ".join(row["layers"] or row["nodes"]) or "-",
             ]
             for row in offload["cpu_epochs"]
         ]
-        lines += table(("epoch", "kind", "operator", "types", "why on the CPU", "layer or node"), rows) if rows else []
+        lines += (
+            table(("epoch", "kind", "operator", "types", "why on the CPU", "layer or node"), reasons) if reasons else []
+        )
     if record["layers"]:
-        rows = [[layer["name"], layer["type"], layer["macc"]] for layer in record["layers"]]
         title = f"{plural(len(record['layers']), 'layer')}, {record['macc']:,} MACC:"
-        lines += ["", title, *table(("layer", "type", "macc"), rows)]
+        lines += ["", title, *rows(record["layers"], "layer=name type macc")]
     return lines
 
 

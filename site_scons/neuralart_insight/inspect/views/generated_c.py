@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from neuralart.vendor import releases
+from neuralart.vendor import releases, tables
 from neuralart.vendor.network_c import checks, ecblobs
 from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
@@ -130,9 +130,8 @@ def _text(record: dict[str, Any]) -> str:
     lines.append("  rows: " + ", ".join(f"{count} {kind}" for kind, count in record["buffer_rows"].items()))
     epochs = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
     if epochs:
-        rows = [[epoch["number"], epoch["kind"], ", ".join(epoch["operators"]) or "-"] for epoch in epochs]
         title = f"{plural(len(epochs), 'block')} with software:"
-        lines += ["", title, *table(("epoch", "kind", "operators"), rows)]
+        lines += ["", title, *tables.rows(epochs, "epoch=number kind operators=&operators")]
     return page(record, lines)
 
 

@@ -86,11 +86,7 @@ def _report_text(record: dict[str, Any]) -> str:
         lines.append(f"  C code    {said}, {c_totals['activations'] or 0:,} bytes of activations")
     used, title = tables.used_pools(record, " (bytes, as far as printed):")
     if used:
-        rows = (
-            [p["name"], tables.address(p["address"]), p["size"], p["used"], p["weights"], p["activations"]]
-            for p in used
-        )
-        lines += ["", title, *tables.table(("pool", "base", "size", "used", "weights", "activations"), rows)]
+        lines += ["", title, *tables.rows(used, "pool=name base=@address size used weights activations")]
     lines += _epochs(record)
     for memory in ("flash", "ram"):
         if found := record[memory]:
@@ -111,8 +107,7 @@ def _epochs(record: dict[str, Any]) -> list[str]:
     share = f"; offload {record['offload']['percent']} %" if record["offload"] else ""
     lines = ["", f"{tables.plural(counts['total'], 'epoch')}: {counts['software']} software{hybrid}{share}"]
     software = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
-    rows = ([epoch["number"], epoch["kind"], ", ".join(epoch["operators"]) or "-"] for epoch in software)
-    return lines + (tables.table(("epoch", "kind", "operators"), rows) if software else [])
+    return lines + (tables.rows(software, "epoch=number kind operators=&operators") if software else [])
 
 
 def _results(validation: dict[str, Any]) -> list[str]:
@@ -161,12 +156,10 @@ def _network_csv_text(record: dict[str, Any]) -> str:
     epochs = record["epochs"]
     lines = [f"compiler's estimate of {tables.plural(len(epochs), 'epoch')}"]
     lines += tables.table(("sum", ""), ([name.replace("_", " "), value] for name, value in record["sums"].items()))
-    rows = ([pool["name"], pool["read"], pool["written"], pool["used"]] for pool in record["pools"])
-    lines += ["", "traffic in bytes:", *tables.table(("pool", "read", "written", "used"), rows)]
+    lines += ["", "traffic in bytes:", *tables.rows(record["pools"], "pool=name read written used")]
     longest = sorted(epochs, key=lambda epoch: (-(epoch["max_cycles"] or 0), epoch["number"]))[:_SHOWN]
-    columns = ("number", "operations", "compute_cycles", "max_cycles")
-    rows = ([epoch[column] for column in columns] for epoch in longest if epoch["max_cycles"])
-    lines += ["", "longest epochs:", *tables.table(("epoch", "operations", "compute cycles", "max cycles"), rows)]
+    known = [epoch for epoch in longest if epoch["max_cycles"]]
+    lines += ["", "longest epochs:", *tables.rows(known, "epoch=number operations compute_cycles max_cycles")]
     return tables.page(record, lines)
 
 
