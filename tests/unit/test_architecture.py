@@ -45,6 +45,12 @@ PACKAGES = (
     {"neuralart_virtual"},
     {"neuralart_insight"},
 )
+# What the core still knows of others, in functions: cache and farm on other machines, shards. It has to go.
+STILL_IN_THE_CORE = {
+    "scons/cache.py": {"neuralart_fleet"},
+    "scons/farm.py": {"neuralart_fleet"},
+    "scons/fleet.py": {"neuralart_fleet"},
+}
 PACKAGE_FLOOR = {package: number for number, packages in enumerate(PACKAGES) for package in packages}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {
@@ -201,6 +207,7 @@ def test_packages_know_only_those_below() -> None:
     def wrong(path: Path) -> str:
         mine = _package(path)
         others = {each.name.split(".")[0] for each in _source(path).imports} & PACKAGE_FLOOR.keys() - {mine}
+        others -= STILL_IN_THE_CORE.get(_name(path), set())
         return ", ".join(sorted(other for other in others if PACKAGE_FLOOR[other] >= PACKAGE_FLOOR[mine]))
 
     assert {_package(path) for path in MODULES} == PACKAGE_FLOOR.keys(), "put a new package on its floor (PACKAGES)"
