@@ -19,8 +19,18 @@ from neuralart.files import read_bytes
 from neuralart.text import image_header
 from neuralart.vendor import tools
 from neuralart.vendor.asking import ask, fits
-from neuralart.vendor.tools import BROKEN, Host, system_of
-from neuralart_insight.doctor import programs
+from neuralart.vendor.tools import BROKEN, Host, Tool, system_of
+from neuralart_board.runners.process import cube_places
+
+SIGNING = Tool(
+    "signing-tool",
+    ("STM32_SigningTool_CLI",),
+    ("--version",),
+    r"(?i)signing\s*tool[^\n\d]*v?(\d+(?:\.\d+)+)",
+    means="signed images, the only ones that the boot ROM of an STM32N6 starts from flash",
+    get="it comes with STM32CubeProgrammer; put its bin folder on PATH",
+    places=cube_places("STM32_SigningTool_CLI"),
+)
 
 #: The first release that puts the vector table right behind the header unless it is told otherwise.
 ALIGNS = ">=2.21"
@@ -47,9 +57,9 @@ def sign(image: Path, kind: str, version: str, options: Sequence[str] = ()) -> b
     """Sign a bare program that begins with its vector table; returns the image, header first. NeuralArtError: there is
     no tool, it wrote nothing, or what it wrote would not start or holds another program.
     """
-    row = tools.row(programs.SIGNING, Host(os.environ, system_of(sys.platform)))
+    row = tools.row(SIGNING, Host(os.environ, system_of(sys.platform)))
     if not row.path or row.status == BROKEN:
-        raise NeuralArtError(f"{programs.SIGNING.programs[0]}: {row.problem}", where="--by vendor", hint=row.get)
+        raise NeuralArtError(f"{SIGNING.programs[0]}: {row.problem}", where="--by vendor", hint=row.get)
     tool, found = Path(row.path), row.version
     program = products.read(image)
     with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:

@@ -23,8 +23,8 @@ from neuralart.vendor.tools import (
 from neuralart_board.runners.cubeprogrammer import CubeProgrammer
 from neuralart_board.runners.gdb import Gdb
 from neuralart_board.runners.openocd import OpenOcd
-from neuralart_board.runners.process import cube_places
 from neuralart_board.runners.pyocd import PyOcd
+from neuralart_board.signing.vendor_tool import SIGNING
 
 PROGRAMMER = Tool(
     "cubeprogrammer",
@@ -34,15 +34,6 @@ PROGRAMMER = Tool(
     means="writing to the flash of a real board",
     get=CubeProgrammer.get,
     places=CubeProgrammer.places,
-)
-SIGNING = Tool(
-    "signing-tool",
-    ("STM32_SigningTool_CLI",),
-    ("--version",),
-    r"(?i)signing\s*tool[^\n\d]*v?(\d+(?:\.\d+)+)",
-    means="signed images, the only ones that the boot ROM of an STM32N6 starts from flash",
-    get="it comes with STM32CubeProgrammer; put its bin folder on PATH",
-    places=cube_places("STM32_SigningTool_CLI"),
 )
 _OTHERWISE = "the flash runner of this name"
 # What other flash runners than cubeprogrammer start; shown where it is there, or where a variant names the runner.
