@@ -270,6 +270,15 @@ def test_no_debian(machine: Machine) -> None:
     assert "qemu-system-arm" in done.stderr and "no Debian-like system" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "seen"), [("C", "C.UTF-8"), ("POSIX", "C.UTF-8"), ("de_DE.UTF-8", "de_DE.UTF-8"), ("", "")]
+)
+def test_nothing_is_ascii_only(machine: Machine, given: str, seen: str) -> None:
+    machine.fake("nproc", 'echo "$LC_ALL"\n')
+    machine.run(LC_ALL=given)
+    assert f"-j{seen}" in machine.calls[-1]
+
+
 # ---- who is not root
 
 

@@ -144,11 +144,12 @@ def test_the_build_copies_what_scons_would_start(env: dict[str, str], capfd: pyt
     """Also where it is no terminal; without the shell that SCons would start."""
     words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
     warm.start(env)
-    spawn = BuildConsole([], None)._spawn
-    assert spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
+    built = BuildConsole([], None)
+    assert built._spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
     assert "no network to run" in capfd.readouterr().err
     # What users put there is theirs, and gets everything.
-    assert spawn(lambda *said: len(said[3]), "", None, "", words, env) == len(words)
+    for built._captures in (False, True):
+        assert built._spawn(lambda *said: len(said[3]), "", None, "", words, env) == len(words)
 
 
 def test_everything_is_loaded_before(tmp_path: Path) -> None:
