@@ -14,7 +14,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,8 +190,8 @@ def is_watched(node: Any) -> bool:
     return _MADE in (node.depends or ())
 
 
-def watch(env: Any, nodes: Iterable[Any]) -> None:
-    """Compare files with what was made, and write down what is made. Their builder may not be set yet."""
+def watch(env: Any, nodes: Sequence[Any]) -> None:
+    """Compare the files of a step with what was made, and write down what is made. Their builder may not be set yet."""
     for node in nodes:
         if isinstance(node, _FILES) and not is_watched(node):
             node.add_dependency([_MADE])
@@ -201,7 +201,7 @@ def watch(env: Any, nodes: Iterable[Any]) -> None:
             list_of_folder = SCons.Node.FS.File(products.LIST, node.dir, node.dir.fs)
             # For stamps: without its line there, a file is not what it was.
             registry_of(env).prerequisites.setdefault(node, []).append(list_of_folder)
-            env.Clean(node, list_of_folder)
+            env.Clean(nodes[0], list_of_folder)  # SCons asks for the first one of a step
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:
