@@ -372,7 +372,7 @@ def test_all_tests_are_measured(machine: Machine) -> None:
     machine.run("test")
     assert machine.calls[-2:] == [
         [*TESTS, "-m", "not seen"],
-        [*TESTS, "-m", "seen", "--cov=neuralart", "tests/unit", "tests/graph"],
+        [*TESTS, "-m", "seen", "tests/unit", "tests/graph", "--cov"],
     ]
 
 
