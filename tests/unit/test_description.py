@@ -145,7 +145,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "SConstruct").write_text(GOOD, "utf-8")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(top)
-    plugins.plugins.forget()
+    plugins.forget()
     return top
 
 
