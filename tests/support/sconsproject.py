@@ -252,7 +252,7 @@ def copy_sources(target: Path) -> Project:
     """This repository's own sources in another folder, without anything built."""
     _compile_package()
     target.mkdir(parents=True, exist_ok=True)
-    for name in ("SConstruct", "variants.yaml"):
+    for name in ("SConstruct", "variants.yaml", "pyproject.toml"):
         shutil.copy2(REPO / name, target / name)
     for name in ("site_scons", "firmware", *(f"models/{model}" for model in MODELS)):
         shutil.copytree(REPO / name, target / name)
