@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -248,13 +248,13 @@ def _compile_package() -> None:
     compileall.compile_dir(REPO / "site_scons", quiet=2)
 
 
-def copy_sources(target: Path) -> Project:
-    """This repository's own sources in another folder, without anything built."""
+def copy_sources(target: Path, models: Sequence[str] = MODELS) -> Project:
+    """This repository's own sources in another folder, with some of its models, without anything built."""
     _compile_package()
     target.mkdir(parents=True, exist_ok=True)
     for name in ("SConstruct", "variants.yaml", "pyproject.toml"):
         shutil.copy2(REPO / name, target / name)
-    for name in ("site_scons", "firmware", *(f"models/{model}" for model in MODELS)):
+    for name in ("site_scons", "firmware", *(f"models/{model}" for model in models)):
         shutil.copytree(REPO / name, target / name)
     return Project(target)
 
