@@ -15,13 +15,13 @@ _LONGEST_NAME = 255
 
 noted: set[str] = set()
 """Files that this process has read by :func:`read_bytes`, or looked for: results may depend on them."""
-noted_trees: set[str] = set()
-"""Folders that it has searched for files, with all below them."""
+noted_folders: dict[str, bool] = {}
+"""Folders that it has searched for files; true: with all folders below them."""
 
 
-def searched(folder: Path) -> Path:
+def searched(folder: Path, *, deep: bool = False) -> Path:
     """Note a folder that is searched, and give it back."""
-    noted_trees.add(str(folder))
+    noted_folders[str(folder)] = deep or noted_folders.get(str(folder), False)
     return folder
 
 

@@ -34,7 +34,7 @@ VARIABLES = frozenset(
         # What commands get of the environment (:func:`neuralart.scons.registry.child_environment`),
         *("PATH", "HOME", "USERPROFILE", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL"),
         # what finds compilers, caches and their passwords,
-        *("STEDGEAI_CORE_DIR", "XDG_CACHE_HOME", "NETRC", "PATHEXT", "COMSPEC"),
+        *("STEDGEAI_CORE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NETRC", "PATHEXT", "COMSPEC"),
         # what compilers read that are asked for their version,
         *("GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH"),
         *("LD_LIBRARY_PATH", "LD_PRELOAD"),
@@ -43,7 +43,7 @@ VARIABLES = frozenset(
     )
 )
 """Variables of the environment that this package, SCons, Python or a compiler that is asked something reads."""
-PREFIXES = ("NEURALART_", "PYTHON", "SCONS_")
+PREFIXES = ("NEURALART_", "PYTHON", "SCONS_", "GIT_")
 """So do all that begin like this. ``SCONSFLAGS`` counts as words of the command line."""
 # Options that change what is shown, or in which order, not what is built.
 _SHOWN = frozenset(("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color"))
@@ -56,13 +56,13 @@ def given(argv: Sequence[str]) -> list[str]:
     return [*os.environ.get("SCONSFLAGS", "").split(), *argv]
 
 
-def words_of(argv: Sequence[str], targets: Collection[str]) -> list[str] | None:
+def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[str] = ()) -> list[str] | None:
     """The ``NAME=VALUE`` of a command line, in order: of equal names the last one counts. None: an option, or a target
-    that is none of these, asks for more than stamps know.
+    that is none of these, asks for more than stamps know. ``options``: further ones, with a value, that do not.
     """
     words, behind_jobs = [], False
     for word in given(argv):
-        if behind_jobs or word in _SHOWN or word in targets:
+        if behind_jobs or word in _SHOWN or word in targets or ("=" in word and word.partition("=")[0] in options):
             behind_jobs = False
         elif word in ("-j", "--jobs"):
             behind_jobs = True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import noted, read_bytes, write_text
+from neuralart.files import noted, write_text
 from neuralart.patterns import later
 
 if TYPE_CHECKING:
@@ -230,7 +230,8 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
     if not rows or not all(intact.state(path) == then for path, (then, _) in rows.items()):
         rows = {}
         for path in _trace_libraries(gcc, words):
-            rows[path] = [intact.state(path), hashlib.sha256(read_bytes(Path(path))).hexdigest()]
+            data = Path(path).read_bytes() if Path(path).is_file() else b""
+            rows[path] = [intact.state(path), hashlib.sha256(data).hexdigest()]
         answer = known.get(str(gcc)) or {"version": toolchain.version, "libcs": toolchain.libc, "states": {}}
         _remember({**known, str(gcc): {"driver": toolchain.driver, **answer, name: rows}}, cache)
     return {Path(path): digest for path, (_, digest) in rows.items()}

@@ -31,7 +31,6 @@ OTHERS = {
     "compilers/stedgeai/run.py": 1,  # a folder of its own
     "doctor/compilers.py": 1,  # a temporary folder
     "emulator/starting.py": 1,  # a temporary folder
-    "intact.py": 1,  # a new file, with the number of the process in its name
     "flashing/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
     "flashing/runners/process.py": 2,  # a temporary folder
     "own_model/project.py": 1,  # a temporary folder

@@ -155,7 +155,7 @@ def test_the_package_beside_a_project(tmp_path: Path, monkeypatch: pytest.Monkey
     assert project.relative_toolpath(Path("tools"), Path("a/cam")) == "#../../tools"
     assert project.relative_toolpath(PACKAGE.parent, Path("a/cam")) == PACKAGE.parent.as_posix()
     assert cli.main(["new", "cam", "--board", "mps3-an547", "--toolpath", "tools"]) == 0
-    assert 'toolpath = "#../tools"\n' in Path("cam/SConstruct").read_text("utf-8")
+    assert 'toolpath=["#../tools"])\n' in Path("cam/SConstruct").read_text("utf-8")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs folders without the right to write")

@@ -34,6 +34,8 @@ from neuralart.scons.paths import build_dir
 # Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
 _STEP = 20_000_000
 _SECOND = 1_000_000_000
+# Options with which SCons says more, or does a part of it. It knows what it says of what is declared.
+_ASKED = ("--tree", "--debug", "--junit", "--shard")
 Row = tuple[Any, ...]
 
 
@@ -73,7 +75,8 @@ class Recorder:
         self._inside = os.path.join(self._top, build_dir(env)) + os.sep
         self._path = self._inside + intact.NAME
         self._there = set(os.listdir(self._top))  # A log of this very build may be among them
-        self._words = intact.words_of(sys.argv[1:], aliases)
+        self._words = intact.words_of(sys.argv[1:], aliases, _ASKED)
+        self._asked = intact.words_of(sys.argv[1:], aliases) is None
         self._environ = intact.environment(os.environ)
         # By the clock of the file system too: that of a server may be another.
         began = [int(SCons.Script.start_time * _SECOND), _changed_at(self._inside + OWNER)]
@@ -84,7 +87,7 @@ class Recorder:
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that need not be declared."""
-        if self._old is None or self._words is None:
+        if self._old is None or self._words is None or self._asked:
             return frozenset()
         try:
             checker = intact.Checker(self._old, self._words, self._environ)
@@ -221,8 +224,9 @@ class Recorder:
 
     def _folders_of_all(self) -> set[str]:
         """Folders in which what comes may count for all variants."""
-        roots = [str(PACKAGE), str(firmware_dir()), *map(os.path.abspath, files.noted_trees)]
-        found = {folder for root in roots for folder, _ in _tree(root)} | {*roots, *description.folders(self._top)}
+        roots = [str(PACKAGE), str(firmware_dir()), *(path for path, deep in files.noted_folders.items() if deep)]
+        found = {folder for root in map(os.path.abspath, roots) for folder, _ in _tree(root)}
+        found |= {*map(os.path.abspath, files.noted_folders), *description.folders(self._top)}
         return {path for path in found if not path.startswith(self._inside)}
 
     def _of_variant(self, alias: Any) -> set[str] | None:
@@ -290,5 +294,5 @@ class Recorder:
 def _tree(top: Any) -> Iterator[tuple[str, list[str]]]:
     """All folders from one on, with the names of their files."""
     for folder, below, names in os.walk(top):
-        below[:] = [name for name in below if name != "__pycache__"]
+        below[:] = [name for name in below if name not in ("__pycache__", ".git")]
         yield folder, names
