@@ -1,9 +1,10 @@
 """What builds have made: each folder has a list of its files with their hashes, ``made.sha256``.
 
-The step that makes a file writes its line (:mod:`neuralart.scons.making`). Whoever flashes, loads, signs, exports or
-runs a file reads it by :func:`read`: the bytes that are hashed are those that are used. The list has the form of
-``sha256sum``, which can check it without this package (``sha256sum --check made.sha256``). It finds damage and edits,
-not an attacker, who can write the list as well.
+The step that makes a file writes its line (:mod:`neuralart.scons.making`). A command that flashes,
+loads, signs, exports or runs a file reads it by :func:`read`: the bytes that are hashed are those that
+are used. The list has the form of ``sha256sum``, which can check it without this package
+(``sha256sum --check made.sha256``). It finds damage and edits, not an attacker, who can write the list
+as well.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def _unescaped(name: str) -> str:
 
 
 def write_list(folder: Path, hashes: dict[str, str]) -> None:
-    """Write the list of a folder, whole or not at all, without what is not there any more. NeuralArtError: it cannot be
-    written.
+    """Write the list of a folder, whole or not at all, without what is not there any more; where nothing is left there
+    is no list. NeuralArtError: it cannot be written.
     """
     rows = []
     for name, digest in sorted(hashes.items()):
@@ -50,7 +51,10 @@ def write_list(folder: Path, hashes: dict[str, str]) -> None:
             plain = "".join(_LETTERS.get(letter, letter) for letter in name)
             mark = "\\" if plain != name else ""
             rows.append(f"{mark}{digest}  {plain}\n")
-    write_bytes(folder / LIST, "".join(rows).encode("utf-8", "surrogateescape"))
+    if rows:
+        write_bytes(folder / LIST, "".join(rows).encode("utf-8", "surrogateescape"))
+    else:
+        (folder / LIST).unlink(missing_ok=True)
 
 
 def read(path: Path, hint: str = "") -> bytes:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import cli
+from neuralart import cli, plugins
 from neuralart.config import networks
-from neuralart.scons.flash import flash
 
 REPO = Path(__file__).resolve().parents[2]
 HOW_TO = REPO / "docs" / "how-to"
@@ -88,7 +87,7 @@ def test_each_option_is_on_a_page() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_verbs_of_targets_exist(page: Path) -> None:
     found = set(re.findall(r"\b(\w+)-<variant>", page.read_text("utf-8")))
-    assert found <= {*flash.EFFECTS, "flash-application", "flash-model", "application", "model"}, page.name
+    assert found <= {*plugins.names("targets"), "flash-application", "flash-model", "application", "model"}, page.name
 
 
 def test_each_option_of_the_scripts_has_a_row() -> None:

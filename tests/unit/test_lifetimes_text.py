@@ -39,4 +39,4 @@ def test_what_shares_a_memory_stands_together() -> None:
     program.aliases.update({3: 1, 4: 3, 5: 1})
     program.offsets[4] = 64
     (line,) = [line for line in lifetimes(emission(share(program))) if "t1" in line]
-    assert line.endswith("t1, flat, part (+64), a?b")
+    assert line.endswith("t1, flat, part (+64), a\\nb")

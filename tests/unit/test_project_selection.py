@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import SCons.Errors
 
-from neuralart.scons.flash.flash import EFFECTS
+from neuralart import plugins
 from neuralart.scons.project import Project, requested
 
 NAMES = ["a", "b", "run", "c-n6"]
@@ -45,7 +45,7 @@ def test_a_bare_clean_means_all() -> None:
     assert requested(NAMES, DEFAULT, ["b"], everything=True) == ["b"]
 
 
-@pytest.mark.parametrize("verb", EFFECTS)
+@pytest.mark.parametrize("verb", plugins.names("targets"))
 def test_every_verb_is_known(verb: str) -> None:
     assert requested(NAMES, DEFAULT, [f"{verb}-b"]) == ["b"]
 

@@ -168,7 +168,7 @@ def own_modules(kind: Kind) -> Mapping[str, str]:
     return {**kind.own, **of_distribution(kind.group)}
 
 
-def somebody_installed() -> bool:
+def others_installed() -> bool:
     """Whether an installed package of others has a plugin for us."""
     return bool(_of_others())
 

@@ -1,7 +1,7 @@
 """Is a SConstruct only a description? Then all that it depends on is known, and stamps may answer instead of it.
 
-A SConstruct is a program: it may read, ask and compute anything, and nobody knows beforehand what. But most do nothing
-but name a ``variants.yaml``, which their syntax tree shows.
+A SConstruct is a program: it may read, ask and compute anything, and what that is cannot be known before it runs. But
+most only name a ``variants.yaml``, which their syntax tree shows.
 """
 # Beside stamps, which compare thousands of paths as text:
 # ruff: noqa: PTH109, PTH111, PTH118
@@ -81,6 +81,6 @@ def described(top: str) -> bool:
     if os.getcwd() != top or any(map(os.path.lexists, others)) or any(Path(plugins).glob("*.py")):
         return False
     try:
-        return not origins.somebody_installed() and is_description(Path(top, "SConstruct").read_bytes())
+        return not origins.others_installed() and is_description(Path(top, "SConstruct").read_bytes())
     except OSError:
         return False

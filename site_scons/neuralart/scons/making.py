@@ -14,7 +14,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,6 +83,14 @@ def record(node: Any) -> None:
         products.write_list(Path(folder), {**(_listed(folder) or {}), name: digest})
 
 
+def _forget_missing(folders: Iterable[str]) -> None:
+    """Take what a failed step has left out of the lists. NeuralArtError: a list cannot be written."""
+    with _lock:
+        for folder in folders:
+            if hashes := _listed(folder):
+                products.write_list(Path(folder), hashes)
+
+
 def record_copy(node: Any, digest: str = "") -> bool:
     """The same for a file that came out of a cache; False: it is not what has this SHA-256 there."""
     if not SCons.Action.execute_actions or not is_watched(node):
@@ -110,7 +118,11 @@ class RecordingExecutor(SCons.Executor.Executor):
             self._refuse_changed()
             for path in filter(os.path.islink, targets):
                 Path(path).unlink()  # nothing is written through it
-            status = super().__call__(target, **kw)
+            try:
+                status = super().__call__(target, **kw)
+            except BaseException:
+                _forget_missing(sorted({os.path.dirname(path) for path in targets}))
+                raise
             # A tool has read the files meanwhile.
             self._refuse_changed()
             for path, node in targets.items():

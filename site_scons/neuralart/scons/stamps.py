@@ -114,7 +114,7 @@ class Recorder:
             good = not (script.Main.exit_status or list(script.GetBuildFailures())) and self._words is not None
             done = (SCons.Node.executed, SCons.Node.up_to_date)
             made = {name: alias for name, alias in variants().items() if good and alias.get_state() in done}
-            # A full disk, or a folder that nobody may read: without stamps SCons looks for itself.
+            # A full disk, or a folder without permission: without stamps SCons looks for itself.
             with contextlib.suppress(NeuralArtError, OSError):
                 if not (made and self._write(made)):
                     self._keep_valid()
@@ -181,8 +181,8 @@ class Recorder:
         return all((self._name(path), intact.state(path)) == states[path] for path in fresh)
 
     def _doubtful(self, path: str, node: Any) -> bool:
-        """If a source has changed since it was read, or may change without another time; or if somebody else has
-        changed what SCons made.
+        """If a source has changed since it was read, or may change without another time; or if another
+        program has changed what SCons made.
         """
         at = max(_changed_at(path), _changed_at(os.path.realpath(path)))
         if at % _SECOND == 0 and time.time_ns() - at < 2 * _SECOND:

@@ -74,7 +74,7 @@ class DeclaredVariant:
 
     @cached_property
     def virtual_flash(self) -> tuple[Runner, str, Any]:
-        """What virtual boards boot, whoever writes: runner, serial number, and the node of the file."""
+        """The flash that virtual boards boot: its runner, the serial number, and the node of the file."""
         runner, probe = self.writer if isinstance(self.writer[0], Virtual) else (Virtual(), "")
         return runner, probe, flash.record_of(self.folder, runner, probe)
 

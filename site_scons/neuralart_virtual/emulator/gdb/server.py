@@ -118,7 +118,7 @@ class GdbServer:
         self._flashed = flashed
         self._commands: GdbCommands | None = None
         self._connection: socket.socket | None = None
-        self._spoken = False  # Whoever is connected has begun as a debugger does
+        self._spoken = False  # The connected client has begun as a debugger does
         self._reader = PacketReader()
         self._acks = True
         self._sent = b""
@@ -233,7 +233,7 @@ class GdbServer:
         if self.attached:
             self._door.refuse(client, "another debugger is connected")
             return
-        self._drop()  # One that says nothing is in nobody's way
+        self._drop()  # A client that sends nothing makes room
         self._connection, self._reader, self._acks = client, PacketReader(), True
 
     def _hear(self) -> None:
