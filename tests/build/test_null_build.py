@@ -101,7 +101,11 @@ def test_an_intact_variant_loads_less(built: Project) -> None:
         assert _loaded(built) == ["neuralart", "neuralart.intact"]
     assert not scons("-Q", "-s", "plain")
     lines = [
-        *("scons: Reading SConscript files ...", "scons: done reading SConscript files.", "scons: Building targets ..."),
+        *(
+            "scons: Reading SConscript files ...",
+            "scons: done reading SConscript files.",
+            "scons: Building targets ...",
+        ),
         *("scons: `plain' is up to date.", "scons: done building targets."),
     ]
     assert scons("plain").splitlines() == lines
