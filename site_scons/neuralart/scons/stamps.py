@@ -168,10 +168,9 @@ class Recorder:
         doubtful = {path for path in fresh if self._row(path) != row(path)}
         doubtful |= {path for path in known | world if self._doubtful(path, nodes.get(path))}
         doubtful |= {path for path in there - known - world if self._grown(path, nodes, there)}
-        links = [os.path.join(self._top, each[0]) for each in common if each[2:] == (None,)]
-        if doubtful & (world | wide) or any(
-            os.path.islink(path) and _changed_at(path) >= self._since for path in links
-        ):
+        ways = (os.path.join(self._top, each[0]) for each in common if each[2:] == (None,))
+        doubtful |= {path for path in filter(os.path.islink, ways) if _changed_at(path) >= self._since}
+        if doubtful - known - set[str]().union(*near.values()):
             return False
         sure = {name for name, paths in own.items() if not doubtful & ((paths or set()) | near[name])}
         self._merge({name: each for name, each in rows.items() if name in sure}, common)
