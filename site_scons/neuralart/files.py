@@ -13,10 +13,16 @@ from neuralart.errors import NeuralArtError, closest, one_line
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
 
-noted: set[str] = set()
-"""Files that this process has read by :func:`read_bytes`, or looked for: results may depend on them."""
+noted: dict[str, bool] = {}
+"""Files that this process has read by :func:`read_bytes` (true) or looked for: results may depend on them."""
 noted_folders: dict[str, bool] = {}
 """Folders that it has searched for files; true: with all folders below them."""
+
+
+def note(*paths: object) -> None:
+    """Note files that are looked for: they may come, go or change."""
+    for path in paths:
+        noted.setdefault(str(path), False)
 
 
 def searched(folder: Path, *, deep: bool = False) -> Path:
@@ -104,13 +110,15 @@ def log(lines: Iterable[str]) -> bytes:
 
 def read_bytes(path: Path, hint: str = "") -> bytes:
     """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
-    noted.add(str(path))
+    note(path)
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
         what = f"cannot read: {getattr(error, 'strerror', None) or error}"
         raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
+    noted[str(path)] = True
+    return data
 
 
 def is_file(path: Path) -> bool:

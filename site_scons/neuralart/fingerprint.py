@@ -2,12 +2,13 @@
 which SCons cannot see. So each command depends on the fingerprint of its room: a change of the planner compiles the
 networks again and leaves everything else alone.
 """
+# Hundreds of files: a path object for each takes longer than reading it.
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -15,9 +16,8 @@ from pathlib import Path
 from neuralart.patterns import later
 from neuralart.resources import PACKAGE
 
-_IMPORT = later(
-    rb"^[ \t]*(?:from[ \t]+(neuralart[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+(neuralart[\w.]*))", re.M
-)
+# It begins with letters: so a search goes over most of a file at once. What stands before it is looked at then.
+_IMPORT = later(rb"(neuralart[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+))?")
 _NAME = later(rb"[A-Za-z_]\w*")
 _BESIDE = "neuralart_"  # What the names of the packages beside the core begin with
 # What every command runs through: the entry point decides nothing about the result.
@@ -25,54 +25,37 @@ _NEUTRAL = frozenset({"__init__.py", "__main__.py", "cli.py"})
 
 
 @cache
-def _read(path: Path) -> bytes:
-    return path.read_bytes()
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123
+        return file.read()
 
 
 @cache
-def _modules(top: str) -> frozenset[str]:
-    """All Python files of a package of ours. One walk costs less than asking the disk for each imported name."""
-    found: set[str] = set()
-    package = _folder(top)
-    for folder, _, names in os.walk(package):
-        inside = folder[len(str(package)) + 1 :].replace(os.sep, "/")
-        found.update(f"{inside}/{name}" if inside else name for name in names if name.endswith(".py"))
-    return frozenset(found)
-
-
-def _folder(top: str) -> Path:
-    """The folder of the core, or of a package beside it."""
-    return PACKAGE if top == "neuralart" else PACKAGE.parent / top
-
-
-def _name(path: Path) -> str:
-    """The name of a file, the same on every machine; empty: it is in no package of ours."""
-    if path.is_relative_to(PACKAGE):
-        return path.relative_to(PACKAGE).as_posix()
-    beside = path.is_relative_to(PACKAGE.parent)
-    return (
-        path.relative_to(PACKAGE.parent).as_posix()
-        if beside and path.parts[len(PACKAGE.parts) - 1].startswith(_BESIDE)
-        else ""
-    )
-
-
-def _module_files(dotted: str) -> list[Path]:
-    """The file of a module (or the package's ``__init__``), if it is one of ours."""
-    top, _, rest = dotted.partition(".")
-    inner = rest.replace(".", "/")
-    names = (f"{inner}.py", f"{inner}/__init__.py")
-    return [_folder(top) / name for name in names if inner and name in _modules(top)]
+def _modules(package: str) -> dict[str, str]:
+    """The modules of a package of ours and their files. One walk costs less than to ask the disk for each name."""
+    found: dict[str, str] = {}
+    top = os.path.join(PACKAGE.parent, package)
+    for folder, _, names in os.walk(top):
+        inside = package + folder[len(top) :].replace(os.sep, ".")
+        for name in names:
+            if name.endswith(".py"):
+                module = inside if name == "__init__.py" else f"{inside}.{name[:-3]}"
+                found[module] = os.path.join(folder, name)
+    return found
 
 
 @cache
-def _imports(path: Path) -> frozenset[Path]:
-    found: set[Path] = set()
-    for module, names, plain in _IMPORT.findall(_read(path)):
-        dotted = (module or plain).decode()
-        found.update(_module_files(dotted))
-        for name in _NAME.findall(names):
-            found.update(_module_files(f"{dotted}.{name.decode()}"))
+def _imports(path: str) -> frozenset[str]:
+    """The files of our packages that a file imports, but for the packages' own ``__init__.py``."""
+    data = _read(path)
+    found = set[str]()
+    for match in _IMPORT.finditer(data):
+        if data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip() in (b"from", b"import"):
+            dotted = match[1].decode()
+            names = {dotted, *(f"{dotted}.{name.decode()}" for name in _NAME.findall(match[2] or b""))}
+            package = dotted.partition(".")[0]
+            modules = _modules(package)
+            found |= {modules[name] for name in names & modules.keys() if name != package}
     return frozenset(found)
 
 
@@ -80,45 +63,45 @@ def closure(rooms: tuple[str, ...]) -> list[Path]:
     """The files of some rooms (folders, data too, or files) and all that they import, in a fixed order. A room of a
     package beside the core begins with that package's name: ``neuralart_insight/report``.
     """
-    todo: list[Path] = []
-    for room in rooms:
-        path = (PACKAGE.parent if room.startswith(_BESIDE) else PACKAGE) / room
-        todo.extend(sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path])
-    return _followed(todo)
+    paths = [(PACKAGE.parent if room.startswith(_BESIDE) else PACKAGE) / room for room in rooms]
+    files = [each for path in paths for each in (path.rglob("*") if path.is_dir() else [path])]
+    return [Path(path) for _, path in _followed(path for path in files if path.is_file())]
 
 
-def _followed(todo: list[Path]) -> list[Path]:
-    """Some files and what they import of our packages, in a fixed order."""
-    seen: set[Path] = set()
+def _followed(files: Iterable[Path]) -> list[tuple[str, str]]:
+    """Some files and what they import, in a fixed order: names, the same on every machine, and paths. What is in no
+    package of ours is followed, but left out.
+    """
+    todo, seen = [*map(str, files)], set[str]()
     while todo:
         path = todo.pop()
-        if path in seen or "__pycache__" in path.parts:
-            continue
-        seen.add(path)
-        if path.suffix == ".py":
-            todo.extend(_imports(path))
-    return sorted(path for path in seen if _name(path) and _name(path) not in _NEUTRAL)
+        if path not in seen and f"{os.sep}__pycache__{os.sep}" not in path:
+            seen.add(path)
+            todo += _imports(path) if path.endswith(".py") else ()
+    names = ((_name(path), path) for path in seen)
+    return sorted((name, path) for name, path in names if name and name not in _NEUTRAL)
 
 
-known: dict[tuple[str, ...], str] = {}
-"""Fingerprints by rooms: what was asked for, and what a build remembers while no file of the package has changed."""
+def _name(path: str) -> str:
+    """The name of a file in the core, or with the package beside the core; empty: it is in none of ours."""
+    core, beside = os.path.join(PACKAGE, ""), os.path.join(PACKAGE.parent, _BESIDE)
+    head = core if path.startswith(core) else os.path.join(PACKAGE.parent, "") if path.startswith(beside) else ""
+    return path[len(head) :].replace(os.sep, "/") if head else ""
 
 
+@cache
 def fingerprint(*rooms: str) -> str:
     """16 hex digits that change when the code of these rooms, or any code they import, changes."""
-    if rooms not in known:
-        known[rooms] = _digest((_name(path), path) for path in closure(rooms))
-    return known[rooms]
+    return _digest((_name(str(path)), str(path)) for path in closure(rooms))
 
 
 def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:
     """The same of code outside of this package (names, the same on every machine, and paths) and what it imports."""
-    given = list(files)
-    ours = _followed([path for _, path in given])
-    return _digest([*given, *((_name(path), path) for path in ours)])
+    given = [(name, str(path)) for name, path in files]
+    return _digest([*given, *_followed(Path(path) for _, path in given)])
 
 
-def _digest(files: Iterable[tuple[str, Path]]) -> str:
+def _digest(files: Iterable[tuple[str, str]]) -> str:
     digest = hashlib.sha256()
     for name, path in files:
         digest.update(name.encode() + b"\0" + _read(path) + b"\0")

@@ -123,14 +123,14 @@ class _Scanned:  # What ``json.load`` uses, without all that it loads
 
 
 class Checker:
-    """Compares stamps with the disk; looks at each file once. ``data``: as :func:`load` gives it; ``words``: of
+    """Compares stamps with the disk; looks once at what is as it was. ``data``: as :func:`load` gives it; ``words``: of
     :func:`words_of`; ``environ``: of :func:`environment`. LookupError, TypeError, ValueError, AttributeError: the
     stamps are damaged (from any method).
     """
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
         self._data, self._words, self._environ = data, list(words), environ
-        self._rows: dict[int, str] = {}
+        self._good: set[int] = set()
         self._worlds: dict[int, list[str]] = {}
 
     def intact(self, name: str) -> bool:
@@ -159,12 +159,13 @@ class Checker:
         return self._worlds[number]
 
     def _changed(self, entry: dict[str, Any]) -> Iterator[str]:
-        known, rows = self._rows, self._data["rows"]
-        for number in entry["rows"]:
-            if number not in known:
-                known[number] = _compared(*rows[number])
-            if known[number]:
-                yield known[number]
+        rows = self._data["rows"]
+        for number in sorted({*entry["rows"]} - self._good):
+            text = _compared(*rows[number])
+            if text:
+                yield text
+            else:
+                self._good.add(number)
 
 
 def _compared(path: str, then: int, names: int | None = -1) -> str:

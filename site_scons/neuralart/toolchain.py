@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import noted, write_text
+from neuralart.files import note, write_text
 from neuralart.patterns import later
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
         return [path.parent] if path.is_file() else [path, path / "bin"]
     folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
     for root, pattern in VENDOR_ROOTS:
-        noted.add(root)
+        note(root)
         if Path(root).is_dir():
             folders.extend(sorted(Path(root).glob(pattern), reverse=True))
     return folders
@@ -187,7 +187,7 @@ def _answer(gcc: Path, cache: Path | None) -> dict[str, Any]:
         known[str(gcc)] = probe(gcc)
         _remember(known, cache)
     # A shell script that is given a gcc: what it starts cannot be known.
-    noted.update(known[str(gcc)]["states"])
+    note(*known[str(gcc)]["states"])
     return known[str(gcc)]
 
 
@@ -271,7 +271,7 @@ def find(
         raise NeuralArtError(what, where=where, hint="letters, digits, '.', '_', '-'")
     hit = None
     for folder in candidates(config.prefix, environ):
-        noted.add(str(folder / program))  # It may come later
+        note(folder / program)  # It may come later
         if hit := shutil.which(program, path=str(folder)):
             break
     if hit is None:

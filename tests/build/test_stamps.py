@@ -17,7 +17,7 @@ import pytest
 
 from neuralart import intact
 from neuralart.cli import main
-from support import tflite_edit
+from support import machine_edits, tflite_edit
 from support.sconsproject import REPO, Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -187,6 +187,45 @@ def test_contents_decide_whatever_the_time_says(stamped: Project) -> None:
     assert broken(stamped) == []
     done = stamped.run("--max-drift=3", "plain")
     assert "--max-drift is not used: contents decide" in done.err and not done.commands
+
+
+def test_which_compiler(stamped: Project, tmp_path: Path) -> None:
+    """Another one behind the same path, size and time is another one, for stamps and for SCons."""
+    tools = machine_edits.Toolchain(tmp_path / "tools")
+    env = {"NEURALART_TOOLCHAIN": str(tools.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    gcc, objcopy = (tools.folder / f"arm-none-eabi-{name}" for name in ("gcc", "objcopy"))
+    real = objcopy.resolve()
+    one, two = tools.folder / "one", tools.folder / "two"
+    for path, text in ((one, "--gap-fill=0"), (two, "--gap-fill=1")):
+        path.write_text(f'#!/bin/sh\nexec {real} {text} "$@"\n', "utf-8")
+        path.chmod(0o755)
+        os.utime(path, (OLD, OLD))
+
+    def edited() -> None:
+        state = gcc.stat()
+        gcc.write_text(gcc.read_text("utf-8").replace("# The list of", "# the list of"), "utf-8")
+        os.utime(gcc, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+    def link(to: Path) -> None:
+        objcopy.unlink()
+        objcopy.symlink_to(to)
+
+    changes: list[tuple[Path, Callable[[], None]]] = [(gcc, edited), (objcopy, lambda: link(one))]
+    for path, change in [*changes, (objcopy, lambda: link(two))]:
+        change()
+        assert any(text.startswith(str(path)) for text in broken(stamped, env=env)), path
+        assert {"CC", "OBJCOPY"} <= stamped.run("plain", env=env).tags
+        assert broken(stamped, env=env) == []
+    # One that comes first.
+    first = tmp_path / "first"
+    first.mkdir()
+    env = {"PATH": f"{first}{os.pathsep}{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    (first / "arm-none-eabi-gcc").symlink_to(gcc)
+    assert broken(stamped, env=env) == [f"{first}/arm-none-eabi-gcc is new"]
 
 
 def test_results_that_a_copy_brought(stamped: Project) -> None:

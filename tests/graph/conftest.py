@@ -66,7 +66,7 @@ def gcc(monkeypatch: pytest.MonkeyPatch) -> toolchain.Toolchain:
     """A cross compiler that is found and never started."""
     found = toolchain.Toolchain(os.path.join(os.sep, "opt", "gcc", "bin"), "arm-none-eabi-", "12.2.1", "picolibc")  # noqa: PTH118
     monkeypatch.setattr(toolchain, "find", lambda *_, **__: found)
-    monkeypatch.setattr(toolchain, "libraries", lambda *_, **__: [])
+    monkeypatch.setattr(toolchain, "libraries", lambda *_, **__: {})
     return found
 
 

@@ -360,3 +360,14 @@ def test_a_board_counts_without_its_place() -> None:
     """Else the same tree in another folder is built again."""
     for name in boards.names():
         assert str(PACKAGE) not in registry.said_by(boards.load(name)), name
+
+
+def test_contents_decide_in_our_steps(make_env: Any) -> None:
+    """Whatever the consumer's own go by, and whatever SCons believes of old files."""
+    env = make_env()
+    assert env.fs.max_drift == -1
+    env.Decider("timestamp-newer")
+    base = registry.registry_of(env).base
+    node = base.File("models/digits.tflite")
+    assert base.decide_source.__name__ == base.decide_target.__name__ == "_changed_content"
+    assert node.get_max_drift_csig() == ""

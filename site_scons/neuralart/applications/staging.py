@@ -13,7 +13,7 @@ from pathlib import Path
 
 from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import noted, searched
+from neuralart.files import note, searched
 
 # Histories of version control, caches, and what earlier builds of the user's own left: their objects belong to other
 # flags and to another network.
@@ -58,10 +58,10 @@ def _is_repository(folder: Path) -> bool:
     place, home = folder / ".git", Path.home()
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git")
     files = [home / ".gitconfig", settings / "ignore", settings / "config"]
-    noted.update(map(str, [place, *(place / name for name in ("index", "config", "info/exclude")), *files]))
+    note(place, *(place / name for name in ("index", "config", "info/exclude")), *files)
     if place.is_file():
         text = place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-        noted.add(str(folder / text / "index"))
+        note(folder / text / "index")
     return place.exists()
 
 

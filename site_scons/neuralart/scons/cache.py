@@ -146,7 +146,9 @@ def edited(node: Any) -> bool:
         seen, now = node.stat(), Path(node.get_abspath()).stat()
     except OSError:
         return True
-    return seen is None or (seen.st_mtime_ns, seen.st_size) != (now.st_mtime_ns, now.st_size)
+    if seen is None or (seen.st_ino, seen.st_size) != (now.st_ino, now.st_size):
+        return True
+    return (seen.st_mtime_ns, seen.st_ctime_ns) != (now.st_mtime_ns, now.st_ctime_ns)
 
 
 def _shared(targets: Sequence[Any], actions: Sequence[Any], env: Any) -> bool:

@@ -1,6 +1,6 @@
 """Stamps of what a good build has read and written (:mod:`neuralart.intact`): intact variants are not declared again.
 
-Only an SConstruct that is a description leaves them (:mod:`neuralart.scons.description`): what it depends on is known.
+Only a SConstruct that is a description leaves them (:mod:`neuralart.scons.description`): what it depends on is known.
 """
 # Thousands of paths, as text:
 # ruff: noqa: PTH100, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH208
@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ class Recorder:
             script = SCons.Script
             if any(script.GetOption(name) for name in ("no_exec", "question", "help")):
                 return
+            self._read = {os.path.abspath(path): there for path, there in files.noted.items()}
             good = not (script.Main.exit_status or list(script.GetBuildFailures())) and self._words is not None
             done = (SCons.Node.executed, SCons.Node.up_to_date)
             made = {name: alias for name, alias in variants().items() if good and alias.get_state() in done}
@@ -147,52 +149,46 @@ class Recorder:
     def _write(self, made: Mapping[str, Any]) -> bool:
         """Write stamps; False: something happened while SCons was at work, and nothing is known for sure."""
         own = {name: self._of_variant(alias) for name, alias in made.items()}
-        known = {path for paths in own.values() for path in paths or ()}
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
         # Where SCons has looked for files. Above the tree whatever comes belongs to others.
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
-        near = {name: {*map(os.path.dirname, paths or ())} & listed for name, paths in own.items()}
-        near = {name: {path for path in paths if path.startswith(self._inside)} for name, paths in near.items()}
+        built = {path for path in listed if path.startswith(self._inside)}
+        near = {name: {*map(os.path.dirname, paths or ())} & built for name, paths in own.items()}
         wide = listed.difference(*near.values()) | self._folders_of_all()
+        known = set[str]().union(*filter(None, own.values()))
         world = self._of_all(wide) - known
-        states = {path: self._row(path) for path in known | world}
-        if not self._settled(states):
+        row = cache(self._row)
+        # First what is compared later, then the doubts: what happens in between is seen by those who compare.
+        rows = {name: self._rows(paths, near[name], row) for name, paths in own.items() if paths is not None}
+        common = self._rows(world, wide, row)
+        fresh = [path for path in known | world if _changed_at(path) >= time.time_ns() - _STEP]
+        if fresh:
+            time.sleep(_STEP / _SECOND)  # Every further change has another time
+        there = wide.union(known, world, *near.values())
+        doubtful = {path for path in fresh if self._row(path) != row(path)}
+        doubtful |= {path for path in known | world if self._doubtful(path, nodes.get(path))}
+        doubtful |= {path for path in there - known - world if self._grown(path, nodes, there)}
+        ways = (os.path.join(self._top, each[0]) for each in common if each[2:] == (None,))
+        doubtful |= {path for path in filter(os.path.islink, ways) if _changed_at(path) >= self._since}
+        if doubtful - known - set[str]().union(*near.values()):
             return False
-        doubtful = {path for path in states if self._doubtful(path, nodes.get(path))}
-        there = wide.union(states, *near.values())
-        doubtful |= {path for path in there - states.keys() if self._grown(path, nodes, there)}
-        if doubtful & (world | wide):
-            return False
-        good = {
-            name: self._rows(paths, near[name], states)
-            for name, paths in own.items()
-            if paths is not None and not doubtful & (paths | near[name])
-        }
-        self._merge(good, self._rows(world, wide, states))
+        sure = {name for name, paths in own.items() if not doubtful & ((paths or set()) | near[name])}
+        self._merge({name: each for name, each in rows.items() if name in sure}, common)
         return True
 
-    def _settled(self, states: Mapping[str, Row]) -> bool:
-        """If every further change will have another time."""
-        now = time.time_ns()
-        fresh = [path for path in states if _changed_at(path) >= now - _STEP]
-        if fresh:
-            time.sleep(_STEP / _SECOND)
-        return all((self._name(path), intact.state(path)) == states[path] for path in fresh)
-
     def _doubtful(self, path: str, node: Any) -> bool:
-        """If a source has changed since it was read, or may change without another time; or if another
-        program has changed what SCons made.
+        """If a file that is read has changed since, or may change without another time; or if another program
+        has changed what SCons made.
         """
         at = max(_changed_at(path), _changed_at(os.path.realpath(path)))
         if at % _SECOND == 0 and time.time_ns() - at < 2 * _SECOND:
             return True  # The clock goes in seconds
-        known = getattr(node, "ninfo", None)
         if path.startswith(self._inside):
-            now = os.stat(path) if at else None
-            then = (getattr(known, "timestamp", None), getattr(known, "size", None))
+            info, now = getattr(node, "ninfo", None), os.stat(path) if at else None
+            then = (getattr(info, "timestamp", None), getattr(info, "size", None))
             return None not in then and (now is None or then != (int(now.st_mtime), now.st_size))
-        return at >= self._since or (not at and hasattr(known, "csig"))
+        return at >= self._since or (not at and self._read.get(path, False))
 
     def _grown(self, folder: str, nodes: Mapping[str, Any], known: set[str]) -> bool:
         """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
@@ -222,7 +218,7 @@ class Recorder:
         paths = {os.path.abspath(path) for path in modules if path}
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
         own = {os.path.join(self._top, row[0]) for row in self._remembered()}
-        found |= {path for path in {*map(os.path.abspath, files.noted)} - own if not path.startswith(self._inside)}
+        found |= {path for path in self._read.keys() - own if not path.startswith(self._inside)}
         installed = {os.path.abspath(path) for path in sys.path if os.path.isdir(path)} - folders
         return found | installed | {os.path.join(self._top, "SConstruct")}
 
@@ -260,11 +256,10 @@ class Recorder:
                 todo.append(above)
         return found
 
-    def _rows(self, paths: Iterable[str], folders: Iterable[str], states: Mapping[str, Row]) -> list[Row]:
+    def _rows(self, paths: Iterable[str], folders: Iterable[str], row: Callable[[str], Row]) -> list[Row]:
         """What is to be compared: files, folders with the names in them, and what leads there."""
         paths, folders = sorted(paths), sorted(folders)
-        rows = [states[path] for path in paths]
-        rows += [(*self._row(path), intact.names_in(path)) for path in folders]
+        rows = [row(path) for path in paths] + [(*row(path), intact.names_in(path)) for path in folders]
         return rows + [(self._name(path), intact.way(path), None) for path in sorted(self._ways([*paths, *folders]))]
 
     def _merge(self, made: Mapping[str, Sequence[Row]], world: Sequence[Row]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import noted, write_text
+from neuralart.files import note, write_text
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_answer, parse_core
 
 CORE_DIR = "STEDGEAI_CORE_DIR"
@@ -39,7 +39,7 @@ class Place:
     @property
     def program(self) -> Path | None:
         """The program, if it is there."""
-        noted.update(map(str, self.programs))  # It may come later
+        note(*self.programs)  # It may come later
         return next((path for path in self.programs if path.is_file()), None)
 
 
@@ -78,7 +78,7 @@ def _newest_first(folder: Path) -> tuple[tuple[int, ...], str]:
 
 def _below(root: Path, system: str) -> list[Place]:
     """The versions in a root; a root that is an installation itself is one, too."""
-    noted.add(str(root))
+    note(root)
     try:
         folders = sorted((folder for folder in root.iterdir() if folder.is_dir()), key=_newest_first)
     except OSError:
