@@ -11,7 +11,7 @@ import pytest
 
 from support.changes.judge import fresh, judge
 from support.changes.rows import Row, table
-from support.torture import LONG
+from support.torture import LONG, progress
 
 pytestmark = [
     pytest.mark.torture,
@@ -28,6 +28,7 @@ def test_a_change(
 ) -> None:
     verdict = judge(row, fresh(tmp_path_factory, tmp_path), tmp_path_factory)
     tell(verdict.line(row))
+    progress(verdict.line(row))
     assert verdict.wrong == "", verdict.output
     assert row.counts in (None, verdict.counted), (
         "the row proves nothing" if row.counts else "it counts, says the clean build"
