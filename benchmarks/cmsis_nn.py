@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from neuralart.compilers.reference.compile import CompileRequest
-from neuralart.compilers.reference.ir import Call, ConstArg, StructArg
-from neuralart.compilers.reference.skeleton import lowered
+from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
+from neuralart_reference.ir import Call, ConstArg, StructArg
+from neuralart_reference.skeleton import lowered
 from support import mve
 from support.firmware import PREFIX, Builder, run_tool
 

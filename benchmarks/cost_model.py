@@ -28,9 +28,9 @@ sys.path.insert(0, str(REPO / "site_scons"))
 
 import numpy as np  # noqa: E402
 
-from neuralart.profiling import cost  # noqa: E402
-from neuralart.profiling.instructions import count_instructions  # noqa: E402
 from neuralart.vendor.c_info import read as c_info  # noqa: E402
+from neuralart_insight.profiling import cost  # noqa: E402
+from neuralart_insight.profiling.instructions import count_instructions  # noqa: E402
 
 BOARD = "stm32n6570-dk"
 # As the machine's cpu_flags and the build's optimization are.

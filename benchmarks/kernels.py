@@ -23,8 +23,9 @@ for folder in ("site_scons", "models", "tests"):
 import numpy as np  # noqa: E402
 
 from neuralart import boards  # noqa: E402
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write  # noqa: E402
+from neuralart.compilers.request import CompileRequest  # noqa: E402
 from neuralart.network import facts  # noqa: E402
+from neuralart_reference.compile import compile_network, write  # noqa: E402
 from support import mve  # noqa: E402
 from support.firmware import Builder, have_gcc, have_qemu  # noqa: E402
 from tflite_writer import ModelWriter  # noqa: E402

@@ -29,7 +29,8 @@ import numpy as np  # noqa: E402
 
 import oracle  # noqa: E402
 import vectors as golden  # noqa: E402
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write  # noqa: E402
+from neuralart.compilers.request import CompileRequest  # noqa: E402
+from neuralart_reference.compile import compile_network, write  # noqa: E402
 from support import native  # noqa: E402
 
 MPOOL = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"

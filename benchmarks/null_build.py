@@ -19,7 +19,6 @@ import platform
 import re
 import shlex
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -48,7 +47,7 @@ MEASURED = (
 )
 SHOWN = re.compile(r"^(?:\[\d+\/\d+\] )?(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
 TOOLS = ("scons", "ninja", "make")
-QUICK = ("`./sconsw`, all", "its stamps alone", "with a watcher", "the watcher itself", "scons --no-stamps, all")
+QUICK = ("`./sconsw`, all", "its stamps alone", "scons --no-stamps, all", "scons --no-stamps, one")
 REAL = (
     "Real: the graph, the network compiles, arm-none-eabi-gcc, the images. For ninja and make, the steps that SCons "
     "does in its own process (images, start-up code, tables, summary) are copies of the finished file: that favors "
@@ -340,8 +339,8 @@ def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
         rounds,
     )
     null |= alternate({"scons anew": lambda: scons.cpu("--no-stamps")}, min(rounds, 3))
+    null |= alternate({"program one": lambda: scons.cpu("--no-stamps", first)}, rounds)
     null["floor"] = stat_floor(origin, graph)
-    null |= watched(origin, scons.env, first, 4 * rounds)
     at = weight_offset((REPO / "models" / "digits" / "digits.tflite").read_bytes())
     values = iter(range(1, 10_000))
 
@@ -364,36 +363,6 @@ def measure(n: int, rounds: int, work: Path, beside: Sequence[str]) -> Result:
     words = [PYTHON, "-m", "neuralart", "compile", "--quiet", "-m", f"models/{first}.tflite", "--target", BOARD]
     alone = alternate({"compile": lambda: cpu_of([*words, "-o", "alone"], origin, scons.env)}, rounds)
     return Result(n, len(graph.steps), graph.derived, full, null, change, commands, memory, alone["compile"])
-
-
-def watched(top: Path, env: dict[str, str], variant: str, rounds: int) -> dict[str, float]:
-    """The same while a watcher runs in the tree, and what an answer costs it."""
-    words = [PYTHON, "-u", "-m", "neuralart", "watch", variant]
-    watcher = subprocess.Popen(words, cwd=top, env=env, stdout=subprocess.PIPE, text=True)
-    ask = f"import os, sys; sys.path.insert(0, {str(top / 'site_scons/neuralart')!r}); import intact; "
-    ask += "sys.exit(not intact.watched('build', [], intact.environment(os.environ)))"
-    try:
-        assert watcher.stdout is not None
-        if not any(line.startswith("watch: good") for line in watcher.stdout):
-            raise SystemExit("the watcher has ended")
-        # It looks at everything for its first answer.
-        for _ in range(40):
-            time.sleep(0.5)
-            if not subprocess.run([PYTHON, "-I", "-S", "-c", ask], cwd=top, env=env).returncode:
-                break
-        else:
-            raise SystemExit("the watcher does not answer")
-        ticks, pid = os.sysconf("SC_CLK_TCK"), watcher.pid
-
-        def own() -> float:
-            return sum(map(int, Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:13])) / ticks
-
-        before, tool = own(), Tool("sconsw", ("./sconsw",), top)
-        found = alternate({"watched all": tool.cpu, "watched one": lambda: tool.cpu(variant)}, rounds)
-        return {**found, "watcher": (own() - before) / (2 * rounds)}
-    finally:
-        watcher.send_signal(signal.SIGINT)
-        watcher.communicate(timeout=60)
 
 
 def start_up(rounds: int) -> dict[str, float]:
@@ -441,9 +410,6 @@ def goals(results: Sequence[Result], starts: dict[str, float]) -> list[list[str]
             elif "ninja all" in r.null:
                 ratio = r.null[quick] / r.null["ninja all"]
                 row(f"nothing changed, {few}: {name} / ninja", "1.5", ratio, 1.5, "")
-        if "ninja all" in r.null:
-            ratio = (r.null["watched all"] + r.null["watcher"]) / r.null["ninja all"]
-            row(f"nothing changed, {few}: `./sconsw` and a watcher / ninja", "1.0", ratio, 1.0, "")
         over = r.null["scons one"] - version
         row(f"nothing changed, one of {few} asked: scons over `scons --version`", "0.100 s", over, 0.1)
         if "ninja" in r.full:
@@ -480,8 +446,7 @@ def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> 
     rows = []
     for r in results:
         figures = [
-            seconds(r.null, name)
-            for name in (*columns, "sconsw all", "stamps all", "watched all", "watcher", "scons anew")
+            seconds(r.null, name) for name in (*columns, "sconsw all", "stamps all", "scons anew", "program one")
         ]
         rows.append([str(r.n), str(r.steps), str(r.derived), *figures, f"{r.null['floor']:.4f}"])
     parts.append("### Goals")

@@ -1,7 +1,9 @@
-"""Skips what this machine cannot run, with the reason."""
+"""Skips what this machine cannot run, with the reason; where everything is installed, refuses to."""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 import shutil
 import sys
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
+from support import lock_files
 
 # No test fails because the machine is busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,6 +48,20 @@ _REASONS = {
 }
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """``./sconsw test`` has installed everything: what is missing would be tests that vanish without a word.
+
+    Everywhere else, tests of what is not installed are skipped, with the reason.
+    """
+    if not os.environ.get("NEURALART_COMPLETE") or hasattr(config, "workerinput"):
+        return
+    lacking = lock_files.not_installed(lock_files.ALL)
+    lacking += [text for name, reason in _REASONS.items() if name != "real" and (text := reason())]
+    lacking += [f"{name} is not installed" for name in ("make", "openocd") if not shutil.which(name)]
+    if lacking:
+        raise pytest.UsageError(f"NEURALART_COMPLETE is set, and no test may be skipped: {'; '.join(lacking)}")
+
+
 # ``./sconsw test`` measures coverage in tests that are `seen`. What computes at length is not: seen, it takes three
 # times as long, and shows hardly a line that others do not show.
 _UNSEEN = {"long", "fuzz", "torture", "zoo", "qemu", "gdb", "browser", "hostcc", "real"}
@@ -56,21 +73,26 @@ def _seen(item: pytest.Item) -> bool:
     return not marked and item.path.parent.name in _SEEN_TIERS
 
 
+@functools.cache
+def _reason(marker: str, modules: tuple[str, ...]) -> str:
+    """Why tests with the mark cannot run here; empty if they can."""
+    if marker != "needs":
+        return _REASONS[marker]() if marker in _REASONS else ""
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    return f"{' and '.join(missing)} not installed: ./sconsw test installs all" if missing else ""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reasons: dict[str, str] = {}
     for item in items:
         # A property is tested with hundreds of examples.
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("long")
         if _seen(item):
             item.add_marker("seen")
-        for marker in item.iter_markers():
-            if marker.name in _REASONS:
-                if marker.name not in reasons:
-                    reasons[marker.name] = _REASONS[marker.name]()
-                if reasons[marker.name]:
-                    item.add_marker(pytest.mark.skip(reason=reasons[marker.name]))
+        for marker in list(item.iter_markers()):
+            if reason := _reason(marker.name, marker.args if marker.name == "needs" else ()):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

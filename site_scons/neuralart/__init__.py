@@ -22,7 +22,8 @@ def generate(env: Any, **kw: Any) -> None:
         begun = "scons: done reading SConscript files.\nscons: Building targets ...\n"
         told = begun, "scons: done building targets.\n"
         frame = ("", "") if env.GetOption("no_progress") else told
-        if intact.say(str(kw.get("NEURALART_BUILD_DIR", "build")), sys.argv[1:], frame):
+        folder = kw.get("NEURALART_BUILD_DIR", env.get("NEURALART_BUILD_DIR", "build"))
+        if intact.say(str(folder), sys.argv[1:], frame):
             env.Exit(0)
     from neuralart.scons.tool import add_to
 

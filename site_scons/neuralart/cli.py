@@ -1,113 +1,20 @@
-"""The ``neuralart`` command: one sub-command per thing a person may want by hand.
+"""The ``neuralart`` command. Its sub-commands are plugins (:class:`neuralart.command.Command`).
 
-A sub-command is a module with ``configure(parser)`` and ``run(args) -> int``, or ``configure_X`` and ``run_X`` where
-several share one; it is imported only when it is asked for, so that ``neuralart X --help`` starts fast.
+The module of one is imported only when it is asked for, so that ``neuralart X --help`` starts fast.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
-from neuralart import __version__
+from neuralart import __version__, plugins
+from neuralart.command import GROUPS
 from neuralart.errors import NeuralArtError, of_system, similar
 from neuralart.text import console
-
-# name -> (module, one line of help)
-COMMANDS = {
-    "new": ("neuralart.own_model.project", "make a folder in which a model of yours is built and run"),
-    "schema": ("neuralart.own_model.project", "print what editors check variants.yaml and board files with"),
-    "build": ("neuralart.build", "call scons, unless all that is asked for is known to be intact"),
-    "compile": ("neuralart.compilers.cli", "compile a .tflite or .onnx into network.c, initializers and reports"),
-    "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
-    "operators": ("neuralart.compilers.cli", "list what the reference compiler takes, with its limits"),
-    "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
-    "vectors": ("neuralart.own_model.vectors_cli", "make golden vectors of a model: inputs and expected outputs"),
-    "validate": ("neuralart.validation.cli", "measure how far a built network is from its reference and its labels"),
-    "sign": ("neuralart.signing.cli", "put the header that the boot chain reads in front of an image"),
-    "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan"),
-    "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
-    "load": ("neuralart.loading.load_cli", "write a model to a board, start it there, and show what its epochs take"),
-    "device": ("neuralart.flashing.cli", "reset a real board, load an image, debug it, show its serial port"),
-    "talk": ("neuralart.validation_link.cli", "ask a board with firmware for validation what it is and computes"),
-    "boards": ("neuralart.doctor.connected", "list the boards, show one, or list what is connected"),
-    "plan": (
-        "neuralart.memory.plan.plan_cli",
-        "show who has which addresses: slots, pools, firmware, staging, free banks",
-    ),
-    "watch": ("neuralart.scons.watch_cli", "build variants again, and run them, whenever one of their files changes"),
-    "matrix": ("neuralart.ci.matrix_cli", "print jobs that build the variants on several machines"),
-    "why": ("neuralart.why", "show what has changed since the last good build of a variant"),
-    "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
-    "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
-    "report": ("neuralart.profiling.report_cli", "write a page with pictures of what a build made"),
-    "profile": (
-        "neuralart.profiling.cli",
-        "show what the compiler expects of a network and what a board measured, by epoch",
-    ),
-    "diff": (
-        "neuralart.profiling.diff_cli",
-        "compare two builds, compiles or profiles: epochs, cycles, memory, symbols",
-    ),
-    "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
-    "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
-    "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
-    "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
-    "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
-    "sbom": ("neuralart.sbom.package", "list what this package consists of, with hashes, as CycloneDX"),
-    "ide": ("neuralart.export.ide", "write debug configurations for Visual Studio Code"),
-    "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
-    "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
-    "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
-    "import": ("neuralart.adopt.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
-    "adopt": ("neuralart.adopt.adopt_cli", "find the networks and builds of a repository, and write its variants.yaml"),
-    "completion": ("neuralart.completion", "print a script with which a shell completes this command"),
-}
-# What a call of each looks like, behind ``neuralart``; its help shows it.
-EXAMPLES = {
-    "new": "new doorbell --board stm32n6570-dk --model doorbell.tflite",
-    "schema": "schema variants > .vscode/variants.schema.json",
-    "build": "build digits-n6 run-digits-n6",
-    "compile": "compile -m doorbell.tflite --target stm32n6570-dk -o out",
-    "record": "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
-    "operators": "operators CONV_2D SOFTMAX",
-    "run": "run --board stm32n6570-dk --elf firmware.elf --plan flash_plan.json --vectors vectors",
-    "vectors": "vectors doorbell.tflite pictures/ -o vectors --resize fit",
-    "validate": "validate digits-n6 --data test.npy --labels labels.csv",
-    "sign": "sign firmware.bin -o application.bin",
-    "flash": "flash --plan flash_plan.json --nor board.nor",
-    "verify": "verify --plan flash_plan.json --nor board.nor",
-    "load": "load -i build/network_rel.bin --mode xip",
-    "device": "device load --board stm32n6570-dk --runner gdb --elf firmware.elf",
-    "talk": "talk /dev/ttyACM0 --input input.bin --per-layer",
-    "boards": "boards stm32n6570-dk",
-    "plan": "plan digits-n6 --svg plan.svg",
-    "watch": "watch digits-n6 --run",
-    "matrix": "matrix --all --format github --shards 3 --verb run",
-    "why": "why digits-n6",
-    "check-image": "check-image firmware.elf --board stm32n6570-dk --network network.json",
-    "patch": "patch ../firmware --network out --aspect-ratio crop --diff",
-    "report": "report digits-n6 -o report.html",
-    "profile": "profile out -d npu_profiler.log --npu-mhz 800",
-    "diff": "diff build.old/digits-n6 digits-n6 --markdown",
-    "inspect": "inspect network.c flash_plan.json doorbell.tflite",
-    "lint": "lint digits-n6 src/ app.ld",
-    "doctor": "doctor run-digits-n6",
-    "application": "application check --folder ../firmware --generated doorbell:out/doorbell.c",
-    "export": "export digits-n6 --to ../product/third_party/digits",
-    "sbom": "sbom --output sbom.json",
-    "ide": "ide digits-n6",
-    "relocatable": "relocatable check network_rel.bin --at 0x71000000 --ram 0x34200000:512K",
-    "appconfig": "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
-    "plugins": "plugins --added compilers boards",
-    "import": "import user_config.yaml -o variants.yaml",
-    "adopt": "adopt ../firmware -o variants.yaml",
-    "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
-}
 
 USER_ERROR = 1
 USAGE_ERROR = 2
@@ -133,26 +40,30 @@ class _Parser(argparse.ArgumentParser):
         return found, unknown
 
 
-def _function(command: str, verb: str) -> Callable[[Any], Any]:
-    module = importlib.import_module(COMMANDS[command][0])
-    found: Callable[[Any], Any] = getattr(module, f"{verb}_{command}", None) or getattr(module, verb)
-    return found
+def commands() -> dict[str, plugins.Plugin]:
+    """All commands, by name, in the order of the help. One that cannot be loaded is left out, with a line."""
+    for problem in plugins.problems("commands"):
+        print(f"neuralart: {problem}", file=sys.stderr)
+    ordered = sorted(plugins.known("commands"), key=lambda plugin: GROUPS.index(plugin.made.group))
+    return {plugin.name: plugin for plugin in ordered}
 
 
-def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
+def parser_of(asked: Collection[str | None]) -> argparse.ArgumentParser:
     """The command line, with arguments for the asked commands alone; None among them: the others are listed, too."""
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--no-color", action="store_true", help="no colors on a terminal, as with NO_COLOR=1")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (_, text) in COMMANDS.items():
-        if name not in asked and None not in asked:
-            continue
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    choices = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    listed = commands() if None in asked else {}
+    for name in listed or [name for name in asked if name is not None]:
+        plugin = listed.get(name) or plugins.find("commands", name)
+        text = plugin.made.help
+        command = choices.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name in asked:
             command.formatter_class = argparse.RawDescriptionHelpFormatter  # An example is not folded
-            _function(name, "configure")(command)
-            command.epilog = "\n".join(filter(None, (f"example: neuralart {EXAMPLES[name]}", command.epilog)))
+            plugin.call("configure", command)
+            example = f"example: neuralart {plugin.made.example}"
+            command.epilog = "\n".join(filter(None, (example, command.epilog)))
     return parser
 
 
@@ -165,17 +76,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ["NO_COLOR"] = words.pop(0)
     if words[:1] == ["build"] and words[1:2] not in (["-h"], ["--help"]):
         words.insert(1, "--")  # The rest is for scons, from the first option on
-    console.on_terminals()
+    console.output_streams()
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
+        if asked is not None and asked == words[0] and asked not in (known := plugins.names("commands", asked)):
+            parser_of(()).error("; ".join(filter(None, (f"no command '{asked}'", similar(asked, known)))))
         parser = parser_of((asked,) if words[:1] == [asked] else (asked, None))
         if not words:
             parser.print_help()
             return USAGE_ERROR
-        if asked == words[0] and asked not in COMMANDS:
-            parser.error("; ".join(filter(None, (f"no command '{asked}'", similar(asked, tuple(COMMANDS))))))
         args = parser.parse_args(words)
-        status = int(_function(args.command, "run")(args))
+        status = int(plugins.find("commands", args.command).call("run", args))
         sys.stdout.flush()
         # Rooms of one floor do not know each other: a command says which one follows it.
         then = getattr(args, "then", None)
@@ -188,8 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
-        known = sys.modules.get("neuralart.plugins")
-        found = known.blamed(error) if known is not None else None
+        found = plugins.blamed(error)
         if found is None and isinstance(error, OSError):
             found = of_system(error)
         if found is None:

@@ -17,14 +17,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script. NeuralArtError: The library that makes it is not installed."""
-    from neuralart.cli import COMMANDS, parser_of
+    from neuralart.cli import commands, parser_of
 
     try:
         import shtab
     except ImportError as error:
         what = "completion needs the package shtab"
         raise NeuralArtError(what, hint="pip install 'scons-neuralart[completion]'") from error
-    parser = parser_of(COMMANDS)
+    parser = parser_of((*commands(), None))
     _mark_files(parser, {"FILE": shtab.FILE, "MODEL": shtab.FILE, "DIR": shtab.DIRECTORY, "FOLDER": shtab.DIRECTORY})
     print(shtab.complete(parser, args.shell))
     return 0

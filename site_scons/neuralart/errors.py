@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Sequence
 
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
@@ -18,6 +20,32 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+@functools.cache
+def _steering() -> re.Pattern[str]:
+    # A carriage return passes at the end of a line, or of all (SCons's Progress).
+    return re.compile(
+        r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n|\Z)"
+        r"|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    )
+
+
+def visible(text: str) -> str:
+    """Text with its lines and tabs, and everything in it visible that could steer a terminal, or turn the order of what
+    is shown: controls (C0, C1), controls of direction, other line ends, halves of surrogate pairs.
+    """
+    return _steering().sub(_as_escape, text)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    # JSON knows no \x7f, and writes this character as it is; the others it writes as escapes.
+    return found[0].encode("unicode_escape").decode("ascii") if found[0] != "\x7f" else "\\u007f"
+
+
+def one_line(text: str) -> str:
+    """As :func:`visible`, and without line ends: no name can look like another line."""
+    return visible(text).replace("\n", "\\n").replace("\r", "\\r")
 
 
 def shown(text: str, most: int = _MOST) -> str:

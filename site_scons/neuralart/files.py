@@ -5,13 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from neuralart.errors import NeuralArtError, closest
+from neuralart.errors import NeuralArtError, closest, one_line
 
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
+
+noted: set[str] = set()
+"""Files that this process has read by :func:`read_bytes`, or looked for: results may depend on them."""
+noted_folders: dict[str, bool] = {}
+"""Folders that it has searched for files; true: with all folders below them."""
+
+
+def searched(folder: Path, *, deep: bool = False) -> Path:
+    """Note a folder that is searched, and give it back."""
+    noted_folders[str(folder)] = deep or noted_folders.get(str(folder), False)
+    return folder
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -73,17 +84,33 @@ def _runs(writer: str) -> bool:
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text with LF line ends, as :func:`write_bytes` does. NeuralArtError: the place cannot be written."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, utf8(text))
+
+
+def utf8(text: str) -> bytes:
+    """Text as bytes; letters of a file's name that are not UTF-8 are written as Python writes them."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a log. NeuralArtError: the place cannot be written."""
+    write_bytes(path, log(lines))
+
+
+def log(lines: Iterable[str]) -> bytes:
+    """Lines of a file for people: none can look like two, or steer a terminal."""
+    return utf8("".join(f"{one_line(line)}\n" for line in lines))
 
 
 def read_bytes(path: Path, hint: str = "") -> bytes:
     """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
+    noted.add(str(path))
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
         what = f"cannot read: {getattr(error, 'strerror', None) or error}"
-        raise NeuralArtError(what, where=str(path).encode("ascii", "backslashreplace").decode(), hint=hint) from error
+        raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
 
 
 def is_file(path: Path) -> bool:

@@ -2,118 +2,110 @@
 
 Nothing but a little of the standard library is imported: ``python -I -S intact.py BUILD [WORDS]`` answers ``./sconsw``
 before SCons is loaded. It ends with 0 when all that is asked is intact, else with :data:`ASK`, without a word.
+:mod:`neuralart.scons.stamps` writes what is compared here, for an SConstruct that is only a description.
 """
 
 # Loading pathlib takes longer than all of this:
-# ruff: noqa: PTH105, PTH110, PTH116, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH116, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
 import os
 import sys
 import zlib
-from _imp import source_hash
 from _json import make_scanner
-from marshal import dumps, loads
 
 TYPE_CHECKING = False  # as of typing
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 3
+FORMAT = 4
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
-ANSWERS = ".watch"
-"""In the build folder: the folder in which a watcher has its socket (:mod:`neuralart.scons.answers`)."""
-_SOON = 0.1  # seconds within which a watcher answers, or is not believed
 ASK = 3
 """Exit code: ask SCons."""
 NO_STAMPS = "--no-stamps"
 """Option of SCons: every variant that is asked for is declared, and leaves no stamp."""
-# Options with which SCons is to answer: it knows the costs of variants, and writes the report.
-_FLEET = ("--shard", "--junit")
-# Options with which SCons prints what it knows of nodes, or does with them what it is told later: they are declared.
-_NODES = ("--tree", "--debug", "--interactive", "--config", "--cache-force", "--cache-populate")
-# Options that change what is shown, not what is built; those with a word behind them apart.
-_SHOWN = frozenset(
-    ("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color", "-w", "--print-directory", NO_STAMPS)
-)
-_SHOWN_BY = ("--jobs", *_NODES, *_FLEET)
-# Variables of terminals, sessions and CI services, which differ from run to run.
-_NEUTRAL = frozenset(
+VARIABLES = frozenset(
     (
-        *("_", "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "LS_COLORS", "NO_COLOR", "CLICOLOR"),
-        *("CLICOLOR_FORCE", "HOSTNAME", "LOGNAME", "MAIL", "PS1", "EDITOR", "PAGER", "LESS", "DISPLAY", "WINDOWID"),
-        *("WAYLAND_DISPLAY", "INVOCATION_ID", "PYTHONDONTWRITEBYTECODE"),
+        # What commands get of the environment (:func:`neuralart.scons.registry.child_environment`),
+        *("PATH", "HOME", "USERPROFILE", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL"),
+        # what finds compilers, caches and their passwords,
+        *("STEDGEAI_CORE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NETRC", "PATHEXT", "COMSPEC"),
+        # what compilers read that are asked for their version,
+        *("GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH"),
+        *("LD_LIBRARY_PATH", "LD_PRELOAD"),
+        # and where SCons looks for site_scons on Windows.
+        *("ALLUSERSPROFILE", "APPDATA"),
     )
 )
-_NEUTRAL_BY = ("SSH_", "XDG_SESSION_", "DBUS_", "GITHUB_", "RUNNER_", "CI_", "PYTEST_", "COV_", "VSCODE_", "TERM_")
+"""Variables of the environment that this package, SCons, Python or a compiler that is asked something reads."""
+PREFIXES = ("NEURALART_", "PYTHON", "SCONS_", "GIT_")
+"""So do all that begin like this. ``SCONSFLAGS`` counts as words of the command line."""
+# Options that change what is shown, or in which order, not what is built.
+_SHOWN = frozenset(("-Q", "-k", "--keep-going", "-s", "--silent", "--quiet", "--no-color"))
+OURS = frozenset((NAME, ".scons.lock", ".scons.owner", "compile_commands.json", "__pycache__"))
+"""Names that count in no folder: what a build leaves beside its results, and what Python compiles."""
 
 
-def words_of(argv: Sequence[str], targets: Iterable[str]) -> list[str]:
-    """What of a command line counts besides its targets. Of ``X=1 X=2`` the last one counts: the order stays."""
-    known, left = frozenset(targets), list[str]()
-    for before, word in zip(("", *argv), argv, strict=False):
-        shown = before in ("-j", "--jobs", *_FLEET) or word in _SHOWN
-        shown = shown or word.startswith("-j") or word.partition("=")[0] in _SHOWN_BY
-        # Behind an option of the user's, the name of a target may be its value.
-        if not shown and (word not in known or (before[:1] == "-" and left[-1:] == [before])):
-            left.append(word)
-    return left
+def given(argv: Sequence[str]) -> list[str]:
+    """All words that SCons gets, in its order."""
+    return [*os.environ.get("SCONSFLAGS", "").split(), *argv]
 
 
-def _given(argv: Sequence[str], options: tuple[str, ...]) -> bool:
-    return any(word.partition("=")[0] in options for word in (*argv, *os.environ.get("SCONSFLAGS", "").split()))
-
-
-def stampless(argv: Sequence[str]) -> bool:
-    """If stamps are neither believed nor left: that is asked for, or the script is one that no stamp can know, of a
-    pipe (``-f -``).
+def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[str] = ()) -> list[str] | None:
+    """The ``NAME=VALUE`` of a command line, in order: of equal names the last one counts. None: an option, or a target
+    that is none of these, asks for more than stamps know. ``options``: further ones, with a value, that do not.
     """
-    return _given(argv, (NO_STAMPS,)) or any(word[:1] == "-" == word[-1:] for word in argv)
-
-
-def shows_nodes(argv: Sequence[str]) -> bool:
-    """If SCons is to print what it knows of nodes."""
-    return _given(argv, _NODES)
+    words, behind_jobs = [], False
+    for word in given(argv):
+        if behind_jobs or word in _SHOWN or word in targets or ("=" in word and word.partition("=")[0] in options):
+            behind_jobs = False
+        elif word in ("-j", "--jobs"):
+            behind_jobs = True
+        elif "=" in word and word[0] != "-":
+            words.append(word)
+        elif not (word[:2] == "-j" and word[2:].isdecimal()) and word[:7] != "--jobs=":
+            return None
+    return words
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
-    """A checksum of each variable that may count (no value is kept: some are secrets), and of which Python this is."""
-    kept = {name: text for name, text in environ.items() if name not in _NEUTRAL and not name.startswith(_NEUTRAL_BY)}
+    """A checksum of each variable that counts (no value is kept: some are secrets), and of which Python this is."""
+    kept = {name: text for name, text in environ.items() if name in VARIABLES or name.startswith(PREFIXES)}
     kept["(Python)"] = f"{sys.version} {os.path.realpath(os.path.dirname(sys.executable or ''))}"
     return {name: zlib.crc32(f"{len(text)} {text}".encode("utf-8", "surrogateescape")) for name, text in kept.items()}
 
 
-def state(path: str) -> list[int | None]:
-    """Size, times of the last change of contents and of anything (ns), inode; of what is not there: None."""
+def state(path: str) -> int:
+    """Which file it is, behind links, with its size and times: no program can set that of its last change. 0: none."""
     try:
-        found = os.stat(os.fspath(path))  # A number, of damaged stamps, would be an open file
-    except OSError:
-        return [None]
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+        of = os.stat(os.fspath(path))  # A number, of damaged stamps, would be an open file
+    except (OSError, ValueError):
+        return 0
+    return hash((of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
 
 
-def folder_time(path: str) -> int | None:
-    """When files came or went (ns), which no program can set; None: it is not there."""
-    return (state(path) * 3)[2]
-
-
-def names_in(folder: str, leave_out: str = "") -> list[str] | None:
-    """What a folder holds, without hidden files and ``leave_out`` (the build folder); None: it is not there."""
+def way(path: str) -> int:
+    """Which folder it is, whatever is in it, or which link. 0: nothing is there."""
     try:
-        found = os.listdir(folder)
+        of = os.lstat(os.fspath(path))
+    except (OSError, ValueError):
+        return 0
+    kind = of.st_mode >> 12
+    return hash((kind, of.st_ino, of.st_ctime_ns if kind == 0o12 else 0))
+
+
+def names_in(folder: str) -> int:
+    """A checksum of the names in a folder, hidden ones too. 0: there is no such folder."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name not in OURS)
     except OSError:
-        return None
-    ours = ("__pycache__", "compile_commands.json", leave_out)
-    return sorted(name for name in found if not name.startswith(".") and name not in ours)
-
-
-class _Scanned:  # What ``json.load`` uses, without all that it loads
-    strict, object_hook, object_pairs_hook, parse_constant, parse_float, parse_int = True, None, None, None, float, int
+        return 0
+    return zlib.crc32("\0".join([".", *names]).encode("utf-8", "surrogateescape"))
 
 
 def load(path: str) -> dict[str, Any] | None:
@@ -126,6 +118,10 @@ def load(path: str) -> dict[str, Any] | None:
         return None
 
 
+class _Scanned:  # What ``json.load`` uses, without all that it loads
+    strict, object_hook, object_pairs_hook, parse_constant, parse_float, parse_int = True, None, None, None, float, int
+
+
 class Checker:
     """Compares stamps with the disk; looks at each file once. ``data``: as :func:`load` gives it; ``words``: of
     :func:`words_of`; ``environ``: of :func:`environment`. LookupError, TypeError, ValueError, AttributeError: the
@@ -134,8 +130,7 @@ class Checker:
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
         self._data, self._words, self._environ = data, list(words), environ
-        self._files: dict[int, str] = {}
-        self._folders: dict[int, str] = {}
+        self._rows: dict[int, str] = {}
         self._worlds: dict[int, list[str]] = {}
 
     def intact(self, name: str) -> bool:
@@ -146,141 +141,68 @@ class Checker:
     def broken(self, name: str) -> list[str]:
         """What has changed since the last good build of a variant; nothing: it is intact."""
         row = self._data["variants"].get(name)
-        if row is None:
-            return ["no good build of it is known"]
-        return [*self.of_world(row["world"]), *self._changed(row)]
+        return ["no good build of it is known"] if row is None else [*self.of_world(row["world"]), *self._changed(row)]
 
     def of_world(self, number: int) -> list[str]:
         """What all its variants depend on, and has changed."""
         if number not in self._worlds:
             world = self._data["worlds"][number]
-            said = []
+            texts = []
             if world["words"] != self._words:
-                said.append(f"the command line: {' '.join(world['words']) or 'no options'} then")
+                texts.append(f"the command line: {' '.join(world['words']) or 'no variables'} then")
             then, now = world["environ"], self._environ
             names = sorted({*then, *now})
-            said += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
-            self._worlds[number] = [*said, *self._changed(world)]
+            texts += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
+            # What builds remember belongs to what they have made: the one of an archive is not that of the other.
+            remembered = filter(None, [_compared(*row) for row in self._data["remembered"]])
+            self._worlds[number] = [*texts, *remembered, *self._changed(world)]
         return self._worlds[number]
 
-    def _changed(self, row: dict[str, Any]) -> Iterator[str]:
-        known, files = self._files, self._data["files"]
-        for number in row["files"]:
+    def _changed(self, entry: dict[str, Any]) -> Iterator[str]:
+        known, rows = self._rows, self._data["rows"]
+        for number in entry["rows"]:
             if number not in known:
-                path, *then = files[number]
-                now = state(path)
-                known[number] = "" if now == then else _said(path, then, now)
+                known[number] = _compared(*rows[number])
             if known[number]:
                 yield known[number]
-        for number in row["folders"]:
-            if number not in self._folders:
-                self._folders[number] = self._of_folder(*self._data["folders"][number])
-            if self._folders[number]:
-                yield self._folders[number]
-
-    def _of_folder(self, path: str, then: int | None, names: list[str] | None) -> str:
-        # The time of a folder changes when files come or go: then their names tell if one stayed away.
-        if folder_time(path) == then or (names is not None and names_in(path, self._data["build"]) == names):
-            return ""
-        return f"folder {path}: files came or went"
 
 
-def _said(path: str, then: list[int | None], now: list[int | None]) -> str:
-    return f"{path} {'is gone' if now == [None] else 'is new' if then == [None] else 'changed'}"
+def _compared(path: str, then: int, names: int | None = -1) -> str:
+    """What has happened to a file (-1), a folder whose names count (``names``: their checksum), or a way (None)."""
+    now = way(path) if names is None else state(path)
+    if now == then:
+        return ""
+    if names is None:
+        return f"{path} leads elsewhere"
+    if names >= 0 and names_in(path) == names:
+        return ""
+    what = f"folder {path}: files came or went" if names >= 0 else f"{path} changed"
+    return what if now and then else f"{path} is new" if now else f"{path} is gone"
 
 
-def answer(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
-    """The variants that a command line asks for, if all are; None: ask SCons. ``environ``: :func:`environment`."""
+def answer(build: str, argv: Sequence[str]) -> list[str] | None:
+    """The variants that a command line asks for, if all are intact; None: ask SCons."""
     data = load(os.path.join(build, NAME))
-    if data is None:
-        return None
     try:
-        variants = data["variants"]
-        checker = Checker(data, words_of(argv, variants), environ)
+        words = words_of(argv, data["variants"]) if data is not None else None
+        if data is None or words is None:
+            return None
+        checker = Checker(data, words, environment(os.environ))
         # What is built when nothing is named may depend on the command line.
         defaults = (list(row["default"]) for at, row in enumerate(data["worlds"]) if not checker.of_world(at))
-        asked = [word for word in argv if word in variants] or next(defaults, [])
+        asked = [word for word in given(argv) if word in data["variants"]] or next(defaults, [])
         return asked if asked and all(checker.intact(name) for name in asked) else None
     except DAMAGED:
         return None
 
 
-def watched(build: str, argv: Sequence[str], environ: Mapping[str, int]) -> list[str] | None:
-    """What a watcher of this tree answers, with no look at files; None: it does not know, is slow, or there is none."""
-    folder = os.path.join(build, ANSWERS)
-    try:
-        found = os.lstat(folder)
-        if found.st_uid != os.getuid() or found.st_mode & 0o170022 != 0o040000:
-            return None  # It is no folder that this user alone writes to
-        from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
-
-        line, said = socket(AF_UNIX, SOCK_STREAM), b""
-        try:
-            line.settimeout(_SOON)
-            line.connect(os.path.join(folder, "socket"))
-            line.sendall(repr((list(argv), environ)).encode("utf-8", "surrogateescape"))
-            line.shutdown(SHUT_WR)
-            while part := line.recv(1 << 16):
-                said += part
-        finally:
-            line.close()
-        # The dot is the end of an answer: one that is cut has none.
-        return said.decode().split("\n")[:-1] if said.endswith(b"\n.") else None
-    except (AttributeError, ImportError, OSError, UnicodeError):
-        return None
-
-
-def _again(path: str, question: bytes) -> list[str] | None:
-    """The last answer, if the question is the same and all that counted is as it was; else, or if damaged: None."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-        names, rows = loads(data[8:]) if data[:8] == source_hash(1, question + data[8:]) else (None, ())
-        for name, size, mtime, ctime, inode in rows:
-            if ctime is None and not os.path.exists(name):
-                continue
-            now = os.stat(name)  # Of a folder, only this time counts
-            same = size is None or (now.st_mtime_ns == mtime and now.st_size == size and now.st_ino == inode)
-            if now.st_ctime_ns != ctime or not same:
-                return None
-        return names
-    except OSError:
-        return None
-
-
-def _anew(path: str, question: bytes, build: str, argv: Sequence[str]) -> list[str] | None:
-    """The answer of a watcher, or of the stamps; what was looked at is kept in a form that is read in less time."""
-    stamps, sums = f"{build}/{NAME}", environment(os.environ)
-    rows: list[Any] = [[stamps, *state(stamps), None, None, None][:5]]
-    names = (told := watched(build, argv, sums)) or _again(path, question) or answer(build, argv, sums)
-    try:
-        data = (None if told or not names else load(stamps)) or {}  # Nothing to keep: the next line ends it
-        parts = list(map(data["variants"].__getitem__, names or ()))
-        parts += [data["worlds"][part["world"]] for part in parts]
-        rows += [[*data["files"][i], None, None, None][:5] for i in {i for part in parts for i in part["files"]}]
-        folders = [data["folders"][i] for i in {i for part in parts for i in part["folders"]}]
-        kept = dumps((names, [*rows, *([name, None, None, then, None] for name, then, _ in folders)]))
-        with open(new := f"{path}.{os.getpid()}", "xb") as file:  # Never through a link
-            file.write(source_hash(1, question + kept) + kept)
-        os.replace(new, path)
-    except (OSError, *DAMAGED):
-        pass
-    return names
-
-
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
-    """Print a line per variant asked for, if all are intact. ``frame``: round them; then variants must be named."""
-    if stampless(argv) or _given(argv, (*_NODES, *_FLEET)):
-        return False
-    question = repr((sys.version, sys.executable, argv, sorted(os.environ.items()))).encode()
-    path = f"{build}/{NAME}.said{source_hash(1, question)[0] % 32}"  # Questions in turns: mostly, each has its own
-    names = (not os.path.exists(f"{build}/{ANSWERS}") and _again(path, question)) or _anew(path, question, build, argv)
-    if not names or (frame and names[0] not in argv):
-        return False
-    if not {"-s", "--silent", "--quiet"} & {*argv}:
+    """Print a line per variant asked for, if all are intact. ``frame``: what is printed before and behind them."""
+    names = answer(build, argv)
+    if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
         lines = [f"scons: `{each}' is up to date.\n" for each in dict.fromkeys(names)]
         print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)
-    return True
+    return bool(names)
 
 
 if __name__ == "__main__":

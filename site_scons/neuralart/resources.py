@@ -27,8 +27,11 @@ def board_data_dir() -> Path:
 
 
 def stable_name(text: str) -> str:
-    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is of this package."""
+    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is one of ours."""
     head = str(PACKAGE)
-    if not text.startswith((f"{head}/", f"{head}\\")):
-        return text
-    return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")
+    if text.startswith((f"{head}/", f"{head}\\")):
+        return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")
+    if text.startswith(f"{head}_"):
+        package, _, rest = text[len(str(PACKAGE.parent)) + 1 :].replace("\\", "/").partition("/")
+        return f"{package}:{rest}"
+    return text

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from neuralart import jsontext
+from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes, write_text
+from neuralart.files import noted, write_text
 from neuralart.patterns import later
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Toolchain:
     prefix: str  # For example ``arm-none-eabi-``
     version: str  # Of gcc, for example ``12.2.1``
     libc: str  # ``picolibc``, ``newlib`` or ``newlib-nano``
-    driver: str = ""  # SHA-256 of gcc, 16 hex digits: two makes of gcc may have one version
+    driver: str = ""  # SHA-256 of its programs and headers, 16 hex digits: two makes of gcc may have one version
     compiler: ClassVar[str] = "gcc"
 
     @property
@@ -90,6 +91,7 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
         return [path.parent] if path.is_file() else [path, path / "bin"]
     folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
     for root, pattern in VENDOR_ROOTS:
+        noted.add(root)
         if Path(root).is_dir():
             folders.extend(sorted(Path(root).glob(pattern), reverse=True))
     return folders
@@ -109,57 +111,90 @@ def ask(gcc: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def _has(gcc: Path, file: str) -> bool:
+def _known(gcc: Path, file: str) -> Path | None:
     # gcc answers with the bare name when it does not know the file.
-    return os.path.dirname(ask(gcc, f"-print-file-name={file}")) != ""  # noqa: PTH120 - "" is the answer looked for
+    path = Path(ask(gcc, f"-print-file-name={file}"))
+    return path if path.parent != Path() else None
 
 
-def probe(gcc: Path) -> dict[str, str]:
-    """A compiler's ``version``, ``libcs`` (space separated, best first) and ``driver`` (of its own file).
+def _started(gcc: Path) -> Iterator[Path]:
+    """The programs of a compiler by their names: driver, what it starts, and what a build starts beside it."""
+    folders = os.pathsep.join([str(gcc.parent), os.environ.get("PATH", "")])
+    stem = gcc.name.removesuffix(".exe").removesuffix("gcc")
+    for name in ("cc1", "cc1plus", "collect2", "as", "ld"):
+        # gcc answers with the bare name when it leaves the search to the system.
+        with contextlib.suppress(NeuralArtError):
+            yield Path(shutil.which(ask(gcc, f"-print-prog-name={name}") or name, path=folders) or "")
+    for name in ("gcc", "g++", "ar", "objcopy"):
+        yield Path(shutil.which(f"{stem}{name}", path=folders) or "")
+
+
+def _headers(gcc: Path, libc: str) -> list[Path]:
+    """The folders in which it finds the headers of C and of the C library; none if it does not say."""
+    import subprocess
+
+    words = [str(gcc), *LIBC_FLAGS.get(libc, ()), "-E", "-Wp,-v", "-xc", os.devnull]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_PROBE_SECONDS, errors="replace")
+        lines = (line.strip() for line in done.stderr.splitlines() if line.startswith(" "))
+        return [Path(line) for line in lines if os.path.isabs(line) and os.path.isdir(line)]  # noqa: PTH112, PTH117
+    return []
+
+
+def probe(gcc: Path) -> dict[str, Any]:
+    """A compiler's ``version``, ``libcs`` (space separated, best first), ``driver`` (a hash of its programs and of the
+    headers of C) and ``states`` (of all these files, and of the folders of headers, by which a change is noticed).
     NeuralArtError: it does not answer.
     """
     version = ask(gcc, "-dumpfullversion")
-    found = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
-    libcs = " ".join(name for name, file in found if _has(gcc, file))
-    return {"version": version, "libcs": libcs, "driver": hashlib.sha256(read_bytes(gcc)).hexdigest()[:16]}
+    known = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
+    libcs = [name for name, file in known if _known(gcc, file) is not None]
+    digest, states = hashlib.sha256(), dict[str, int]()
+    specs = (_known(gcc, flag.removeprefix("--specs=")) for name in libcs for flag in LIBC_FLAGS[name])
+    files = [(path.name, path) for path in (*_started(gcc), *filter(None, specs)) if path.is_file()]
+    for root in _headers(gcc, libcs[0] if libcs else ""):
+        for folder, below, names in os.walk(root):
+            below.sort()
+            states[folder] = intact.state(folder)
+            paths = [Path(folder, name) for name in sorted(names)]
+            files += [(path.relative_to(root).as_posix(), path) for path in paths if path.is_file()]
+    for name, path in files:
+        states[str(path)] = intact.state(str(path))
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return {"version": version, "libcs": " ".join(libcs), "driver": digest.hexdigest()[:16], "states": states}
 
 
-def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
-    """What the cache file knows; a damaged cache knows nothing."""
+def _remembered(cache: Path | None) -> dict[str, dict[str, Any]]:
+    """What the cache file knows of compilers that are as they were; a damaged cache knows nothing."""
     if cache is None or not cache.is_file():
         return {}
     try:
         known = jsontext.loads(cache.read_text("utf-8"))
-        return {
-            str(key): {str(name): str(text) for name, text in answer.items()}
-            for key, answer in known.items()
-            if {"version", "libcs", "driver"} <= set(answer)
-        }
+        return {str(gcc): answer for gcc, answer in known.items() if _holds(answer)}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return {}
 
 
-def _cached_probe(gcc: Path, cache: Path | None) -> dict[str, str]:
-    """Starting a compiler three times costs more than a whole build in which nothing changed."""
+def _holds(answer: dict[str, Any]) -> bool:
+    texts = all(isinstance(answer[name], str) for name in ("version", "libcs", "driver"))
+    return texts and all(intact.state(path) == then for path, then in answer["states"].items())
+
+
+def _answer(gcc: Path, cache: Path | None) -> dict[str, Any]:
+    """Starting a compiler ten times costs more than a whole build in which nothing changed."""
     known = _remembered(cache)
-    key = _key(gcc)
-    if key in known:
-        return known[key]
-    answer = probe(gcc)
-    _remember(gcc, answer, known, cache)
-    return answer
+    if str(gcc) not in known:
+        known[str(gcc)] = probe(gcc)
+        _remember(known, cache)
+    # A shell script that is given a gcc: what it starts cannot be known.
+    noted.update(known[str(gcc)]["states"])
+    return known[str(gcc)]
 
 
-def _key(gcc: Path) -> str:
-    stat = gcc.stat()
-    return f"{gcc}|{stat.st_size}|{stat.st_mtime_ns}"
-
-
-def _remember(gcc: Path, answer: dict[str, str], known: dict[str, dict[str, str]], cache: Path | None) -> None:
+def _remember(known: dict[str, dict[str, Any]], cache: Path | None) -> None:
     if cache is not None:
-        # Variants may ask for different compilers. Answers of those that are gone or were replaced go with them.
-        kept = {k: v for k, v in known.items() if (file := k.split("|")[0]) != str(gcc) and Path(file).is_file()}
-        write_text(cache, json.dumps({**kept, _key(gcc): answer}, indent=1, sort_keys=True) + "\n")
+        # Variants may ask for different compilers. Answers of those that are gone or were replaced go.
+        write_text(cache, json.dumps(known, sort_keys=True) + "\n")
 
 
 def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
@@ -184,19 +219,22 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> list[Path]:
-    """The C library and libgcc that images with these flags are linked with. NeuralArtError: there are none."""
-    gcc = toolchain.program
-    words = [*flags, *toolchain.libc_flags]
+def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> dict[Path, str]:
+    """The C library and libgcc that images with these flags are linked with, and a hash of each.
+    NeuralArtError: there are none.
+    """
+    gcc, words = toolchain.program, [*flags, *toolchain.libc_flags]
     name = f"libraries for {' '.join(words)}"
     known = _remembered(cache)
-    answer = known.get(_key(gcc), {})
-    paths = answer.get(name, "").split("\n")
-    if not all(Path(path).is_file() for path in paths):
-        paths = _trace_libraries(gcc, words)
-        answer = answer or {"version": toolchain.version, "libcs": toolchain.libc, "driver": toolchain.driver}
-        _remember(gcc, {**answer, name: "\n".join(paths)}, known, cache)
-    return [Path(path) for path in paths]
+    rows = known.get(str(gcc), {}).get(name, {})
+    if not rows or not all(intact.state(path) == then for path, (then, _) in rows.items()):
+        rows = {}
+        for path in _trace_libraries(gcc, words):
+            data = Path(path).read_bytes() if Path(path).is_file() else b""
+            rows[path] = [intact.state(path), hashlib.sha256(data).hexdigest()]
+        answer = known.get(str(gcc)) or {"version": toolchain.version, "libcs": toolchain.libc, "states": {}}
+        _remember({**known, str(gcc): {"driver": toolchain.driver, **answer, name: rows}}, cache)
+    return {Path(path): digest for path, (_, digest) in rows.items()}
 
 
 def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
@@ -209,11 +247,9 @@ def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
 
 
 def programs(toolchain: Toolchain) -> list[Path]:
-    """The driver, and what it starts: compiler, assembler, linker. NeuralArtError: It does not answer."""
-    gcc = toolchain.program
-    # gcc answers with the bare name when it does not know a program.
-    answers = (Path(ask(gcc, f"-print-prog-name={name}")) for name in ("cc1", "cc1plus", "as", "ld"))
-    return [gcc, *(path for path in answers if path.is_absolute() and path.is_file())]
+    """The driver, and what it starts: compiler, assembler, linker."""
+    beside = [path for path in _started(toolchain.program) if path.is_file()]
+    return list(dict.fromkeys([toolchain.program, *beside]))
 
 
 @dataclass(frozen=True)
@@ -233,14 +269,18 @@ def find(
     if not _PROGRAM.fullmatch(program):
         what = f"'{program}' is no name of a compiler"
         raise NeuralArtError(what, where=where, hint="letters, digits, '.', '_', '-'")
-    folders = candidates(config.prefix, environ)
-    gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
-    if gcc is None:
+    hit = None
+    for folder in candidates(config.prefix, environ):
+        noted.add(str(folder / program))  # It may come later
+        if hit := shutil.which(program, path=str(folder)):
+            break
+    if hit is None:
         tried = "NEURALART_TOOLCHAIN" if environ.get("NEURALART_TOOLCHAIN") else "PATH, STM32CubeCLT, STM32CubeIDE"
         hint = "install gcc-arm-none-eabi with a C library, or set NEURALART_TOOLCHAIN to the folder of its programs"
         hint = hint if config.prefix.endswith("-") else f"a prefix ends with '-': {config.prefix}-"
         raise NeuralArtError(f"no {program} found ({tried} looked at)", where=where, hint=hint)
-    answer = _cached_probe(gcc.absolute(), cache)
+    gcc = Path(hit).absolute()
+    answer = _answer(gcc, cache)
     version, libcs = answer["version"], answer["libcs"].split()
     if config.version and not re.match(re.escape(config.version) + r"(\.|$)", version):
         raise NeuralArtError(f"{program} is {version}, wanted {config.version}", where=where, hint=f"found at {gcc}")
@@ -253,4 +293,4 @@ def find(
         hint = "it has " + ", ".join(libcs) if libcs else install
         raise NeuralArtError(f"{program} {version} has no {wanted}", where=where or str(gcc), hint=hint)
     libc = libcs[0] if config.libc == "auto" else config.libc
-    return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc, answer["driver"])
+    return Toolchain(str(gcc.parent), Path(config.prefix).name, version, libc, answer["driver"])

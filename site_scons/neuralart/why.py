@@ -19,25 +19,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it. NeuralArtError: No good build of the target is known."""
-    path = Path(args.build) / intact.NAME
-    data = intact.load(str(path))
-    what = f"no good build of '{args.target}' is known"
-    unknown = NeuralArtError(what, where=str(path), hint="build its variant with scons, from here")
-    if data is None:
-        raise unknown
+    path = str(Path(args.build, intact.NAME))
+    data = intact.load(path)
     try:
-        numbers = {number for number, row in enumerate(data["files"]) if row[0] == Path(args.target).as_posix()}
-        having = [name for name, row in data["variants"].items() if name == args.target or numbers & {*row["files"]}]
-        for name in sorted(having):
-            row = data["variants"][name]
+        rows = enumerate(data["rows"] if data is not None else ())
+        numbers = {number for number, row in rows if row[0] == Path(args.target).as_posix()}
+        variants = data["variants"] if data is not None else {}
+        names = sorted(name for name, row in variants.items() if name == args.target or numbers & {*row["rows"]})
+        for name in names:
+            assert data is not None  # it has the variant
             # Of the command line nothing is known here: as it was then.
-            words = data["worlds"][row["world"]]["words"]
+            words = data["worlds"][variants[name]["world"]]["words"]
             changed = list(dict.fromkeys(intact.Checker(data, words, intact.environment(os.environ)).broken(name)))
-            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["at"]))
-            said = f"has changed since the build of {at}:" if changed else f"is as the build of {at} left it"
-            print(f"{name} {said}", *(f"  {each}" for each in changed), sep="\n")
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(variants[name]["at"]))
+            verdict = f"has changed since the build of {at}:" if changed else f"is as the build of {at} left it"
+            print(f"{name} {verdict}", *(f"  {text}" for text in changed), sep="\n")
     except intact.DAMAGED as error:
-        raise NeuralArtError("is damaged", where=str(path), hint="delete it; the next build makes it anew") from error
-    if not having:
-        raise unknown
+        raise NeuralArtError("is damaged", where=path, hint="delete it; the next build makes it anew") from error
+    if not names:
+        hint = "build its variant with scons, from here; only an SConstruct that is a description leaves stamps"
+        raise NeuralArtError(f"no good build of '{args.target}' is known", where=path, hint=hint)
     return 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -22,35 +19,12 @@ def numbers(text: str) -> list[tuple[int, int]]:
     return [(int(one), int(of)) for one, of in re.findall(r"^\[(\d+)/(\d+)\] ", text, re.M)]
 
 
-def on_a_terminal(project: Project, *args: str, **env: str) -> str:
-    """What scons writes to a terminal."""
-    try:
-        import pty
-
-        ours, theirs = pty.openpty()
-    except (ImportError, OSError) as error:
-        pytest.skip(f"no pseudo terminal on this machine: {error}")
-    own = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
-    words = [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args]
-    files = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen(words, cwd=project.root, env={**own, "TERM": "xterm", **env}, **files):
-        os.close(theirs)
-        said = b""
-        try:
-            while part := os.read(ours, 65536):
-                said += part
-        except OSError:
-            pass  # the other end is closed
-        os.close(ours)
-    return said.decode().replace("\r\n", "\n")
-
-
 def test_nothing_changed_is_one_line_for_each_variant(built: Project) -> None:
     result = built.run()
     assert (result.raw.splitlines(), result.err) == (UP_TO_DATE, "")
-    assert on_a_terminal(built) == "".join(f"\x1b[32m{line}\x1b[0m\n" for line in UP_TO_DATE)
+    assert built.on_a_terminal() == "".join(f"\x1b[32m{line}\x1b[0m\n" for line in UP_TO_DATE)
     for words, env in ((("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})):
-        assert on_a_terminal(built, *words, "digits-n6", **env) == UP_TO_DATE[0] + "\n"
+        assert built.on_a_terminal(*words, "digits-n6", **env) == UP_TO_DATE[0] + "\n"
 
 
 def test_steps_are_numbered_up_to_the_last(built: Project) -> None:
@@ -87,7 +61,7 @@ def test_steps_are_numbered_up_to_the_last(built: Project) -> None:
 
 def test_errors_and_results_on_a_terminal(built: Project) -> None:
     built.edit("firmware/app/main.c", "#include", "#warning careful\n#error no\n#include")
-    said = on_a_terminal(built, "digits-n6")
+    said = built.on_a_terminal("digits-n6")
     # One line of all that the compiler says.
     error = r"scons: \*\*\* \[build/digits-n6/app/main.o\] firmware/app/main.c:\d+:\d+: #error no \(.* VERBOSE=1\)"
     assert re.search(rf"^\x1b\[31m{error}\x1b\[0m$", said, re.M), said
@@ -96,13 +70,13 @@ def test_errors_and_results_on_a_terminal(built: Project) -> None:
     assert "\x1b" not in failed.raw + failed.err and re.search(rf"^{error}$", failed.err, re.M)
     # A warning alone stays as it is.
     built.edit("firmware/app/main.c", "#error no\n", "")
-    said = on_a_terminal(built, "digits-n6")
+    said = built.on_a_terminal("digits-n6")
     assert re.search(r"^\x1b\[33mfirmware/app/main.c:\d+:\d+: warning: .*careful.*\x1b\[0m$", said, re.M), said
 
 
 @pytest.mark.qemu
 def test_runs_on_a_terminal_name_their_variant(built: Project) -> None:
-    drawn = on_a_terminal(built, "-j2", "run-digits-n6", "run-digits-an547")
+    drawn = built.on_a_terminal("-j2", "run-digits-n6", "run-digits-an547")
     # Without what moves the cursor: a slow machine shows bars.
     said = re.sub(r"\r|\x1b\[\??[\d;]*[A-Za-ln-z]", "\n", drawn)
     assert numbers(said) == [(1, 2), (2, 2)]

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neuralart import cli, intact
+from neuralart import cli
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -160,25 +160,7 @@ def watch() -> Iterator[Callable[..., Watcher]]:
             each.end()
 
 
-def _ask(project: Project, watcher: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watcher answers as the stamps do, in its own environment."""
-    monkeypatch.chdir(project.root)
-    monkeypatch.setattr(intact, "_SOON", 20.0)  # the machine may have much to do
-    sums = intact.environment(watcher.env)
-    # It sees to new folders first.
-    found = [intact.watched("build", ["digits-n6"], sums) for _ in range(3)]
-    assert found[-1] == ["digits-n6"] == intact.answer("build", ["digits-n6"], sums)
-    assert intact.watched("build", ["digits-n6"], {**sums, "CC": 1}) is None
-    image = project.path("build/digits-n6/firmware.elf")
-    before = image.read_bytes()
-    image.write_bytes(before[:-1])
-    assert intact.watched("build", ["digits-n6"], sums) is None
-    image.write_bytes(before)
-
-
-def test_watch_builds_and_runs_what_changed(
-    built: Project, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_builds_and_runs_what_changed(built: Project, watch: Callable[..., Watcher]) -> None:
     watcher = watch(built, "digits-n6", "--run")
     said = watcher.until("watch: ")
     assert "bit-exact" in said and said.splitlines()[-1].startswith("watch: good after "), said
@@ -200,11 +182,9 @@ def test_watch_builds_and_runs_what_changed(
     # What does not concern the variant, and what the build itself writes.
     built.path("models/digits/.digits.swp").write_text("x", "utf-8")
     assert watcher.silent(1.0)
-    _ask(built, watcher, monkeypatch)
     # The stamps are those of any build: from here on SCons has nothing to do.
     assert built.run("digits-n6").out == "scons: `digits-n6' is up to date.\n"
     assert watcher.end() == 130
-    assert not built.path(f"build/{intact.ANSWERS}").exists()
     assert not built.path("build/.scons.owner").exists()
 
 
@@ -215,4 +195,27 @@ def test_watch_goes_on_after_a_mistake_in_the_project_file(built: Project, watch
     built.edit("variants.yaml", "schema: 7", "schema: 1")
     said = watcher.until("watch: good")
     assert said.splitlines()[0] == "watch: variants.yaml changed" and "is up to date" in said
+    assert watcher.end() == 130
+
+
+def test_watch_survives_a_folder_that_goes_and_comes_back(built: Project, watch: Callable[..., Watcher]) -> None:
+    """Within the project and beside it, as on a drive that is taken off; also while the watch begins."""
+    beside = built.root.parent / "models of others"
+    built.path("models/digits").rename(beside)
+    built.path("models/digits").symlink_to(beside)
+    built.edit("variants.yaml", "schema: 1", "schema: 7")
+    watcher = watch(built, "digits-n6")
+    watcher.until("watch: failed (2)")
+    built.edit("variants.yaml", "schema: 7", "schema: 1")
+    watcher.until("watch: good")
+    model = (beside / "digits.tflite").read_bytes()
+    for path in (beside, built.path("firmware")):
+        away = path.with_name("away")
+        path.rename(away)
+        watcher.until("watch: failed")
+        away.rename(path)
+        watcher.until("watch: good")
+    assert watcher.silent(0.5)
+    (beside / "digits.tflite").write_bytes(model + b"\0")
+    assert "digits.tflite changed" in watcher.until("watch: good")
     assert watcher.end() == 130

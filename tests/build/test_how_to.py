@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.own_model import expected
+from neuralart_virtual.vectors import expected
 from support import tflite_edit
 from support.fake_stedgeai import install
 from support.pages import commands, executed

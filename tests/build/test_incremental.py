@@ -69,7 +69,14 @@ def test_weights_with_equal_quantization(built: Project) -> None:
     assert not result.tags & C_TAGS, result.commands
     assert {"NETWORK", "IMAGE"} <= result.tags
     changed = {name for name, data in built.files("build/digits-n6").items() if before[name] != data}
-    names = ("digits.xSPI2.bin", "digits.xSPI2.hex", "descriptor.bin", "descriptor.hex", "flash_plan.json")
+    names = (
+        "digits.xSPI2.bin",
+        "digits.xSPI2.hex",
+        "descriptor.bin",
+        "descriptor.hex",
+        "flash_plan.json",
+        "made.sha256",
+    )
     assert changed == {f"build/digits-n6/{name}" for name in names}
     built.up_to_date("digits-n6")
 
@@ -119,7 +126,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
 @pytest.mark.parametrize(
     ("room", "tags"),
     [
-        ("compilers/reference/planning/planner.py", {"NETWORK"}),
+        ("neuralart_reference/planning/planner.py", {"NETWORK"}),
         ("model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
@@ -130,8 +137,8 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("flashing/plan.py", {"PLAN"}),
         ("flashing/nor.py", set()),
         ("memory/startup/network_io.py", {"SOURCES"}),
-        ("report/summary.py", {"SUMMARY", "PLAN"}),
-        ("emulator/runner.py", set()),
+        ("summary.py", {"SUMMARY", "PLAN"}),
+        ("neuralart_virtual/emulator/runner.py", set()),
     ],
 )
 def test_changed_room_of_the_package(built: Project, room: str, tags: set[str]) -> None:

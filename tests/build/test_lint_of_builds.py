@@ -8,7 +8,7 @@ import pytest
 
 from neuralart import boards, config
 from neuralart.config.types import Budgets
-from neuralart.lint import engine, gather
+from neuralart_insight.lint import engine, gather
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -714,7 +715,9 @@ def test_the_linker_script_finds_the_c_library_of_the_compiler(make, tmp_path):
     subprocess.run([real, *flags], input=b"float tanhf(float x) { return x; }\n", check=True)
     for name in ("libc.a", "libm.a"):
         subprocess.run(["arm-none-eabi-ar", "rcsD", folder / name, folder / "t.o"], check=True)
-    (folder / "arm-none-eabi-gcc").write_text(f'#!/bin/sh\nexec {real} -B{folder}/ "$@"\n')
+    (folder / "arm-none-eabi-gcc").write_text(
+        f'#!/bin/sh\nexec {shlex.quote(real)} {shlex.quote(f"-B{folder}/")} "$@"\n'
+    )
     (folder / "arm-none-eabi-gcc").chmod(0o755)
     own = script("vendor").replace("SECTIONS\n{", "SECTIONS\n{\n  /DISCARD/ : { libc.a ( * ) libm.a ( * ) }\n", 1)
     pack = fake_pack.make(tmp_path / "pack", linker_script=own)

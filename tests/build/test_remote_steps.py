@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,15 @@ env = Environment(
 )
 env.NeuralArtNetwork("build/one/kws.c", "kws.tflite")
 env.NeuralArtNetwork("build/two/kws.c", "kws.tflite", NEURALARTFLAGS=["--input-data-type", "float32"])
+"""
+PROJECT = f"""
+DefaultEnvironment(tools=[])
+env = Environment(tools=["neuralart"], toolpath=[{str(REPO / "site_scons")!r}])
+env.NeuralArtProject("variants.yaml").build(["v"])
+"""
+VARIANTS = """schema: 1
+networks: {digits: {model: kws.tflite}}
+variants: {v: {title: V, board: stm32n6570-dk, network: digits}}
 """
 NO_CREDENTIALS = {"NETRC": os.devnull}
 
@@ -97,7 +108,49 @@ def test_what_is_not_in_the_tree_is_read_here(server: ReapiServer, tmp_path: Pat
     mine.edit("SConstruct", '"build/one/kws.c", "kws.tflite"', f'"build/one/kws.c", {str(outside)!r}')
     made = mine.run("build/one", env=variables(server))
     assert server.tasks == [] and mine.path("build/one/kws.c").is_file()
-    assert "is done here" not in made.out and "steps done there" not in made.out
+    why = f"it reads {outside}, which is neither in this tree nor in this package"
+    assert f"/main: build/one/kws.c is done here, and others like it: {why}\n" in made.out
+    assert "steps done there" not in made.out
+
+
+def test_python_in_a_folder_with_blanks(server: ReapiServer, tmp_path: Path) -> None:
+    """SCons puts such a word into quotes of its own."""
+    python = tmp_path / "a folder \u00fc" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "utf-8")
+    python.chmod(0o755)
+    mine = tree(tmp_path / "mine")
+    mine.edit("SConstruct", "NEURALART_VERBOSE=1", f"NEURALART_VERBOSE=1, NEURALART_PYTHON=[{str(python)!r}]")
+    made = mine.run("build/one", env=variables(server))
+    assert f'"{python}" -m neuralart compile ' in made.out
+    assert ": 1 of 1 steps done there (" in made.out and len(server.tasks) == 1
+    assert "is done here" not in made.out
+
+
+@pytest.mark.parametrize(
+    "command", ["nice $NEURALART_PYTHON -m", "$NEURALART_PYTHON -W ignore -m", "X=1 $NEURALART_PYTHON -m"]
+)
+def test_a_command_that_is_not_ours_is_not_sent_and_that_is_said_once(
+    server: ReapiServer, tmp_path: Path, command: str
+) -> None:
+    mine = tree(tmp_path / "mine")
+    text = mine.path("SConstruct").read_text("utf-8").partition("env.NeuralArtNetwork")
+    change = f'env["NEURALARTCOM"] = env["NEURALARTCOM"].replace("$NEURALART_PYTHON $) -m", "$) {command}")\n'
+    mine.path("SConstruct").write_text(text[0] + change + "".join(text[1:]), "utf-8")
+    made = mine.run("build", env=variables(server))
+    assert server.tasks == [] and mine.path("build/two/kws.c").is_file()
+    line = "/kws.c is done here, and others like it: its command is not 'python -m neuralart ...' alone\n"
+    assert made.out.count(line) == made.out.count("is done here") == 1, made.out
+
+
+def test_on_a_terminal(server: ReapiServer, tmp_path: Path) -> None:
+    """With bars, for which a build takes the output of commands by pipes."""
+    mine = tree(tmp_path / "mine")
+    mine.path("variants.yaml").write_text(VARIANTS, "utf-8")
+    mine.path("SConstruct").write_text(PROJECT, "utf-8")
+    made = mine.on_a_terminal("build/networks", **variables(server))
+    assert ": 1 of 1 steps done there (" in made and len(server.tasks) == 1, made
+    assert len(list(mine.path("build/networks").glob("*/network.json"))) == 1
 
 
 def test_a_farm_that_fails(server: ReapiServer, tmp_path: Path) -> None:

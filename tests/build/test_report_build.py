@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.report.page import document
-from neuralart.report.page.gather import gather
+from neuralart_insight.report.page import document
+from neuralart_insight.report.page.gather import gather
 from support import tflite_edit
 from support.browser import browser
 from support.sconsproject import REPO, Project

@@ -68,19 +68,41 @@ def run(project: Project) -> str:
     return failure(project.run(RUN, code=2))
 
 
+def by_hand(project: Project, plan: Path, *more: str) -> str:
+    """As ``run-`` does it, with options, or a plan, that only a test wants."""
+    (network,) = project.path("build/networks").rglob("network.json")
+    words = ["run", "--board", "stm32n6570-dk", "--machine", "unicorn", "--elf", f"build/{VARIANT}/firmware.elf"]
+    words += ["--plan", str(plan), "--network", str(network), "--vectors", "models/digits/vectors", *more]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "neuralart", *words],
+        cwd=project.root,
+        # The copied tree's own package.
+        env={**os.environ, "PYTHONPATH": str(project.path("site_scons")), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 2, done.stderr
+    return failure(Result(done.returncode, done.stdout, done.stderr))
+
+
 def plan_file(project: Project) -> Path:
     (found,) = project.path(f"build/{VARIANT}").rglob("flash_plan.json")
     return found
 
 
-def change_plan(project: Project, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
-    """Another list of writes. SCons leaves a derived file alone whose sources have not changed."""
-    path = plan_file(project)
-    data = json.loads(path.read_text("utf-8"))
+def run_changed(
+    project: Project, dead_bank: str, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> str:
+    """Run another list of writes: that of the build folder would be made again."""
+    data = json.loads(plan_file(project).read_text("utf-8"))
     before = list(data["writes"])
     data["writes"] = change(data["writes"])
     assert data["writes"] != before
+    path = project.path("other/flash_plan.json")
+    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    return by_hand(project, path, "--dead-bank", dead_bank)
 
 
 def replaced(project: Project, write: dict[str, Any], data: bytes) -> dict[str, Any]:
@@ -105,40 +127,39 @@ def test_untouched(project: Project) -> None:
     assert "bit-exact" in project.run(RUN).out
 
 
-def test_raw_file_not_flashed(project: Project) -> None:
-    change_plan(project, lambda writes: [write for write in writes if write["kind"] != "model"])
-    assert re.search(r"network digits, pool \S+: wrong CRC", run(project))
+def test_raw_file_not_flashed(project: Project, dead_bank: str) -> None:
+    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] != "model"])
+    assert re.search(r"network digits, pool \S+: wrong CRC", said)
 
 
-def test_raw_file_and_descriptor_not_flashed(project: Project) -> None:
-    change_plan(project, lambda writes: [write for write in writes if write["kind"] == "application"])
-    assert "descriptor: there is no identity descriptor in flash" in run(project)
+def test_raw_file_and_descriptor_not_flashed(project: Project, dead_bank: str) -> None:
+    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] == "application"])
+    assert "descriptor: there is no identity descriptor in flash" in said
 
 
-def test_nothing_flashed(project: Project) -> None:
-    change_plan(project, lambda writes: [write for write in writes if write["kind"] != "application"])
-    assert "application slot is empty: nothing was flashed" in run(project)
+def test_nothing_flashed(project: Project, dead_bank: str) -> None:
+    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] != "application"])
+    assert "application slot is empty: nothing was flashed" in said
 
 
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
-def test_corrupted_weights(project: Project, place: str) -> None:
+def test_corrupted_weights(project: Project, dead_bank: str, place: str) -> None:
     def change(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         data = bytearray(flashed(project, "model"))
         data[{"first": 0, "middle": len(data) // 2, "last": len(data) - 1}[place]] ^= 0x10
         return [replaced(project, write, bytes(data)) if write["kind"] == "model" else write for write in writes]
 
-    change_plan(project, change)
-    assert re.search(r"network digits, pool \S+: wrong CRC", run(project))
+    assert re.search(r"network digits, pool \S+: wrong CRC", run_changed(project, dead_bank, change))
 
 
-def test_corrupted_descriptor(project: Project) -> None:
+def test_corrupted_descriptor(project: Project, dead_bank: str) -> None:
     def change(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         data = bytearray(flashed(project, "descriptor"))
         data[-1] ^= 1
         return [replaced(project, write, bytes(data)) if write["kind"] == "descriptor" else write for write in writes]
 
-    change_plan(project, change)
-    assert "descriptor: the identity descriptor in flash is damaged" in run(project)
+    said = run_changed(project, dead_bank, change)
+    assert "descriptor: the identity descriptor in flash is damaged" in said
 
 
 def _stamp(project: Project) -> str:
@@ -150,20 +171,20 @@ def _stamp(project: Project) -> str:
     return str(stamp)
 
 
-def test_stale_weights(project: Project, template: Project, tmp_path: Path) -> None:
+def test_stale_weights(project: Project, dead_bank: str, template: Project, tmp_path: Path) -> None:
     """The flash holds model and descriptor of an older build, with another output."""
     older = copy_built(template, tmp_path / "older")
     shutil.rmtree(older.path("build/networks"))
     older.edit("variants.yaml", "    vectors: models/digits/vectors\n", "    output_data_type: float32\n")
     older.run(VARIANT)
     old = {kind: flashed(older, kind) for kind in ("model", "descriptor")}
-    change_plan(
+    said = run_changed(
         project,
+        dead_bank,
         lambda writes: [
             replaced(project, write, old[write["kind"]]) if write["kind"] in old else write for write in writes
         ],
     )
-    said = run(project)
     assert "ABI mismatch" in said
     assert f"firmware {_stamp(project)}, flash {_stamp(older)}" in said
     assert _stamp(project) != _stamp(older)
@@ -230,22 +251,9 @@ def test_cache_maintained_for_all_lines_but_the_last(project: Project) -> None:
 
 
 def test_flash_not_memory_mapped(project: Project, dead_bank: str) -> None:
-    """By hand, as ``run-`` does it, with an option that only a test wants."""
-    (network,) = project.path("build/networks").rglob("network.json")
-    words = ["run", "--board", "stm32n6570-dk", "--machine", "unicorn", "--elf", f"build/{VARIANT}/firmware.elf"]
-    words += ["--plan", str(plan_file(project)), "--dead-bank", dead_bank, "--xspi-unmapped"]
-    words += ["--network", str(network), "--vectors", "models/digits/vectors"]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "neuralart", *words],
-        cwd=project.root,
-        # The copied tree's own package.
-        env={**os.environ, "PYTHONPATH": str(project.path("site_scons")), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
+    assert "xSPI2: not memory mapped" in by_hand(
+        project, plan_file(project), "--dead-bank", dead_bank, "--xspi-unmapped"
     )
-    assert done.returncode == 2, done.stderr
-    assert "xSPI2: not memory mapped" in failure(Result(done.returncode, done.stdout, done.stderr))
 
 
 # ---- what does not fit ----
@@ -281,9 +289,9 @@ def test_application_larger_than_its_memory(project: Project) -> None:
 def test_application_larger_than_the_copy(project: Project) -> None:
     """Linked by a script that knows nothing of the boot loader; the image's own check finds it."""
     (script,) = project.path("build/firmware").rglob("memory.ld")
-    text = script.read_text("utf-8")
-    assert "LENGTH = 0xffc00" in text
-    script.write_text(text.replace("LENGTH = 0xffc00", "LENGTH = 0x1ffc00"), "utf-8")
+    assert "LENGTH = 0xffc00" in script.read_text("utf-8")
+    maker, whole = "site_scons/neuralart/memory/startup/linker.py", '_section(board, "CODE", board.code, "rx")'
+    project.edit(maker, whole, f'{whole}.replace("LENGTH = 0xffc00", "LENGTH = 0x1ffc00")')
     enlarge(project, 1 << 20)
     failed = refused(project)
     said = [line for line in failed.errors if "the boot loader copies exactly 1048576 bytes" in line]

@@ -14,7 +14,7 @@ from support.sconsproject import REPO, Project, copy_sources, prepare
 
 SCONSTRUCT = f"""
 import atexit, sys
-LATE = {{"grpc", "http.client", "ssl", "neuralart.remote.client"}}
+LATE = {{"grpc", "http.client", "ssl", "neuralart_fleet.remote.client"}}
 atexit.register(lambda: print("loaded:", *sorted(LATE & set(sys.modules))))
 DefaultEnvironment(tools=[])
 env = Environment(

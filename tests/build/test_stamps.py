@@ -1,10 +1,13 @@
-"""Stamps: what is as the last good build left it is not declared again, and nothing else is ever taken for it."""
+"""Stamps: what is as the last good build left it is not declared again, and nothing else is ever taken for it. Only a
+SConstruct that is a description has them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,8 +17,8 @@ import pytest
 
 from neuralart import intact
 from neuralart.cli import main
-from support.plugin_places import Places
-from support.sconsproject import Project
+from support import tflite_edit
+from support.sconsproject import REPO, Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -65,24 +68,27 @@ def _same_size(name: str, old: str, new: str) -> Callable[[Project], None]:
 
 
 CHANGES = [
-    ("build/plain/firmware.hex", lambda project: project.path("build/plain/firmware.hex").unlink()),
-    ("build/plain/summary.txt", _append("build/plain/summary.txt", "x")),
-    ("firmware/app/main.c", _same_size("firmware/app/main.c", "0", "0")),
+    ("build/plain/firmware.hex is gone", lambda project: project.path("build/plain/firmware.hex").unlink()),
+    ("build/plain/summary.txt changed", _append("build/plain/summary.txt", "x")),
+    ("firmware/app/main.c changed", _same_size("firmware/app/main.c", "0", "0")),
     ("folder firmware/app", lambda project: project.path("firmware/app/unused.h").write_text("", "utf-8")),
-    ("folder models/digits", lambda project: project.path("models/digits/new.json").write_text("", "utf-8")),
-    ("variants.yaml", _same_size("variants.yaml", "Digits", "digits")),
-    ("SConstruct", _append("SConstruct", "# nothing\n")),
-    ("site_scons/neuralart/errors.py", _append("site_scons/neuralart/errors.py", "# nothing\n")),
+    ("folder firmware/runtime", lambda project: project.path("firmware/runtime/.hidden.h").write_text("", "utf-8")),
+    ("folder firmware/boards", lambda project: project.path("firmware/boards/build").mkdir()),
+    ("folder build/plain", lambda project: project.path("build/plain/zz.h").write_text("", "utf-8")),
+    ("variants.yaml changed", _same_size("variants.yaml", "Digits", "digits")),
+    ("SConstruct changed", _append("SConstruct", "# nothing\n")),
+    ("site_scons/neuralart/errors.py changed", _append("site_scons/neuralart/errors.py", "# nothing\n")),
     ("folder site_scons/neuralart/text", lambda project: project.path("site_scons/neuralart/text/new.py").touch()),
-    ("site_scons/neuralart_plugins", lambda project: project.path("site_scons/neuralart_plugins").mkdir()),
+    ("site_scons/neuralart_plugins is new", lambda project: project.path("site_scons/neuralart_plugins").mkdir()),
+    ("folder site_scons:", lambda project: project.path("site_scons/yaml.py.off").touch()),
     ("models/digits/digits.tflite", lambda project: os.utime(project.path("models/digits/digits.tflite"))),
 ]
 
 
-def test_whatever_changes_is_seen(stamped: Project) -> None:
+def test_whatever_changes_is_seen(stamped: Project, tmp_path: Path) -> None:
     for said, change in CHANGES:
         change(stamped)
-        assert any(said in text for text in broken(stamped)), said
+        assert any(text.startswith(said) for text in broken(stamped)), said
     assert "the command line" in broken(stamped, "VERBOSE=1")[0]
     assert "variable NEURALART_GDB of the environment" in broken(stamped, env={"NEURALART_GDB": ":9"})
     assert "variable PATH of the environment" in broken(stamped, env={"PATH": f"/nowhere:{os.environ['PATH']}"})
@@ -92,6 +98,95 @@ def test_whatever_changes_is_seen(stamped: Project) -> None:
     stamped.run("plain")
     assert broken(stamped) == []
     assert stamped.path("build/plain/firmware.hex").exists()
+
+
+def _copied_back(stamped: Project, name: str) -> None:
+    path = stamped.path(name)
+    copy = path.with_name(f"{path.name}.kept")
+    shutil.copy2(path, copy)
+    path.unlink()
+    copy.rename(path)
+
+
+def test_an_archive_is_put_back(stamped: Project) -> None:
+    """Of equal bytes, sizes and times: only SCons can say if it belongs to what is there."""
+    path = stamped.path(".sconsign.dblite")
+    _copied_back(stamped, ".sconsign.dblite")
+    assert broken(stamped) == [".sconsign.dblite changed"]
+    assert not stamped.run("plain").commands
+    assert broken(stamped) == []
+    path.unlink()
+    assert broken(stamped)[0] == ".sconsign.dblite is gone"
+    stamped.run("plain")
+    _copied_back(stamped, "build/plain/firmware.bin")
+    assert broken(stamped) == ["build/plain/firmware.bin changed", "folder build/plain: files came or went"][:1]
+    # What SCons remembers is changed by SCons itself, too: here by a build that fails.
+    stamped.run("plain")
+    stamped.path("variants.yaml").write_text(PLAIN.replace("other: {", "other: {defines: ['A=('], "), "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) == []
+    before = path.read_bytes()
+    _append("firmware/app/main.c", "#error no\n")(stamped)
+    stamped.run("other", code=2)
+    _same_size("firmware/app/main.c", "#error no", "// error ")(stamped)
+    assert path.read_bytes() != before
+    assert [text for text in broken(stamped) if "main.c" not in text] == []
+
+
+def test_the_tree_is_moved(stamped: Project) -> None:
+    moved = Project(stamped.root.with_name("elsewhere"))
+    stamped.root.rename(moved.root)
+    assert broken(moved) == []
+
+
+LINKS = [
+    ("firmware/app/main.c", "main.one", "main.two"),
+    ("firmware/app", "app-1", "app-2"),
+    ("firmware", "firmware-1", "firmware-2"),
+]
+
+
+@pytest.mark.parametrize(("link", "one", "two"), LINKS)
+def test_a_link_that_leads_elsewhere(stamped: Project, link: str, one: str, two: str) -> None:
+    """All that it leads to is the same file by another name."""
+    path = stamped.path(link)
+    path.rename(path.with_name(one))
+    if path.with_name(one).is_dir():
+        shutil.copytree(path.with_name(one), path.with_name(two), copy_function=os.link)
+    else:
+        os.link(path.with_name(one), path.with_name(two))
+    path.symlink_to(one)
+    stamped.run("plain")
+    assert broken(stamped) == []
+    path.unlink()
+    path.symlink_to(two)
+    assert f"{link} leads elsewhere" in broken(stamped)
+    path.unlink()
+    path.with_name(two).rename(path)
+    assert f"{link} leads elsewhere" in broken(stamped)
+
+
+OLD = 1_577_836_800  # 2020: older than what SCons reads by itself
+
+
+def test_contents_decide_whatever_the_time_says(stamped: Project) -> None:
+    """A real build, too: SCons would believe that an old file of an old time is as it was."""
+    source, model = stamped.path("firmware/app/main.c"), stamped.path("models/digits/digits.tflite")
+    for path in (source, model):
+        os.utime(path, (OLD, OLD))
+    stamped.run("plain")
+    assert broken(stamped) == []
+    image = stamped.path("build/plain/digits.xSPI2.bin").read_bytes()
+    _same_size("firmware/app/main.c", "The reference", "the reference")(stamped)
+    os.utime(source, (OLD, OLD))
+    assert ("CC", "build/plain/app/main.o") in stamped.run("--max-drift=0", "--no-stamps", "plain", code=None).commands
+    tflite_edit.change_weight(model)
+    os.utime(model, (OLD, OLD))
+    assert "NETWORK" in stamped.run("plain").tags
+    assert stamped.path("build/plain/digits.xSPI2.bin").read_bytes() != image
+    assert broken(stamped) == []
+    done = stamped.run("--max-drift=3", "plain")
+    assert "--max-drift is not used: contents decide" in done.err and not done.commands
 
 
 def test_results_that_a_copy_brought(stamped: Project) -> None:
@@ -110,21 +205,17 @@ def test_results_that_a_copy_brought(stamped: Project) -> None:
 
 def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
     env = {"PYTHONDONTWRITEBYTECODE": ""}
+    for folder in stamped.path("site_scons").rglob("__pycache__"):
+        shutil.rmtree(folder)
     stamped.run("plain", env=env)
     stamped.path("site_scons/neuralart/__pycache__/other.cpython-399.pyc").write_bytes(b"")
     assert broken(stamped, env=env) == []
-    # Folders of it come while it is built: as in a new tree.
-    code, script = "site_scons/neuralart", stamped.path("SConstruct")
-    come = f"Alias('plain', Command('build/come.txt', [], 'mkdir {code}/.new {code}/config/.new; touch $TARGET'))\n"
-    script.write_text(script.read_text("utf-8") + come, "utf-8")
-    stamped.run("plain", env=env)
-    assert stamped.path(f"{code}/config/.new").is_dir() and broken(stamped, env=env) == []
 
 
 def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
     """A step makes them together with others."""
     data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))
-    known = {data["files"][number][0] for number in data["variants"]["plain"]["files"]}
+    known = {data["rows"][number][0] for number in data["variants"]["plain"]["rows"]}
     manifests = [stamped.path(name) for name in known if name.endswith("/manifest.json")]
     names = [
         f"{path.parent.relative_to(stamped.root).as_posix()}/{row['name']}"
@@ -134,50 +225,144 @@ def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> N
     assert any(name.endswith("/digits.h") for name in names) and set(names) <= known
 
 
-def test_an_intact_variant_is_declared_only_when_its_nodes_are_asked_for(stamped: Project) -> None:
+WATCHING = """
+import json, os, pathlib, sys
+opened, listed = set(), set()
+def hook(event, about):
+    name = os.path.abspath(about[0]) if about and isinstance(about[0], (str, os.PathLike)) else ""
+    if event == "open" and not (isinstance(about[2], int) and about[2] & 3):
+        opened.add(name)
+    elif event in ("os.listdir", "os.scandir", "glob.glob"):
+        listed.add(name)
+sys.addaudithook(hook)
+import SCons.Node
+def write(node, **_):
+    pathlib.Path("opened.json").write_text(json.dumps([sorted(opened), sorted(listed)]))
+SCons.Node.arg2nodes_lookups.append(write)
+"""
+
+
+def test_all_that_declaring_reads_is_in_the_stamps(stamped: Project) -> None:
+    """What Python opens and lists while variants are declared, and not for another tree, a program or itself."""
+    lines = (REPO / "variants.yaml").read_text("utf-8").partition("\nvariants:")[2].splitlines()
+    names = [line.strip(" :") for line in lines if re.fullmatch(r"  [a-z][\w-]*:", line)]
+    assert len(names) > 12
+    shutil.copy2(REPO / "variants.yaml", stamped.path("variants.yaml"))
+    site = stamped.root.parent / "site"
+    site.mkdir()
+    (site / "site_init.py").write_text(WATCHING, "utf-8")
+    stamped.run("-n", f"--site-dir={site}", *names)
+    opened, listed = json.loads(stamped.path("opened.json").read_text())
+    known = stamped.root / "noted.json"
+    (site / "site_init.py").write_text(
+        "import atexit, json, pathlib, sys\n"
+        "def write():\n"
+        "    from neuralart import files\n"
+        f"    pathlib.Path({str(known)!r}).write_text(json.dumps([sorted(files.noted), sorted(files.noted_folders)]))\n"
+        "atexit.register(write)\n",
+        "utf-8",
+    )
+    stamped.run("-n", f"--site-dir={site}", *names)
+    noted, trees = ({str(stamped.path(name)) for name in part} for part in json.loads(known.read_text()))
+    trees |= {str(stamped.path(name)) for name in ("firmware", "site_scons/neuralart")}
+    ours = [name for name in opened if name.startswith(str(stamped.root)) and "/build/" not in name]
+    ours = [name for name in ours if Path(name).name not in (".sconsign.dblite", "SConstruct")]
+    strange = [name for name in ours if name not in noted and not name.startswith(tuple(f"{tree}/" for tree in trees))]
+    assert strange == [] and any(name.endswith("variants.yaml") for name in ours)
+    folders = [name for name in listed if name.startswith(f"{stamped.root}/") and "/build" not in name]
+    assert [name for name in folders if name not in trees and not name.startswith(tuple(f"{t}/" for t in trees))] == []
+
+
+def test_an_intact_variant_is_not_declared(stamped: Project) -> None:
+    lines = "scons: `plain' is up to date.\n"
+    assert stamped.run("plain").out == stamped.run().out == stamped.run("-k", "-j3").out == lines
+    assert "CC" in stamped.run("other").tags
+    assert broken(stamped) == broken(stamped, name="other") == []
+    # One of two is declared, and says nothing of the other.
+    stamped.path("build/other/firmware.hex").unlink()
+    done = stamped.run("plain", "other")
+    assert done.commands == {("OBJCOPY", "build/other/firmware.hex")} and lines in done.out
+    assert broken(stamped) == broken(stamped, name="other") == []
+
+
+PROGRAMS = [
+    "import os\nNAME = os.environ.get('GITHUB_REF_NAME', 'variants.yaml')\n",
+    "with open('which', 'r+') as file:\n    NAME = file.read()\n",
+    "import os\nNAME = os.readlink('which-link')\n",
+    "import subprocess\nNAME = subprocess.check_output(['cat', 'which'], text=True)\n",
+    "import os\nNAME = 'variants-b.yaml' if os.path.getsize('which') != 13 else 'variants.yaml'\n",
+]
+
+
+@pytest.mark.parametrize("ask", PROGRAMS)
+def test_a_program_is_asked_each_time(stamped: Project, ask: str) -> None:
+    """Whatever it does, and though ``main()`` is called in it."""
     script = stamped.path("SConstruct")
-    script.write_text(script.read_text("utf-8") + "print(len(project.variants.declared))\n", "utf-8")
-    assert stamped.run("plain").out.splitlines()[0] == "1"
-    assert stamped.run().out.splitlines() == ["0", "scons: `plain' is up to date."]
-    # Where it is named, the rest of the script is not run.
-    assert stamped.run("plain").out == "scons: `plain' is up to date.\n"
-    assert stamped.run("plain", "--no-stamps").out.splitlines()[0] == "1"
-    use = "Default(Command('copy.elf', project.variants['plain'].firmware.elf, Copy('$TARGET', '$SOURCE')))\n"
-    script.write_text(script.read_text("utf-8") + use, "utf-8")
-    stamped.run()
-    stamped.path("copy.elf").unlink()
-    stamped.run()
-    assert stamped.path("copy.elf").read_bytes() == stamped.path("build/plain/firmware.elf").read_bytes()
+    text = script.read_text("utf-8").replace('"variants.yaml"', "NAME")
+    stamped.path("variants-b.yaml").write_text(PLAIN.replace("title: Digits", "title: B"), "utf-8")
+    stamped.path("which").write_text("variants.yaml", "utf-8")
+    stamped.path("which-link").symlink_to("variants.yaml")
+    script.write_text(ask + text, "utf-8")
+    before = stamped.path(f"build/{intact.NAME}").read_bytes()
+    for _ in range(2):
+        assert not stamped.run("plain").commands
+        assert asked(stamped, "plain") == (intact.ASK, "")
+    assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
+    stamped.path("which").write_text("variants-b.yaml", "utf-8")
+    stamped.path("which-link").unlink()
+    stamped.path("which-link").symlink_to("variants-b.yaml")
+    assert stamped.run("plain", env={"GITHUB_REF_NAME": "variants-b.yaml"}).commands
 
 
-def test_a_script_that_does_more_than_variants(stamped: Project) -> None:
-    """It builds a program of the user's own, and reads another script before the tool is there."""
-    script, early = stamped.path("SConstruct"), stamped.path("early/SConscript")
-    early.parent.mkdir()
-    early.write_text("", "utf-8")
-    more = "Default(Command('app.out', 'app.in', Copy('$TARGET', '$SOURCE')))\n"
-    text = f"SConscript('early/SConscript')\n{script.read_text('utf-8')}{more}"
-    script.write_text(text, "utf-8")
-    stamped.path("app.in").write_text("one", "utf-8")
-    stamped.run()
-    assert broken(stamped) == []
-    assert stamped.run("plain").out == "scons: `plain' is up to date.\n"
-    stamped.path("app.in").write_text("two", "utf-8")
-    call = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build"]
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    assert subprocess.run(call, cwd=stamped.root, env=env, check=False).returncode == intact.ASK
-    stamped.run()
-    assert stamped.path("app.out").read_text("utf-8") == "two"
-    early.write_text("# nothing\n", "utf-8")
-    assert broken(stamped) == [f"{early.relative_to(stamped.root)} changed"]
-    # A script of another name, too.
-    other = stamped.path("Other.py")
-    other.write_text(text, "utf-8")
-    stamped.run("-f", "Other.py", "plain")
-    assert stamped.run("-f", "Other.py", "plain").out == "scons: `plain' is up to date.\n"
-    other.write_text(f"{text}print('changed')\n", "utf-8")
-    assert broken(stamped, "-f", "Other.py") == ["Other.py changed"]
-    assert stamped.run("-f", "Other.py", "plain").out.startswith("changed\n")
+@pytest.mark.parametrize("name", ["site_scons/site_init.py", "site_scons/neuralart_plugins/mine.py"])
+def test_code_of_others_is_asked_each_time(stamped: Project, name: str) -> None:
+    path = stamped.path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# operators, which make it one of those that are read\n", "utf-8")
+    for _ in range(2):
+        assert broken(stamped)
+        stamped.run("plain")
+        assert asked(stamped, "plain") == (intact.ASK, "")
+    path.unlink()
+    stamped.run("plain")
+    assert asked(stamped, "plain")[0] == 0
+
+
+def test_a_user_gets_a_site_init(stamped: Project, tmp_path: Path) -> None:
+    """Of all projects, beside his own ones."""
+    env = {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    script = tmp_path / ".scons/site_scons/site_init.py"
+    script.parent.mkdir(parents=True)
+    script.write_text("", "utf-8")
+    assert f"{script.parent} is new" in broken(stamped, env=env)
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env)
+
+
+def asked(project: Project, *words: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """What ``./sconsw`` asks before SCons: its end, and what it says."""
+    call = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build", *words]
+    own = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+    done = subprocess.run(call, cwd=project.root, capture_output=True, text=True, env=own, check=False)
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+def test_sconsw_answers_without_scons(stamped: Project) -> None:
+    assert asked(stamped, "-j2", "-Q") == (0, "scons: `plain' is up to date.\n")
+    assert asked(stamped, "-j", "2", "plain") == (0, "scons: `plain' is up to date.\n")
+    for refused in (["other"], ["plain", "other"], ["run-plain"], ["VERBOSE=1"], ["-c"], ["--no-stamps"], ["build"]):
+        assert asked(stamped, *refused) == (intact.ASK, ""), refused
+    stamped.run("plain", "VERBOSE=1")
+    assert asked(stamped, "VERBOSE=1", "plain")[0] == 0 and asked(stamped, "plain")[0] == intact.ASK
+    path = stamped.path(f"build/{intact.NAME}")
+    for damaged in ("", "[]", "{}", "[" * 9999):
+        path.write_text(damaged, "utf-8")
+        assert asked(stamped, "plain") == (intact.ASK, ""), damaged[:40]
+        assert not stamped.run("plain").commands
+        assert asked(stamped, "plain")[0] == 0
 
 
 def test_options_that_stamps_must_not_swallow(stamped: Project) -> None:
@@ -192,112 +377,14 @@ def test_options_that_stamps_must_not_swallow(stamped: Project) -> None:
     assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
 
 
-SUB = """\
-Import("env")
-env.Tool("neuralart", toolpath=["#site_scons"])
-"""
-
-
-def test_the_tool_in_a_project_below(texts: Project) -> None:
-    """Its stamps tell of its own variants."""
-    script = """DefaultEnvironment(tools=[])
-env = Environment(tools=[])
-SConscript("sub/SConscript", exports="env")
-Alias("plain", Command("made", "SConstruct", Copy("$TARGET", "$SOURCE")))
-"""
-    texts.path("SConstruct").write_text(script, "utf-8")
-    texts.path("sub/build").mkdir(parents=True)
-    texts.path("sub/SConscript").write_text(SUB, "utf-8")
-    environ = intact.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-    data = {
-        "worlds": [{"default": [], "words": [], "environ": environ, "files": [], "folders": []}],
-        "files": [],
-        "folders": [],
-    }
-    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "build": "build"}
-    texts.path(f"sub/build/{intact.NAME}").write_text(json.dumps({"format": intact.FORMAT, **data}), "utf-8")
-    texts.run("plain")
-    assert texts.path("made").exists()
-
-
-OPENED = """
-import atexit, json, pathlib, sys
-opened = set()
-sys.addaudithook(lambda event, about: opened.add(str(about[0])) if event == "open" else None)
-atexit.register(lambda: pathlib.Path("opened.json").write_text(json.dumps(sorted(opened))))
-"""
-
-
-def test_what_is_unchanged_is_not_read(stamped: Project) -> None:
-    """Beside what changed, not even for the variant that it belongs to."""
-
-    def opened(*words: str) -> set[str]:
-        stamped.run("plain", *words)
-        return {os.path.relpath(name, stamped.root) for name in json.loads(stamped.path("opened.json").read_text())}
-
-    script = stamped.path("SConstruct")
-    script.write_text(OPENED + script.read_text("utf-8"), "utf-8")
-    model = "models/digits/digits.tflite"
-    for manifest in stamped.root.glob("build/networks/**/manifest.json"):
-        os.utime(manifest)  # as after a compile: the tree is a copy, whose files came in any order
-    opened()
-    # Of equal size, and as old: only the time of the change itself tells.
-    _same_size("firmware/app/main.c", "The reference", "the reference")(stamped)
-    seen = opened()
-    assert "firmware/app/main.c" in seen
-    assert not [name for name in seen if name == model or name.endswith((".raw", "/network.json"))]
-    assert model in opened("--no-stamps")
-
-
 def test_what_is_changed_is_read(stamped: Project) -> None:
     """A file of a build with another byte of the same size and time: what is made of it is made again."""
-    os.utime(stamped.path("firmware/app/main.c"))
     path = stamped.path("build/plain/firmware.bin")
     good, state = path.read_bytes(), path.stat()
     path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert {("IMAGE", "build/plain/application.bin")} <= stamped.run("plain").commands
-
-
-def test_an_effect_that_a_script_names_is_declared(stamped: Project) -> None:
-    script = stamped.path("SConstruct")
-    script.write_text(script.read_text("utf-8") + "Default('plan-plain')\n", "utf-8")
-    stamped.run("plain")
-    assert broken(stamped) == []
-    assert "PLAN     plain" in stamped.run("-n").out
-
-
-def test_a_folder_outside_of_the_tree(stamped: Project) -> None:
-    """What lists a folder while it is read depends on it, wherever it is."""
-    beside = stamped.root.parent / "beside"
-    beside.mkdir()
-    script = stamped.path("SConstruct")
-    script.write_text(script.read_text("utf-8") + "import os; os.listdir('../beside')\n", "utf-8")
-    stamped.run("plain")
-    assert broken(stamped) == []
-    (beside / "new.c").write_text("", "utf-8")
-    assert broken(stamped) == [f"folder {beside}: files came or went"]
-
-
-def test_the_folder_of_a_temporary_file_counts_for_nothing(stamped: Project) -> None:
-    beside = stamped.root.parent / "temporary"
-    beside.mkdir()
-    script = stamped.path("SConstruct")
-    used = f"\nimport os\nopen({str(beside / 'new')!r}, 'w').close()\nopen({str(beside / 'new')!r}).close()\n"
-    script.write_text(script.read_text("utf-8") + used + f"os.remove({str(beside / 'new')!r})\n", "utf-8")
-    stamped.run("plain")
-    (beside / "other").write_text("", "utf-8")
-    assert broken(stamped) == []
-    (beside / "new").write_text("", "utf-8")
-    assert broken(stamped) == [f"{beside / 'new'} is new"]
-
-
-def test_a_file_that_changes_during_the_build_leaves_no_stamp(stamped: Project) -> None:
-    script = stamped.path("SConstruct")
-    late = "import os; os.utime('firmware/app/main.c')\n"
-    script.write_text(script.read_text("utf-8") + late, "utf-8")
-    stamped.run("plain")
-    assert any("firmware/app/main.c" in text for text in broken(stamped))
+    assert broken(stamped) == ["build/plain/firmware.bin changed"]
+    assert ("IMAGE", "build/plain/application.bin") in stamped.run("plain").commands
 
 
 def test_a_build_that_fails_leaves_no_stamp(stamped: Project) -> None:
@@ -307,37 +394,68 @@ def test_a_build_that_fails_leaves_no_stamp(stamped: Project) -> None:
     stamped.run("plain", code=2)
 
 
-def test_sconsw_answers_without_scons(stamped: Project) -> None:
-    words = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build"]
+# Run by SCons before the stamps are written, as by a site_init.py that nobody looks for.
+MEANWHILE = """
+import atexit, os, pathlib
+from neuralart.scons import stamps
+plain = stamps.Recorder._write
+def write(self, made):
+    {what}
+    return plain(self, made)
+stamps.Recorder._write = write
+"""
 
-    def asked(*more: str, env: dict[str, str] | None = None) -> tuple[int, str]:
-        own = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-        done = subprocess.run([*words, *more], cwd=stamped.root, capture_output=True, text=True, env=own, check=False)
-        assert not done.stderr
-        return done.returncode, done.stdout
 
-    assert asked("-j2", "-Q") == (0, "scons: `plain' is up to date.\n")
-    assert asked("-j", "2", "plain") == (0, "scons: `plain' is up to date.\n")
-    for refused in (
-        ["other"],
-        ["plain", "other"],
-        ["run-plain"],
-        ["VERBOSE=1"],
-        ["-c"],
-        ["--no-stamps"],
-        ["build"],
-        ["-n"],
-    ):
-        assert asked(*refused) == (intact.ASK, ""), refused
-    path = stamped.path(f"build/{intact.NAME}")
-    data = json.loads(path.read_text("utf-8"))
-    numbers = {**data, "files": [[1 << 40, None]] * len(data["files"])}  # in the place of paths
-    edited = [json.dumps(each) for each in ({**data, "files": []}, {**data, "worlds": [7]}, numbers)]
-    for damaged in ("", "[]", "{}", *edited, "[" * 9999):
-        path.write_text(damaged, "utf-8")
-        assert asked("plain") == (intact.ASK, ""), damaged[:40]
-        assert not stamped.run("plain").commands
-        assert asked("plain")[0] == 0
+@pytest.mark.parametrize(
+    "what",
+    [
+        "os.utime('firmware/app/main.c')",
+        "os.rename('firmware/app/main.c', 'firmware/app/main.c.bak')",
+        "open('firmware/app/new.h', 'w').close()",
+        "open('build/plain/main.h', 'w').close()",
+        "pathlib.Path('build/plain/summary.txt').write_text('x')",
+        "pathlib.Path('variants.yaml').write_text('# x')",
+        "open('site_scons/neuralart/new.py', 'w').close()",
+    ],
+)
+def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project, what: str) -> None:
+    """Nobody knows which of its states was read."""
+    _same_size("variants.yaml", "Digits", "digits")(stamped)
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + MEANWHILE.format(what=what), "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+
+
+FULL = """
+import errno
+from neuralart import files
+plain = files.new_file
+def full(path):
+    if path.name == ".stamps.json":
+        raise OSError(errno.ENOSPC, "No space left on device")
+    return plain(path)
+files.new_file = full
+"""
+
+
+def test_a_full_disk(stamped: Project) -> None:
+    """Stamps cannot be written: the build is as good without them, and the next one is asked."""
+    _same_size("variants.yaml", "Digits", "digits")(stamped)
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + FULL, "utf-8")
+    done = stamped.run("plain")
+    assert "SUMMARY" in done.tags and not done.err
+    assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+
+
+def test_variables_of_main(stamped: Project) -> None:
+    shown = stamped.run("VERBOSE=1", "plain", "--no-stamps").out
+    assert "scons: *** unknown variable 'verbose=' on the command line" in stamped.run("verbose=1", code=2).err
+    assert "unknown target 'plan'" in stamped.run("plan", code=2).err
+    assert "Variants of variants.yaml:" in stamped.run("-h").out and "up to date" in shown
+    stamped.path("build/plain/firmware.hex").unlink()
+    assert "objcopy -O ihex" in stamped.run("VERBOSE=1", "plain").out
 
 
 def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,88 +469,3 @@ def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert more == ["  firmware/app/main.c changed"]
     assert main(["why", "nothing"]) == 1
     assert "no good build of 'nothing' is known" in capsys.readouterr().err
-
-
-def test_targets_of_the_users_beside_a_variant(stamped: Project) -> None:
-    """They are looked at, also those that a script adds to a command line."""
-    script = stamped.path("SConstruct")
-    more = "Command('out/app', 'app.in', Copy('$TARGET', '$SOURCE'))\n"
-    script.write_text(script.read_text("utf-8") + more, "utf-8")
-    for text in ("one", "two", "three", "four"):
-        if text == "three":
-            script.write_text(script.read_text("utf-8") + "BUILD_TARGETS.append('out/app')\n", "utf-8")
-        stamped.path("app.in").write_text(text, "utf-8")
-        stamped.run("plain", *(["out/app"] if text in ("one", "two") else []))
-        assert stamped.path("out/app").read_text("utf-8") == text
-
-
-# A target of which all is known, from three sources; a tool of SCons that asks a compiler for its version.
-LISTS = """
-import glob, pathlib
-Environment(tools=["gcc"])
-said = pathlib.Path("build/said").read_text()
-Alias("plain", Command("build/all.txt", [Value(said), *sorted(glob.glob("src/*.c"))], ACTION))
-"""
-
-
-def test_what_changes_while_it_is_built(stamped: Project) -> None:
-    script = stamped.path("SConstruct")
-    text = script.read_text("utf-8")
-    stamped.path("src").mkdir()
-    for name in ("src/a.c", "src/b.c", "build/said"):
-        stamped.path(name).write_text("", "utf-8")
-    # Not what SCons listed is there now, nor what it read.
-    for happens in ("touch src/c.c", "rm src/b.c"):
-        script.write_text(f"{text}ACTION = '{happens}; touch $TARGET'\n{LISTS}", "utf-8")
-        stamped.run("plain")
-        assert "SConstruct changed" in broken(stamped), happens
-    # As if the clock were set back meanwhile.
-    back = "from neuralart.scons import stamps\nstamps.Recorder._since = lambda self: 1 << 62\n"
-    script.write_text(f"{text}{back}ACTION = 'touch src/a.c $TARGET'\n{LISTS}", "utf-8")
-    stamped.run("plain")
-    assert "SConstruct changed" in broken(stamped)
-    stamped.path("src/b.c").write_text('#include "v.h"\n')
-    for folder in ("first", "second"):
-        stamped.path(folder).mkdir()
-    stamped.path("second/v.h").write_text("", "utf-8")
-    more = (
-        "env = Environment(tools=['gcc'], CPPPATH=['gone', 'first', 'second'])\nAlias('plain', env.Object('src/b.c'))\n"
-    )
-    more += "pathlib.Path('each.log').write_text('')\n"  # As Configure() writes one
-    script.write_text(f"{text}ACTION = 'touch $TARGET'\n{LISTS}{more}", "utf-8")
-    stamped.run("plain")
-    assert broken(stamped), "an object was made beside its source"
-    stamped.run("plain")
-    assert broken(stamped) == []
-    # A header comes into a folder that no file is used of.
-    stamped.path("first/v.h").write_text("", "utf-8")
-    assert broken(stamped) == ["folder first: files came or went"]
-    stamped.path("first/v.h").unlink()
-    stamped.path("gone").mkdir()
-    assert "folder gone: files came or went" in broken(stamped)
-    stamped.path("gone").rmdir()
-    assert broken(stamped) == []
-    # What a script reads in the build folder counts; what a program tells it is known to none.
-    stamped.path("build/said").write_text("other", "utf-8")
-    assert broken(stamped) == ["build/said changed"]
-    # A variable counts that the script has taken away.
-    flavor = "import os; print(os.environ.pop('FLAVOR', ''))\n"
-    script.write_text(f"{text}{flavor}", "utf-8")
-    stamped.run("plain", env={"FLAVOR": "sweet"})
-    assert broken(stamped) == ["variable FLAVOR of the environment"]
-    script.write_text(f"{text}import subprocess\nsubprocess.run(['true'])\n", "utf-8")
-    stamped.run("plain")
-    assert "SConstruct changed" in broken(stamped)
-
-
-def test_an_installed_plugin_is_edited(stamped: Project) -> None:
-    places = Places(stamped.root, stamped.root.parent / "site-packages")
-    code = "from neuralart.compilers.reference.operators import operator\n"
-    code += "@operator('MINE', limits='none', protocol=1)\ndef mine(*_): raise ValueError\n"
-    places.install("theirs", {"neuralart.operators": {"MINE": "theirs.m"}}, m=code)
-    env = {"PYTHONPATH": str(places.site)}
-    stamped.run("plain", env=env)
-    assert broken(stamped, env=env) == []
-    module = places.site / "theirs" / "m.py"
-    module.write_text(f"{code}# other\n", "utf-8")
-    assert broken(stamped, env=env) == [f"{module} changed"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def test_neuralart_load_brings_what_the_firmware_waits_for(
         weights = folder / "digits.AXISRAM5.bin"
         weights.write_bytes(weights.read_bytes()[:-1] + b"!")
         assert cli.main(words) == 1
-        assert f"{weights}: not what the compile wrote" in capsys.readouterr().err
+        assert f"{weights}: is not what the build made" in capsys.readouterr().err
     assert cli.main([*words, "--board", "nucleo-n657x0-q"]) == 1
     assert "built for stm32n6570-dk, not for nucleo-n657x0-q" in capsys.readouterr().err
 
@@ -179,3 +180,21 @@ def test_an_overlap_is_refused_before_the_link(tree: Project, old: str, new: str
     for network, pool, file in (("digits_b", pools[0], "second"), ("digits", pools[1], "first")):
         assert f"pool {pool} of network {network} [0x" in said, said
         assert f"models/digits/pools/{file}.mpool:" in said, said
+
+
+def test_a_pool_file_that_changed_and_kept_its_time(tree: Project) -> None:
+    """Contents decide; who tells SCons to believe times is told what to do."""
+    pools = tree.path("models/digits/pools/second.mpool")
+    os.utime(pools, (1e9, 1e9))
+    tree.run("digits-n6-two")
+    tree.edit("models/digits/pools/second.mpool", "0x70500000", "0x70600000")
+    os.utime(pools, (1e9, 1e9))
+    failed = tree.run("--max-drift=1", "--no-stamps", "digits-n6-two", code=2)
+    (said,) = [line for line in failed.errors if "in what was compiled" in line]
+    assert said.endswith(
+        "and at 0x70600000 now (the network must be compiled with this file: if it changed without a "
+        "new time, touch it)"
+    )
+    tree.run("--max-drift=-1", "--no-stamps", "digits-n6-two")
+    plan = json.loads(tree.path("build/digits-n6-two/plan.json").read_text("utf-8"))
+    assert 0x70600000 in [each["start"] for each in plan["placements"]]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.own_model import expected
 from neuralart.resources import package_parent
+from neuralart_virtual.vectors import expected
 from support import zoo
 from support.pages import commands, executed
 from support.sconsproject import REPO, Project, shared_objects

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from neuralart import cli
-from neuralart.emulator import native
+from neuralart_virtual.emulator import native
 from support import tflite_edit
 from support.sconsproject import Project
 

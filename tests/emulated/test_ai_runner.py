@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards
-from neuralart.emulator.image import read_elf, read_raw
-from neuralart.emulator.unicorn_board import UnicornBoard
-from neuralart.validation_link.client import ValidationClient, bsd16
+from neuralart_virtual.emulator.image import read_elf, read_raw
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
+from neuralart_virtual.validation_link.client import ValidationClient, bsd16
 from support.board_ports import on_tcp, on_terminal
 from support.firmware import N6_STEPS, STAMP, WEIGHTS, Builder, have_gcc, memory_init, pixels, reference
 from support.validation_board import RAM, ValidationBoard, layer, network

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import Difference, LinkFailure, MachineStop, runner, starting
-from neuralart.emulator.coherency import Conditions, watched_ranges
-from neuralart.emulator.image import read_elf, read_raw
-from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.network import facts as network_facts
+from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, runner, starting
+from neuralart_virtual.emulator.coherency import Conditions, watched_ranges
+from neuralart_virtual.emulator.image import read_elf, read_raw
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 from support.firmware import (
     N6_STEPS,
     WEIGHTS,

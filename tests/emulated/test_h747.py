@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator import LinkFailure, MachineStop
 from support import h747
 from support.debugging import Debugged, command, in_order
 from support.firmware import have_gcc, have_qemu

@@ -8,14 +8,14 @@ import pytest
 
 from neuralart import boards
 from neuralart.boards.types import Machine
-from neuralart.emulator import runner
-from neuralart.emulator.coherency import Conditions
-from neuralart.emulator.image import Symbols, read_elf, read_raw
-from neuralart.emulator.instructions import EpochInstructions, QemuCounter
-from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.validation_link.client import PER_LAYER, ValidationClient
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_virtual.emulator import runner
+from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.image import Symbols, read_elf, read_raw
+from neuralart_virtual.emulator.instructions import EpochInstructions, QemuCounter
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
+from neuralart_virtual.validation_link.client import PER_LAYER, ValidationClient
 from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu, memory_init, pixels
 
 pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH")]

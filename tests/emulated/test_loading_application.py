@@ -11,13 +11,13 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from neuralart import boards, cli
-from neuralart.emulator import LinkFailure, MachineStop
-from neuralart.emulator.runner import NetworkRun
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build.request import WantedClang
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.container import stamp_of
 from neuralart.text import image_header
+from neuralart_virtual.emulator import LinkFailure, MachineStop
+from neuralart_virtual.emulator.runner import NetworkRun
 from support.firmware import N6_STEPS, Builder, have_clang, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (

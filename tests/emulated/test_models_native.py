@@ -9,8 +9,9 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from neuralart.compilers.request import CompileRequest
 from neuralart.model import tflite
+from neuralart_reference.compile import compile_network, write
 from support import native
 from support.sconsproject import MODELS
 

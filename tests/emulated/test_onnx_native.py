@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from neuralart.compilers.request import CompileRequest
+from neuralart_reference.compile import compile_network, write
 from support import native
 
 pytest.importorskip("onnx")

@@ -11,9 +11,9 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
-from neuralart.compilers.reference.ir import BorderOptions
-from neuralart.compilers.reference.operators import registry
+from neuralart.compilers.request import BorderOptions, CompileRequest
+from neuralart_reference.compile import compile_network, write
+from neuralart_reference.operators import registry
 from support import cases_numbers, cases_recurrent, cases_wide, native
 from support.operator_cases import OPERATORS, VECTORS, Case, Draw
 from tflite_writer import ModelWriter

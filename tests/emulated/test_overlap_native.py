@@ -15,10 +15,10 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
-from neuralart.compilers.reference.ir import Call, StructArg, TensorArg
-from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
-from neuralart.compilers.reference.planning.overlap import MOVING, QUANTIZING, WINDOWED, distance
+from neuralart_reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
+from neuralart_reference.ir import Call, StructArg, TensorArg
+from neuralart_reference.planning.lifetimes import blocks, live_bytes
+from neuralart_reference.planning.overlap import MOVING, QUANTIZING, WINDOWED, distance
 from support import cpu_native, wide
 from support.operator_draws import values
 from support.sconsproject import MODELS

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import Difference, LinkFailure, MachineStop, qemu, runner
 from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, qemu, runner
 from support.debugging import Debugged, command, in_order
 from support.firmware import Builder, have_gcc, have_qemu, memory_init
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards
-from neuralart.emulator.gdb.packets import encode
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing.plan import FlashPlan
 from neuralart.flashing.runners import FlashJob, find
-from neuralart.flashing.runners.process import free_port
+from neuralart_board.runners.process import free_port
+from neuralart_virtual.emulator.gdb.packets import encode
 from support.fake_bench import matrix
 from support.images import Sect, elf
 

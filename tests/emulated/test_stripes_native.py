@@ -11,11 +11,11 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.compilers.reference.cpu import compile as cpu
-from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
-from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.planner import MemoryPlan
-from neuralart.compilers.reference.planning.stripes import chains, striped
+from neuralart_reference.cpu import compile as cpu
+from neuralart_reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
+from neuralart_reference.ir import Program
+from neuralart_reference.planning.planner import MemoryPlan
+from neuralart_reference.planning.stripes import chains, striped
 from support import cpu_native
 from support.networks import PUBLISHED, Network, tflite_of
 from support.operator_draws import values

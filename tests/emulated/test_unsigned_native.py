@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import oracle
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from neuralart.compilers.request import CompileRequest
+from neuralart_reference.compile import compile_network, write
 from support import cases_numbers, native
 from support.operator_cases import OPERATORS, VECTORS, Case
 from support.unsigned_cases import EXTRA, SIGNED_ONLY, UnsignedWriter, unsigned

@@ -9,18 +9,25 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards
-from neuralart.emulator import link
-from neuralart.emulator.image import read_elf, read_raw
-from neuralart.emulator.link import Session
-from neuralart.emulator.qemu import QemuMachine
-from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
-from neuralart.profiling.board import measured_log
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.validation.reference import on_board, outputs_of
-from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
-from neuralart.validation_link.messages import PacketLink, decode, encode, varint
+from neuralart_insight.profiling.board import measured_log
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_virtual.emulator import link
+from neuralart_virtual.emulator.image import read_elf, read_raw
+from neuralart_virtual.emulator.link import Session
+from neuralart_virtual.emulator.qemu import QemuMachine
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
+from neuralart_virtual.validation.reference import on_board, outputs_of
+from neuralart_virtual.validation_link.client import (
+    IO_ONLY,
+    PER_LAYER,
+    PERF,
+    WITH_DATA,
+    ValidationClient,
+    bsd16,
+)
+from neuralart_virtual.validation_link.messages import PacketLink, decode, encode, varint
 from support.board_ports import on_tcp
 from support.firmware import N6_STEPS, STAMP, Builder, have_gcc, have_qemu, memory_init, pixels, reference
 from support.h747 import DIGITS, H747Builder

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import Difference, LinkFailure, MachineStop, runner
-from neuralart.emulator.image import Symbols, read_elf, read_raw
-from neuralart.emulator.inputs.source import RandomInputs, at_random
-from neuralart.emulator.link import Frame, Session, encode
-from neuralart.emulator.unicorn_board import UnicornBoard
-from neuralart.emulator.vectors import described
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import to_json
+from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, runner
+from neuralart_virtual.emulator.image import Symbols, read_elf, read_raw
+from neuralart_virtual.emulator.inputs.source import RandomInputs, at_random
+from neuralart_virtual.emulator.link import Frame, Session, encode
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
+from neuralart_virtual.emulator.vectors import described
 from support.firmware import N6_STEPS, WEIGHTS, Builder, facts, have_gcc, memory_init, pixels, reference
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")

@@ -11,7 +11,6 @@ import SCons.Errors
 
 from neuralart.app_config import generate
 from neuralart.app_config.kinds import KINDS
-from neuralart.compilers.reference.cpu import compile as cpu_compile
 from neuralart.config.app_config import AppConfig
 from neuralart.config.application import ELF, MAKE, SOURCES, ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.config.patch import PatchConfig
@@ -20,6 +19,7 @@ from neuralart.resources import board_data_dir
 from neuralart.scons.network import plan
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
+from neuralart_reference.cpu import compile as cpu_compile
 from support import graphs
 from support.app_configs import Case, possible, write_application
 from support.appconfig_project import FILES

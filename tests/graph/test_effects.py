@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import SCons.Errors
 
+from neuralart import plugins
 from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
-from neuralart.scons import report
-from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
+from neuralart_insight import targets
 from support import graphs
 
 BOARD = "stm32n6570-dk"
@@ -125,7 +125,7 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     shutil.copytree(tree / "models", tmp_path / "vectors elsewhere")
     net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
     made = env.NeuralArtVariant(variant(board="mine", networks=(net,)))
-    for verb in flash.EFFECTS:
+    for verb in plugins.names("targets"):
         if verb in ("load", "export", "plan", "profile", "sbom", "reset", "monitor"):
             continue  # its networks are linked into the firmware; an export starts no program, a plan reads the project
         (node,) = made.effects[verb][0].sources if verb == "report" else made.effects[verb]
@@ -151,7 +151,7 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
     hostile = "Two $(x) `y` \"z\" 'w' $TARGET"
     (other,) = env.NeuralArtVariant(variant("other", title=hostile)).effects["report"][0].sources
     assert graphs.command(other)[-1] == hostile
-    names = {each.name for each in report._page_needs(node, env, ())}
+    names = {each.name for each in targets._page_needs(node, env, ())}
     assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
 
 
@@ -313,7 +313,7 @@ def test_order_with_keep_going(env: Any, several: dict[str, Any], monkeypatch: p
 
 def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     """Also when an alias of the user's asks for several of them."""
-    shared = {verb: several[f"{verb}-one"].side_effects for verb in flash.EFFECTS}
+    shared = {verb: several[f"{verb}-one"].side_effects for verb in plugins.names("targets")}
     assert shared.pop("run") == []
     assert shared.pop("debug") == []
     assert shared.pop("load") == []

@@ -13,9 +13,10 @@ import SCons.Script
 from neuralart import boards
 from neuralart.boards.types import Machine
 from neuralart.flashing import runners
-from neuralart.flashing.runners import Capabilities, FlashJob, Runner, process
+from neuralart.flashing.runners import Capabilities, FlashJob, Runner
 from neuralart.scons import plans
 from neuralart.scons.flash import flash
+from neuralart_board.runners import process
 from support import graphs
 
 BOARD = "stm32n6570-dk"

@@ -14,11 +14,11 @@ import SCons.Subst
 
 import neuralart
 from neuralart import plugins
-from neuralart.compilers.reference.emit.network_c import INCLUDES
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
 from neuralart.scons import failures
 from neuralart.vendor import mpool
+from neuralart_reference.emit.network_c import INCLUDES
 from support import graphs
 from support.messages import one_message
 
@@ -307,7 +307,7 @@ def test_what_the_compile_depends_on(env: Any) -> None:
     net = _net(env)
     assert [Path(str(node)).name for node in net.c.sources] == ["digits.tflite", f"{BOARD}.json"]
     assert [Path(str(node)).name for node in graphs.scanned(net.c)] == [f"{BOARD}.mpool"]
-    assert [node.name for node in net.c.depends] == ["compiler-code"]
+    assert [node.name for node in net.c.depends] == ["compiler-code", "what was made"]
 
 
 def test_the_code_of_the_compiler_counts(make_env: Any, monkeypatch: pytest.MonkeyPatch) -> None:

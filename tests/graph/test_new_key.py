@@ -68,7 +68,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What the package says of a key that was added to a copy of it."""
     root = tmp_path_factory.mktemp("new key")
     package = root / "site_scons" / "neuralart"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE.parent, package.parent, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PACKAGE.parents[1] / "pyproject.toml", root)
     shutil.copytree(PACKAGE.parents[1] / "firmware", root / "firmware")
     _insert(package / "config" / "networks.py", '    Key(\n        "options",\n', DECLARATION)
     _insert(package / "config" / "types.py", "    options: tuple[str, ...] = ()", FIELD)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect import kinds
 from support import inspect_docs
 
 pytestmark = pytest.mark.real

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards
-from neuralart.lint import engine, gather
+from neuralart_insight.lint import engine, gather
 
 pytestmark = pytest.mark.real
 

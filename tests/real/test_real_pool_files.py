@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.compilers.reference.options import choices
+from neuralart.compilers.options import choices
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import default_initializers
 from neuralart.text.json_values import parse

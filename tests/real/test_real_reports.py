@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds, own_kinds
-from neuralart.report import offload
 from neuralart.vendor import atonn_options, h7_files, mpool, network_csv, profile, q_json
 from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report import read as generate_report
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect import kinds, own_kinds
+from neuralart_insight.report import offload
 from support.vendor_reports import problems
 
 pytestmark = pytest.mark.real

@@ -9,9 +9,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from neuralart import boards
-from neuralart.emulator import MachineStop
-from neuralart.emulator.image import read_elf, read_raw
-from neuralart.emulator.unicorn_board import UnicornBoard
+from neuralart_virtual.emulator import MachineStop
+from neuralart_virtual.emulator.image import read_elf, read_raw
+from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 
 
 def _symbol(elf: Path, name: str) -> int:

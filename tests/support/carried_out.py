@@ -7,10 +7,11 @@ import random
 import zlib
 from collections.abc import Callable, Iterator
 
-from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.planning.overlap import WINDOWED
-from neuralart.compilers.reference.planning.sharing import IN_PLACE
+from neuralart.compilers.request import BorderOptions
+from neuralart_reference.ir import Call, Program, TensorArg
+from neuralart_reference.lower import lower
+from neuralart_reference.planning.overlap import WINDOWED
+from neuralart_reference.planning.sharing import IN_PLACE
 from support.networks import Network
 
 

@@ -7,6 +7,7 @@ release it plays and how it fails are its first words, which :func:`install` wri
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ FLAGS = {"-s": 0, "-nk": 0, "-align": 0, "-bin": 1, "-t": 1, "-hv": 1, "-o": 1, 
 def install(folder: Path, version: str = "2.21.0", fault: str = "none") -> Path:
     """Put the program into a folder; returns it."""
     program = folder / "STM32_SigningTool_CLI"
-    start = f"'{sys.executable}' '{__file__}' '{version}' '{fault}'"
+    start = shlex.join([sys.executable, __file__, version, fault])
     program.write_text(f'#!/bin/sh\nexec {start} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return program

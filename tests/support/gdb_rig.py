@@ -7,11 +7,11 @@ import struct
 import threading
 
 from neuralart import boards
-from neuralart.emulator.coherency import Conditions
-from neuralart.emulator.gdb.packets import BadPacket, Packet, PacketReader, Sign, encode
-from neuralart.emulator.gdb.server import GdbServer
-from neuralart.emulator.image import Firmware, Load, Symbols
 from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.gdb.packets import BadPacket, Packet, PacketReader, Sign, encode
+from neuralart_virtual.emulator.gdb.server import GdbServer
+from neuralart_virtual.emulator.image import Firmware, Load, Symbols
 
 START, COUNTER = 0x34000440, 0x34001000
 # movs r0, #0; ldr r1, =COUNTER; again: adds r0, #1; str r0, [r1]; b again
@@ -67,11 +67,12 @@ class Rig:
         board = boards.load(name)
         self.cpuid = board.machines["unicorn"].cpuid or 0
         self.flashed = 0
+        self.warnings: list[str] = []
         self.result: object = None
         start = int.from_bytes(table[4:8], "little") & ~1
         loads = (Load("code", start - 0x40, table + code),)
         firmware = Firmware("x.elf", loads, Symbols([(start, 16, "start")]))
-        self.server = GdbServer(0, self._on_flashed)
+        self.server = GdbServer(0, self._on_flashed, self.warnings.append)
 
         def once() -> str:
             made = self.server.power_up(board, board.machines["unicorn"], firmware, [], Conditions())

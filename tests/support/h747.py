@@ -11,11 +11,6 @@ from pathlib import Path
 
 from neuralart import boards
 from neuralart.boards.types import Board
-from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
-from neuralart.emulator.coherency import Conditions
-from neuralart.emulator.link import RemoteNetwork, Session, Transport
-from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
-from neuralart.emulator.starting import started_machine
 from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
 from neuralart.patching import mirror, patchlist
@@ -23,6 +18,11 @@ from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.plan import PatchRequest, Plan, make
 from neuralart.resources import firmware_dir
 from neuralart.text.linker_script import read as linker_script
+from neuralart_reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
+from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.link import RemoteNetwork, Session, Transport
+from neuralart_virtual.emulator.runner import NetworkRun, RunResult, machine_of, run
+from neuralart_virtual.emulator.starting import started_machine
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 
 REPO = Path(__file__).resolve().parents[2]

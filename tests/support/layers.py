@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 import oracle
-from neuralart.compilers.reference.compile import CompileRequest, build, write
-from neuralart.compilers.reference.folding import fold
-from neuralart.compilers.reference.ir import BorderOptions
-from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.request import BorderOptions, CompileRequest
 from neuralart.model import tflite
 from neuralart.model.graph import Model
 from neuralart.vendor import mpool
+from neuralart_reference.compile import build, write
+from neuralart_reference.folding import fold
+from neuralart_reference.lower import lower
 from support import native
 
 SEED = 4

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.emulator import runner
-from neuralart.emulator.coherency import Conditions
 from neuralart.flashing.nor import Nor, chip_of
 from neuralart.memory.regions import Span
 from neuralart.memory.startup import tables
@@ -19,6 +17,8 @@ from neuralart.relocatable.build.request import BuildRequest
 from neuralart.relocatable.format import load_table
 from neuralart.resources import firmware_dir
 from neuralart.text import image_header
+from neuralart_virtual.emulator import runner
+from neuralart_virtual.emulator.coherency import Conditions
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 from support.rel_networks import MODELS, compile_digits
 

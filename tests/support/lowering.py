@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from neuralart.compilers.reference.ir import BorderOptions, Call, Program, StructArg
-from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
+from neuralart_reference.ir import Call, Program, StructArg
+from neuralart_reference.lower import lower
 
 OPTIONS = {
     "padding": "SAME",

@@ -96,11 +96,11 @@ SOURCES = [
 CODE = [
     (f"{_PACKAGE}/text/ihex.py", ["\n_ROW = 32", "\n_ROW = 16"]),
     (f"{_PACKAGE}/memory/startup/startup.py", ["in them. Generated. */", "in them. */"]),
-    (f"{_PACKAGE}/compilers/reference/planning/lifetimes.py", ["\nALIGN = 16", "\nALIGN = 32"]),
-    (f"{_PACKAGE}/compilers/reference/emit/network_c.py", ["Do not edit: changes are lost.", "Do not edit."]),
-    (f"{_PACKAGE}/compilers/reference/emit/ctext.py", ["per_line: int = 12", "per_line: int = 8"]),
-    (f"{_PACKAGE}/compilers/reference/emit/report.py", [":.3f} kB", ":.2f} kB"]),
-    (f"{_PACKAGE}/report/summary.py", [":.1f} KiB", ":.2f} KiB"]),
+    ("site_scons/neuralart_reference/planning/lifetimes.py", ["\nALIGN = 16", "\nALIGN = 32"]),
+    ("site_scons/neuralart_reference/emit/network_c.py", ["Do not edit: changes are lost.", "Do not edit."]),
+    ("site_scons/neuralart_reference/emit/ctext.py", ["per_line: int = 12", "per_line: int = 8"]),
+    ("site_scons/neuralart_reference/emit/report.py", [":.3f} kB", ":.2f} kB"]),
+    (f"{_PACKAGE}/summary.py", [":.1f} KiB", ":.2f} KiB"]),
     (f"{_PACKAGE}/flashing/plan.py", ['"writes": rows}, indent=1)', '"writes": rows}, indent=2)']),
     (f"{_PACKAGE}/memory/layout/identity.py", ["\n_CHECKED_FROM = 16", "\n_CHECKED_FROM = 12"]),
 ]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.emulator import qemu
 from neuralart.resources import firmware_dir
+from neuralart_virtual.emulator import qemu
 from support.firmware import Builder
 
 RUNTIME = firmware_dir() / "runtime"

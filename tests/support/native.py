@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from neuralart.emulator import native
-from neuralart.emulator.native import unavailable
 from neuralart.network.facts import Network, Port
+from neuralart_virtual.emulator import native
+from neuralart_virtual.emulator.native import unavailable
 
 __all__ = ["NativeNetwork", "build", "unavailable"]
 WARNINGS = ("-Wall", "-Wextra", "-Werror")

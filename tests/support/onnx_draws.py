@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from neuralart.model.onnx.qoperator import FORMS
+from neuralart_reference.onnx.qoperator import FORMS
 
 _TYPES = {"int8": onnx.TensorProto.INT8, "uint8": onnx.TensorProto.UINT8, "float32": onnx.TensorProto.FLOAT}
 

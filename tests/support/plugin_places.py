@@ -14,7 +14,7 @@ from support.sconsproject import REPO
 
 EXAMPLE = REPO / "examples" / "plugin" / "src" / "neuralart_example"
 LINT_RULE = """\
-from neuralart.lint.types import NOTE, Hit, Rule
+from neuralart_insight.lint.types import NOTE, Hit, Rule
 from neuralart.plugins import register
 
 register(

@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 import zstandard
 
-from neuralart.remote.messages import Digest, message, parse
+from neuralart_fleet.remote.messages import Digest, message, parse
 from support.cache_server import free_port, wait_for
 
 _BUILDGRID = """server:

@@ -14,9 +14,9 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuralart.config.cache import CacheConfig
-from neuralart.remote.grpc_store import GrpcStore
-from neuralart.remote.messages import Digest, files_of, message, parse
+from neuralart_fleet.config import CacheConfig
+from neuralart_fleet.remote.grpc_store import GrpcStore
+from neuralart_fleet.remote.messages import Digest, files_of, message, parse
 
 _BOTS = "/google.devtools.remoteworkers.v1test2.Bots/"
 _RESULT = "type.googleapis.com/build.bazel.remote.execution.v2.ActionResult"

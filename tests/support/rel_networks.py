@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from neuralart.compilers.request import CompileRequest
+from neuralart_reference.compile import compile_network, write
 
 MODELS = Path(__file__).parents[2] / "models"
 _PROPS = {

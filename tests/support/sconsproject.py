@@ -103,6 +103,28 @@ class Project:
         done = subprocess.run(words, cwd=self.root, env=own, capture_output=True, text=True, timeout=300)
         return Result(done.returncode, done.stdout, done.stderr)
 
+    def on_a_terminal(self, *args: str, **env: str) -> str:
+        """What scons writes to a terminal."""
+        try:
+            import pty
+
+            ours, theirs = pty.openpty()
+        except (ImportError, OSError) as error:
+            pytest.skip(f"no pseudo terminal on this machine: {error}")
+        own = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
+        words = [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args]
+        files = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+        with subprocess.Popen(words, cwd=self.root, env={**own, "TERM": "xterm", **env}, **files):
+            os.close(theirs)
+            said = b""
+            try:
+                while part := os.read(ours, 65536):
+                    said += part
+            except OSError:
+                pass  # the other end is closed
+            os.close(ours)
+        return said.decode().replace("\r\n", "\n")
+
     def up_to_date(self, *args: str) -> None:
         """Nothing at all runs: SCons explains each target that it makes, whatever its command says or does not say.
 
@@ -216,7 +238,8 @@ def shared_objects(factory: pytest.TempPathFactory) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     text = "from SCons.Script import CacheDir, DefaultEnvironment\nDefaultEnvironment(tools=[])\n"
     (folder / "site_init.py").write_text(text + _STORE.format(str(common(factory) / "objects")), "utf-8")
-    return {"SCONSFLAGS": f"--site-dir={folder}"}
+    # SCons takes this variable apart at blanks, and knows no quotes in it. Then everything is compiled anew.
+    return {"SCONSFLAGS": f"--site-dir={folder}"} if len(str(folder).split()) == 1 else {}
 
 
 @cache
@@ -229,7 +252,7 @@ def copy_sources(target: Path, models: Sequence[str] = MODELS) -> Project:
     """This repository's own sources in another folder, with some of its models, without anything built."""
     _compile_package()
     target.mkdir(parents=True, exist_ok=True)
-    for name in ("SConstruct", "variants.yaml"):
+    for name in ("SConstruct", "variants.yaml", "pyproject.toml"):
         shutil.copy2(REPO / name, target / name)
     for name in ("site_scons", "firmware", *(f"models/{model}" for model in models)):
         shutil.copytree(REPO / name, target / name)

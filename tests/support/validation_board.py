@@ -16,7 +16,7 @@ from pathlib import Path
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from neuralart import validation_link
+from neuralart_virtual import validation_link
 from support.counter_logs import node
 
 _TYPES = {"double": 1, "float": 2, "uint64": 4, "int32": 5, "string": 9, "bytes": 12, "uint32": 13}
@@ -89,7 +89,7 @@ def over_tcp(board: ValidationBoard, hangs_up: Callable[[], bool] = lambda: Fals
 
 
 class ValidationBoard:
-    """A :class:`~neuralart.validation_link.messages.ByteStream` with a board behind it.
+    """A :class:`~neuralart_virtual.validation_link.messages.ByteStream` with a board behind it.
 
     ``framing``: "31" and "32" as the vendor's boards; "both": told apart by the first byte of each message. ``size``:
     of packets, announced to clients of 3.2. ``faults``: what it does wrong. ``epochs``: it has the vendor's firmware

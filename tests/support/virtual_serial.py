@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart import cli
-from neuralart.flashing.runners.process import free_port
+from neuralart_board.runners.process import free_port
 from support.gdb_rig import Client
 from support.images import Sect, elf
 

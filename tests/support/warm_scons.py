@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,6 +40,8 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, 
     """Be the process that was asked for. Its time limit is a signal, whose default ends it."""
     import runpy
 
+    import SCons.Script
+
     signal.setitimer(signal.ITIMER_REAL, timeout)
     os.chdir(cwd)
     os.environ.clear()
@@ -47,6 +50,8 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, 
     for number, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, os.open(out, flags)), (2, os.open(err, flags))):
         os.dup2(file, number)
         os.close(file)
+    time.sleep(0.03)  # less than Python takes to load SCons: what was edited before it is older
+    SCons.Script.start_time = time.time()
     sys.path[:2], sys.argv = [cwd], ["SCons", *args]
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in env
     code: object = 1

@@ -210,7 +210,7 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_network_for_the_core_of_the_reference_compiler(tmp_path: Path) -> None:
     """With its description everything is known; without, what its headers say."""
-    from neuralart.compilers.reference.cpu.compile import CpuRequest, compile_network, write
+    from neuralart_reference.cpu.compile import CpuRequest, compile_network, write
 
     model = Path(__file__).resolve().parents[2] / "models/digits/digits.tflite"
     folder = tmp_path / "App"

@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, what starts fast, how large a file may be."""
+"""The packages and their rooms: who may import whom, what starts fast, how large a file may be."""
 
 from __future__ import annotations
 
@@ -15,27 +15,43 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.cli import COMMANDS
+from neuralart import cli
 from neuralart.resources import PACKAGE
+from support.packages import MODULES
+from support.packages import dotted as _dotted
+from support.packages import name_of as _name
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
-# From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
+CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
+# The core, from the ground up. A room imports itself and rooms of floors below; rooms of one floor do not know each
+# other.
 FLOORS = (
-    {"errors", "intact", "jsontext", "patterns", "resources"},
-    {"build", "files", "fingerprint", "why"},
-    {"text", "plugins"},
-    {"model", "network", "config"},
-    {"vendor", "boards", "toolchain", "remote", "validation_link"},
-    {"ci", "memory", "flashing"},
-    {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
-    {"emulator", "report"},
-    {"lint", "export", "loading"},
-    {"doctor", "inspect"},
-    {"adopt", "applications", "own_model", "profiling", "sbom", "signing"},
-    {"validation"},
+    {"command", "errors", "intact", "jsontext", "patterns", "resources"},
+    {"build", "files", "findings", "fingerprint", "why"},
+    {"text", "plugins", "products"},
+    {"own_commands", "model", "network", "config"},
+    {"vendor", "boards", "toolchain"},
+    {"budgets", "memory", "flashing"},
+    {"patching", "app_config", "compilers", "relocatable"},
+    {"summary"},
+    {"applications"},
     {"cli"},
     {"__main__", "completion", "scons"},
 )
+# The packages, from the ground up; on one floor, packages do not know each other.
+PACKAGES = (
+    {"neuralart"},
+    {"neuralart_board", "neuralart_fleet", "neuralart_reference"},
+    {"neuralart_bring"},
+    {"neuralart_virtual"},
+    {"neuralart_insight"},
+)
+# What the core still knows of others, in functions: cache and farm on other machines, shards. It has to go.
+STILL_IN_THE_CORE = {
+    "scons/cache.py": {"neuralart_fleet"},
+    "scons/farm.py": {"neuralart_fleet"},
+    "scons/fleet.py": {"neuralart_fleet"},
+}
+PACKAGE_FLOOR = {package: number for number, packages in enumerate(PACKAGES) for package in packages}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {
     "numpy",
@@ -59,37 +75,49 @@ SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
 MOST_FILES = 24
 # One file per operator: these folders hold a row of equals, whose order is their names.
-ROWS = {"compilers/reference/operators"}
+ROWS = {"neuralart_reference/operators"}
 # Classes that share a name with another one, and why. At most ten.
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
-    "cli.py": "examples of calls",
-    "adopt/entries.py": "what trees call the boards besides their names",
+    "own_commands.py": "examples of calls",
+    "neuralart_board/commands.py": "examples of calls",
+    "neuralart_bring/commands.py": "examples of calls",
+    "neuralart_virtual/commands.py": "examples of calls",
+    "neuralart_bring/adopt/entries.py": "what trees call the boards besides their names",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
-    "loading/load_cli.py": "the board that ST's script takes unless told otherwise",
-    "model_zoo/sections.py": "the board that a family of the model zoo means",
+    "neuralart_virtual/loading/load_cli.py": "the board that ST's script takes unless told otherwise",
+    "neuralart_bring/model_zoo/sections.py": "the board that a family of the model zoo means",
     "network/targets.py": "targets, and whose stock profile a target has",
-    "compilers/reference/options.py": "targets",
-    "own_model/expected.py": "where outputs are computed unless the user names a board",
-    "own_model/vectors_cli.py": "the help says which that is",
+    "compilers/options.py": "targets",
+    "neuralart_virtual/vectors/expected.py": "where outputs are computed unless the user names a board",
+    "neuralart_virtual/vectors/vectors_cli.py": "the help says which that is",
 }
 # Calls that only some systems have, and what is done on the others.
-ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python", "intact.py:os.getuid": "no watcher answers"}
+ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python"}
 # Names at the top of a module that nothing in the package uses, and why they are there.
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
+    "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",
+    "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
+    "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }
 
 
-def _name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+def _package(path: Path) -> str:
+    return path.relative_to(PACKAGE.parent).parts[0]
 
 
 def _room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """The room of a module of the core."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py") if path.is_relative_to(PACKAGE) else ""
+
+
+def _long_room(path: Path) -> str:
+    """The room, with the package in front of it where that is not the core."""
+    return _room(path) if path.is_relative_to(PACKAGE) else "/".join(path.relative_to(PACKAGE.parent).parts[:2])
 
 
 @dataclass(frozen=True)
@@ -157,11 +185,11 @@ def _ours(path: Path) -> set[str]:
     """Rooms that a module imports."""
     names = (each.name for each in _source(path).imports)
     rooms = {name.split(".")[1] for name in names if name.startswith("neuralart.")}
-    return rooms - {"__version__"}
+    return rooms - {"__version__", "generate"}
 
 
 def test_every_room_has_its_floor() -> None:
-    rooms = {_room(path) for path in MODULES} - {"__init__"}
+    rooms = {_room(path) for path in CORE_MODULES} - {"__init__"}
     assert rooms == set(FLOOR), "put a new room on its floor (FLOORS)"
 
 
@@ -173,17 +201,27 @@ def test_every_tier_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     assert [(tier, p) for tier in tiers for p in patterns if fnmatch.fnmatch(tier, p)] == []
 
 
+def test_packages_know_only_those_below() -> None:
+    """The core imports none of the others, not even in a function: it works alone."""
+
+    def wrong(path: Path) -> str:
+        mine = _package(path)
+        others = {each.name.split(".")[0] for each in _source(path).imports} & PACKAGE_FLOOR.keys() - {mine}
+        others -= STILL_IN_THE_CORE.get(_name(path), set())
+        return ", ".join(sorted(other for other in others if PACKAGE_FLOOR[other] >= PACKAGE_FLOOR[mine]))
+
+    assert {_package(path) for path in MODULES} == PACKAGE_FLOOR.keys(), "put a new package on its floor (PACKAGES)"
+    assert _broken(wrong) == []
+
+
 def test_direction_of_imports() -> None:
     def wrong(path: Path) -> str:
+        if not path.is_relative_to(PACKAGE):
+            return ""
         room = _room(path)
         return ", ".join(sorted(other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]))
 
     assert _broken(lambda path: wrong(path) if _room(path) != "__init__" else "") == []
-
-
-def _dotted(path: Path) -> str:
-    """Its name for an import statement; a package's ``__init__`` has the name of the package."""
-    return ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
 @cache
@@ -236,7 +274,7 @@ def test_no_circle_of_imports_among_modules() -> None:
     assert _circles(_graph()) == []
 
 
-SUBROOMS = sorted({path.parent for path in MODULES if path.parent != PACKAGE} | {PACKAGE})
+SUBROOMS = sorted({path.parent for path in MODULES})
 
 
 @pytest.mark.parametrize("folder", SUBROOMS, ids=_name)
@@ -267,28 +305,37 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 # Extras, and the rooms that may import them.
 ALLOWED = {
     "text": {"rich"},
-    "emulator": {"unicorn"},
-    "sbom": {"cyclonedx", "packageurl"},
     "completion": {"shtab"},
-    "report": {"bokeh", "squarify"},
     "scons": {"watchfiles"},
-    "remote": {"grpc", "zstandard"},
+    "neuralart_virtual/emulator": {"unicorn"},
+    "neuralart_insight/sbom": {"cyclonedx", "packageurl"},
+    "neuralart_insight/report": {"bokeh", "squarify"},
+    "neuralart_fleet/remote": {"grpc", "zstandard"},
+}
+# Modules of the packages beside the core that declare nodes of SCons.
+DECLARE_NODES = {
+    "neuralart_bring/targets.py",
+    "neuralart_insight/sbom/variant_bill.py",
+    "neuralart_insight/targets.py",
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
-LOADED_LATE = {"model/onnx": {"onnx", "numpy"}}
+LOADED_LATE = {
+    "neuralart_reference/onnx": {"onnx", "numpy"},
+    **{f"neuralart_virtual/npu{room}": {"numpy"} for room in ("", "/description", "/software", "/units")},
+}
 
 
 def _foreign(path: Path, one: Import) -> bool:
     """An import that this module may not have."""
     top = one.name.split(".")[0]
-    if top == "neuralart" or top in sys.stdlib_module_names:
+    if top in PACKAGE_FLOOR or top in sys.stdlib_module_names:
         return False
     if top == "SCons":
-        return _room(path) != "scons"
+        return _room(path) != "scons" and _name(path) not in DECLARE_NODES
     if top in LOADED_LATE.get(_name(path.parent), ()):
         return False
     if top in EXTRAS:
-        return not one.inside or top not in ALLOWED.get(_room(path), ())
+        return not one.inside or top not in ALLOWED.get(_long_room(path), ())
     return top not in CORE
 
 
@@ -298,7 +345,7 @@ def test_imports_of_other_packages() -> None:
 
 
 def test_folders_that_are_loaded_late() -> None:
-    late = tuple(f"neuralart.{folder.replace('/', '.')}" for folder in LOADED_LATE)
+    late = tuple(folder.replace("/", ".") for folder in LOADED_LATE)
     outside = [path for path in MODULES if _name(path.parent) not in LOADED_LATE]
     found = [(path, each) for path in outside for each in _source(path).imports if each.name.startswith(late)]
     assert found and all(each.inside for _, each in found), found
@@ -306,8 +353,8 @@ def test_folders_that_are_loaded_late() -> None:
 
 def test_size_of_a_module() -> None:
     """What is longer does more than one thing."""
-    lengths = {path: _source(path).lines for path in MODULES}
-    assert _broken(lambda path: f"{lengths[path]} lines" if lengths[path] > LARGEST else "") == []
+    lengths = {_name(path): _source(path).lines for path in MODULES}
+    assert {name: lines for name, lines in lengths.items() if lines > LARGEST} == {}
 
 
 def test_number_of_files_of_a_folder() -> None:
@@ -358,7 +405,7 @@ def _used(tree: ast.Module, me: str) -> Iterator[str]:
 
 def test_what_only_tests_use_is_gone() -> None:
     used = {name for path in MODULES for name in _used(_tree(path), _dotted(path))}
-    commands = {module for module, _ in COMMANDS.values()}
+    commands = {plugin.made.module for plugin in cli.commands().values()}
     unused = set()
     for path in MODULES:
         module = _dotted(path)
@@ -400,7 +447,7 @@ def test_no_code_asks_for_the_name_of_a_board() -> None:
 def test_json_has_one_way_in() -> None:
     """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
     # The others read it with neuralart.jsontext. Of stamps, what is wrong in whatever way is no stamp.
-    own = {"jsontext.py", "inspect/own_kinds.py"}
+    own = {"jsontext.py", "neuralart_insight/inspect/own_kinds.py"}
     calls = {"json.loads", "json.load"}
     assert _broken(lambda path: " ".join(_source(path).attributes & calls) if _name(path) not in own else "") == []
 
@@ -446,7 +493,7 @@ def test_relocatable_models_are_made_without_the_readers_of_projects() -> None:
     loaded = _all_loaded(f"import {', '.join(f'neuralart.relocatable.{name}' for name in modules)}")
     others = ("neuralart.config", "neuralart.boards", "neuralart.text.elf", "neuralart.text.values", "yaml", "elftools")
     assert not [name for name in loaded if name.startswith(others)]
-    assert len([name for name in loaded if name.startswith("neuralart")]) <= 48, loaded
+    assert len([name for name in loaded if name.startswith("neuralart")]) <= 50, loaded
 
 
 def test_importing_the_package_is_cheap() -> None:
@@ -456,7 +503,7 @@ def test_importing_the_package_is_cheap() -> None:
 def test_help_is_cheap() -> None:
     """Of all commands, one after the other in one process: what one of them loads stays there and is seen."""
     code = (
-        f"from neuralart.cli import main\nfor words in {[[], *([command] for command in COMMANDS)]!r}:\n"
+        f"from neuralart.cli import main\nfor words in {[[], *([command] for command in cli.commands())]!r}:\n"
         "    sys.argv = ['neuralart', *words, '--help']\n"
         "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, (words, end.code)\n"
         "    else:\n        raise AssertionError(f'{words}: no help')\n"

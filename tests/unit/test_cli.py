@@ -13,13 +13,9 @@ import pytest
 from neuralart import cli, completion
 
 
-def test_each_command_has_an_example() -> None:
-    assert list(cli.EXAMPLES) == list(cli.COMMANDS)
-
-
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", cli.commands())
 def test_help_ends_with_an_example_that_can_be_parsed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    example = cli.EXAMPLES[command]
+    example = cli.commands()[command].made.example
     words = shlex.split(example.partition(" > ")[0])
     assert cli.parser_of((command,)).parse_args(words).command == words[0] == command
     with pytest.raises(SystemExit, match="0"):
@@ -31,7 +27,7 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert cli.main([]) == cli.USAGE_ERROR
     shown = capsys.readouterr()
     assert not shown.err and shown.out.startswith("usage: neuralart ")
-    assert all(f"    {name} " in shown.out or f"    {name}\n" in shown.out for name in cli.COMMANDS)
+    assert all(f"    {name} " in shown.out or f"    {name}\n" in shown.out for name in cli.commands())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +47,7 @@ def test_unknown_command(word: str, line: str, capsys: pytest.CaptureFixture[str
 def test_completion_knows_commands_and_their_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert not [name for name in (*cli.COMMANDS, "aspect-ratio", "params-file") if name not in script]
+    assert not [name for name in (*cli.commands(), "aspect-ratio", "params-file") if name not in script]
     assert str(Path.cwd()) not in script and str(Path.home()) not in script
 
 

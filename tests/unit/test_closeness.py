@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import cli
-from neuralart.emulator import Difference
-from neuralart.emulator.vectors import (
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import Network, Port
+from neuralart_virtual.emulator import Difference
+from neuralart_virtual.emulator.vectors import (
     DTYPES,
     Closeness,
     Vectors,
@@ -23,8 +25,6 @@ from neuralart.emulator.vectors import (
     parse,
     root_mean_square,
 )
-from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Network, Port
 
 # ---- the text
 

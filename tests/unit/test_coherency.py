@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.emulator.coherency import Coherency, Watched, watched_ranges
-from neuralart.emulator.devices import NpuCache, SystemControl
 from neuralart.network.facts import PoolUse
+from neuralart_virtual.emulator.coherency import Coherency, Watched, watched_ranges
+from neuralart_virtual.emulator.devices import NpuCache, SystemControl
 from support.firmware import facts
 
 BASE, ALIAS = 0x342E0000, 0x242E0000

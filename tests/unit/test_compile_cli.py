@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import __version__, cli
-from neuralart.compilers import command_line
-from neuralart.compilers.reference import options
-from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED, choices
+from neuralart.compilers import command_line, options
+from neuralart.compilers.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED, choices
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import load
 from neuralart.resources import board_data_dir, package_parent
@@ -508,7 +507,7 @@ def test_read_only_output(folder, capsys):
 def test_the_document_is_in_step():
     path = REPO / "docs" / "reference" / "generate-options.md"
     assert path.read_text(encoding="utf-8") == options.document(), (
-        "python -m neuralart.compilers.reference.options > docs/reference/generate-options.md"
+        "python -m neuralart.compilers.options > docs/reference/generate-options.md"
     )
 
 

@@ -25,8 +25,8 @@ from neuralart.text.values import Value
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 # Fields that no key decides, and keys that decide the fields of something else.
 BESIDE = {
-    NetworkConfig: {"name", "where", "places"},
-    VariantConfig: {"name", "folder", "where", "places"},
+    NetworkConfig: {"name", "where", "places", "added"},
+    VariantConfig: {"name", "folder", "where", "places", "added"},
     ToolchainConfig: set(),
     RelocatableConfig: set(),
     SignConfig: set(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -90,18 +91,70 @@ def test_colors_of_lines(line: str, color: str) -> None:
     assert console.painted(f"a\n{line}\nb\n") == f"a\n{painted}\nb\n", "line by line"
 
 
-def test_streams_that_are_no_terminals_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     file, terminal = io.StringIO(), Terminal()
     monkeypatch.setattr(sys, "stdout", file)
     monkeypatch.setattr(sys, "stderr", terminal)
-    (stream,) = console.on_terminals()
-    assert sys.stdout is file and sys.stderr is stream and console.on_terminals() == [stream], "once"
+    streams = console.output_streams()
+    assert [sys.stdout, sys.stderr] == streams == console.output_streams(), "once"
     hidden: list[str] = []
-    stream.before = lambda: hidden.append(terminal.getvalue())
+    streams[1].before = lambda: hidden.append(terminal.getvalue())
     print("x: error: y", file=sys.stderr)
     assert terminal.getvalue() == "\x1b[31mx: error: y\x1b[0m\n" and hidden[0] == ""
-    assert stream.encoding == terminal.encoding
-    assert console.green("good", file) == "good" and console.green("good", terminal) == "\x1b[32mgood\x1b[0m"
+    assert streams[1].encoding == terminal.encoding
+    console.say_result("good")
+    monkeypatch.setattr(sys, "stdout", sys.stderr)
+    console.say_result("very \x1b[31mgood")
+    assert file.getvalue() == "good\n" and terminal.getvalue().endswith("\x1b[32mvery \\x1b[31mgood\x1b[0m\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\r\nc\n", "a\tb\r\nc\n"),
+        ("12 %\r", "12 %\r"),
+        ("a\rb", r"a\rb"),
+        ("\x00\x07\x08\x0b\x0c\x1b[2J\x9b2J\x85", r"\x00\x07\x08\x0b\x0c\x1b[2J\x9b2J\x85"),
+        ("\u202eab\u2069\u200f\u2028\u2029\ud83d", r"\u202eab\u2069\u200f\u2028\u2029\ud83d"),
+        ("gr\u00fc\u00df dich, \U0001f600 \u00a0", "gr\u00fc\u00df dich, \U0001f600 \u00a0"),
+    ],
+)
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_no_control_character_is_sent(text: str, shown: str, stream: type[io.StringIO]) -> None:
+    out = stream()
+    console.OutputStream(out).write(text)
+    assert out.getvalue() == shown
+    console.OutputStream(out, colored=True).writelines([text])
+    assert out.getvalue() == shown * 2
+
+
+def test_json_stays_json() -> None:
+    out = io.StringIO()
+    text = "".join(map(chr, range(0x300))) + "\u2028\u202e\ud800"
+    console.OutputStream(out).write(json.dumps(text))
+    assert json.loads(out.getvalue()) == text and out.getvalue().isprintable()
+
+
+def test_colors_of_others_pass_in_a_build_alone() -> None:
+    text = "\x1b[01m\x1b[Ka.c:\x1b[m\x1b[K \x1b[2J\x1b]0;title\x07"
+    commands, build = io.StringIO(), io.StringIO()
+    console.OutputStream(commands).write(text)
+    console.OutputStream(build, colored=True).write(text)
+    assert "\x1b" not in commands.getvalue()
+    assert build.getvalue() == "\x1b[01m\x1b[Ka.c:\x1b[m\x1b[K \\x1b[2J\\x1b]0;title\\x07"
+
+
+def test_a_stream_that_lacks_letters() -> None:
+    raw = io.BytesIO()
+    stream = console.OutputStream(io.TextIOWrapper(raw, "ascii"))
+    stream.write("gr\u00fcn\n")
+    stream.flush()
+    assert raw.getvalue() == b"gr\\xfcn\n"
+
+
+def test_a_line_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    console.say("a\nerror: b\r\tc\u2028", "d")
+    assert capsys.readouterr().out == "a\\nerror: b\\r\tc\\u2028\nd\n"
 
 
 # ---- what takes long

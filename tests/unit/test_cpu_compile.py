@@ -17,16 +17,16 @@ import pytest
 import oracle
 from neuralart import cli
 from neuralart.compilers.dispatch import dispatched
-from neuralart.compilers.reference.cpu import compile as cpu
-from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, write
-from neuralart.compilers.reference.cpu.cpu_network import identifier
-from neuralart.compilers.reference.cpu.placing import ActivationMemory
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import network_files
 from neuralart.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart.text.c_source import CSource
+from neuralart_reference.cpu import compile as cpu
+from neuralart_reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, write
+from neuralart_reference.cpu.cpu_network import identifier
+from neuralart_reference.cpu.placing import ActivationMemory
 from support import cpu_native
 from support.cases_recurrent import INFERENCES, lstm, svdf
 from support.h747 import DIGITS, pools
@@ -397,6 +397,7 @@ def test_a_network_without_constants(tmp_path: Path) -> None:
         assert cpu_native.run(runner, bytes(range(64))) == bytes(range(64))
 
 
+@pytest.mark.needs("ai_edge_litert")
 @pytest.mark.skipif(not cpu_native.have_cc, reason="cc is not on PATH")
 def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> None:
     """In memory that begins as garbage, next to guards."""
@@ -417,8 +418,8 @@ def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> No
 
 
 def test_facts_are_those_of_the_npu_flow_but_for_the_places(tmp_path: Path) -> None:
-    from neuralart.compilers.reference.compile import CompileRequest
-    from neuralart.compilers.reference.compile import compile_network as for_npu
+    from neuralart.compilers.request import CompileRequest
+    from neuralart_reference.compile import compile_network as for_npu
 
     stock = Path(__file__).parents[2] / "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool"
     npu = for_npu(CompileRequest(MODEL, stock)).network
@@ -541,8 +542,8 @@ def test_options_of_this_flow_are_refused_by_the_other(
 
 
 def test_requests_of_the_other_flow() -> None:
-    from neuralart.compilers.reference.compile import CompileRequest
-    from neuralart.compilers.reference.compile import compile_network as for_npu
+    from neuralart.compilers.request import CompileRequest
+    from neuralart_reference.compile import compile_network as for_npu
 
     with pytest.raises(NeuralArtError, match="'stm32n6' is a target of the NPU flow, this is the CPU flow"):
         cpu.compile_network(CpuRequest(MODEL, target="stm32n6"))

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.compilers.reference.cpu.placing import ActivationMemory, parse_pools, read
 from neuralart.errors import NeuralArtError
+from neuralart_reference.cpu.placing import ActivationMemory, parse_pools, read
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")
 REAL = sorted(DATA.rglob("mempools_*.json"))

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from neuralart import cli, config
-from neuralart.compilers.reference.lower import lower
 from neuralart.errors import NeuralArtError
-from neuralart.lint import gather
 from neuralart.model import cut, reader, tflite
 from neuralart.model.graph import Model
-from neuralart.own_model import expected
-from neuralart.validation import reference
+from neuralart_insight.lint import gather
+from neuralart_reference.lower import lower
+from neuralart_virtual.validation import reference
+from neuralart_virtual.vectors import expected
 from support import onnx_small
 from support.messages import flat
 from support.ssd import CUSTOM, detector
 from tflite_writer import ModelWriter
 
-litert = pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+litert = pytest.mark.needs("ai_edge_litert")
 
 
 def ended(*names: str, data: bytes = b"") -> Model:

@@ -72,6 +72,7 @@ def test_size_and_layers() -> None:
     ]
 
 
+@pytest.mark.needs("ai_edge_litert")
 def test_golden_outputs_are_those_of_litert() -> None:
     inputs, outputs, described = vectors.read(FOLDER / "vectors")
     assert described["oracle"] == oracle.identity() == "ai-edge-litert 2.3.0 BUILTIN_REF"
@@ -104,6 +105,7 @@ def test_vectors_agree_with_the_model() -> None:
     assert described["schema"] == 1
 
 
+@pytest.mark.needs("ai_edge_litert")
 def test_accuracy() -> None:
     pictures, labels = synthetic.dataset(generate.HELD_OUT, generate.SEED_HELD_OUT)
     correct = generate.accuracy(MODEL.read_bytes(), pictures, labels)
@@ -119,6 +121,7 @@ def test_held_out_pictures_are_not_the_training_ones() -> None:
     assert not {p.tobytes() for p in training} & {p.tobytes() for p in held_out}
 
 
+@pytest.mark.needs("ai_edge_litert")
 def test_integer_layers_are_those_of_litert() -> None:
     pictures, _ = synthetic.dataset(50, 77)
     index = next(t.index for t in tflite.read(MODEL).tensors if t.name == "features")
@@ -151,6 +154,7 @@ def test_rescale_by_a_quarter_rounds_twice(value: int, expected: int) -> None:
     assert int(integer.rescale(np.array([value]), 1 << 30, -1)[0]) == expected
 
 
+@pytest.mark.needs("ai_edge_litert")
 @pytest.mark.parametrize("kind", sorted({*CASES} - {*HANDLES}))
 def test_litert_accepts_what_the_writer_writes(kind: str) -> None:
     """And agrees about the shapes of the outputs."""

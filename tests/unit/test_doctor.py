@@ -15,13 +15,13 @@ import pytest
 from neuralart import boards, cli, config
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
-from neuralart.doctor import compilers, known_bad, programs, surroundings
-from neuralart.doctor.examine import compilers_of, examine, system_of
-from neuralart.doctor.known_bad import Circumstances
-from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROBE_TOOLS, PROGRAMMER, QEMU, SIGNING, TOOLS
-from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Host, Need
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import asking, releases
+from neuralart.vendor import asking, releases, tools
+from neuralart.vendor.tools import BROKEN, CMAKE, CUBEIDE, MAKE, MISSING, OK, QEMU, UNFIT, Host, Need, system_of
+from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
+from neuralart_insight.doctor.examine import compilers_of, examine
+from neuralart_insight.doctor.known_bad import Circumstances
+from neuralart_insight.doctor.programs import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS
 from support.fake_tools import FakeMachine
 
 SLEEP = f"{shutil.which('sleep')} 60"
@@ -250,14 +250,14 @@ def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
     (fake.root / "other" / "cmake").symlink_to(real)
     fake.folders.append(fake.root / "bin" / ".." / "bin")
     assert asking.on_path(("cmake",), fake.environ, "linux") == [real]
-    assert programs.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
+    assert tools.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
 
 
 @pytest.mark.parametrize(("second", "level"), [("3.25.1", "note"), ("3.30.0", "warning")])
 def test_two_of_a_kind(fake: FakeMachine, second: str, level: str) -> None:
     first = fake.says("cmake", "cmake version 3.25.1")
     other = fake.says("cmake", f"cmake version {second}", "other")
-    (remark,) = programs.shadowed(CMAKE, Host(fake.environ, "linux", 5))
+    (remark,) = tools.shadowed(CMAKE, Host(fake.environ, "linux", 5))
     assert remark.level == level
     assert f"{first} (3.25.1) is used, {other} ({second}) is not" in remark.message
 
@@ -382,7 +382,7 @@ def test_only_questions_are_asked_and_nowhere_near_the_project(whole: FakeMachin
     variants = project(tmp_path / "p")
     before = sorted(path for path in tmp_path.rglob("*") if path != whole.log)
     report(whole, variants, folder=tmp_path / "p")
-    allowed = r"\S+ (--version|-M help|-dumpfullversion|-print-file-name=[\w.]+|-m.* -Wl,--trace,.*) in "
+    allowed = r"\S+ (--version|-M help|-dumpfullversion|-print-(?:file|prog)-name=[\w.]+|-m.* -Wl,--trace,.*) in "
     for call in whole.calls():
         assert re.match(allowed, call), call
         assert str(tmp_path / "p") not in call.partition(" in ")[2]

@@ -110,7 +110,7 @@ def test_anchors_of_headings(heading: str, slug: str) -> None:
 def _found(name: str) -> list[Path]:
     """The files that are meant: of the repository, or of the package."""
     pattern = re.sub(r"<[\w-]+>", "*", name)
-    return [path for top in (REPO, PACKAGE) for path in top.glob(pattern) if path.is_file()]
+    return [path for top in (REPO, PACKAGE, PACKAGE.parent) for path in top.glob(pattern) if path.is_file()]
 
 
 def _defined(path: Path) -> set[str]:

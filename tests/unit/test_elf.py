@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from neuralart import boards
 from neuralart.applications import runtime
-from neuralart.emulator.image import read_elf
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import elf_facts
 from neuralart.relocatable.build import assemble
-from neuralart.report.summary import region_use
+from neuralart.summary import region_use
 from neuralart.text.elf import Elf, Symbol, of
+from neuralart_virtual.emulator.image import read_elf
 from support import images
 
 WHOLE = images.elf()

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.applications.runtime_files import RuntimePart
 from neuralart.errors import NeuralArtError
-from neuralart.export import collect, folder, makefiles, plan
-from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.text.ihex import ihex
+from neuralart_bring.export import collect, folder, makefiles, plan
+from neuralart_bring.export.plan import ExportInputs, ImagePart, NetworkPart, Raw
 
 
 def part(folder: Path, name: str = "digits", pool: str = "xSPI2", data: bytes = b"weights", **changes) -> NetworkPart:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.compilers.stedgeai.fileset import FileConditions, expected
+from neuralart.compilers.stedgeai.run import working_folder
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.releases import parse_core
@@ -24,7 +25,8 @@ PROFILE = '{"Profiles": {"p": {"memory_pool": "pools/n6.mpool", "options": "%s"}
 
 @pytest.fixture
 def folder(tmp_path):
-    return make(tmp_path / "w")
+    with working_folder(tmp_path) as place:  # it crashes where the real one does
+        yield make(place / "w")
 
 
 def run(folder, root, *words, status=0, options="--Os", **environ) -> str:

@@ -20,11 +20,12 @@ from neuralart import boards, cli
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
 from neuralart.flashing import plan as plans
-from neuralart.flashing.runners import FlashJob, find, process
-from neuralart.flashing.runners.process import ServerEnded, free_port, served
-from neuralart.flashing.runners.programmer import Programmer
-from neuralart.flashing.runners.session import ConnectedProbe, usb_probes
+from neuralart.flashing.runners import FlashJob, find
 from neuralart.flashing.script import CommandScript
+from neuralart_board.runners import process
+from neuralart_board.runners.process import ServerEnded, free_port, served
+from neuralart_board.runners.programmer import Programmer
+from neuralart_board.runners.session import ConnectedProbe, usb_probes
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
 from support.images import Sect, elf
@@ -389,6 +390,8 @@ def test_a_server_for_a_debugger(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.chdir(tmp_path)
+    Path("a b.elf").write_bytes(b"of gdb's own reading")
     assert cli.main(["device", "debug", "--board", matrix.N6, "--elf", "a b.elf"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("gdb: ") and "'a b.elf' -ex 'target remote localhost:" in said
@@ -397,7 +400,7 @@ def test_a_server_for_a_debugger(
 
 
 def test_every_runner_of_a_device_is_in_the_matrix() -> None:
-    from neuralart.plugins.kinds import KINDS
+    from neuralart import plugins
 
-    found = {name for name in KINDS["runners"].own if isinstance(find(name), Programmer)}
+    found = {name for name in plugins.names("runners") if isinstance(find(name), Programmer)}
     assert found == set(matrix.BOARDS)

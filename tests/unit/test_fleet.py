@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import cli, config, intact
-from neuralart.ci import shards
 from neuralart.errors import NeuralArtError
 from neuralart.scons import fleet
 from neuralart.text import junit
+from neuralart_fleet.ci import shards
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "continuous-integration.md"
 VARIANTS = ("a", "b", "c-n6", "d", "e")
@@ -149,8 +149,8 @@ def test_refusals(words: list[str], line: str, project: Path, capsys: pytest.Cap
 def test_costs_are_those_of_files_and_effects(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stamps = {
         "format": intact.FORMAT,
-        "files": [["build/shared.o", 1], ["build/a/a.o", 1], ["build/b/b.o", 1]],
-        "variants": {"a": {"files": [0, 1]}, "b": {"files": [0, 2]}},
+        "rows": [["build/shared.o", 1], ["build/a/a.o", 1], ["build/b/b.o", 1]],
+        "variants": {"a": {"rows": [0, 1]}, "b": {"rows": [0, 2]}},
     }
     Path("build").mkdir()
     Path("build", intact.NAME).write_text(json.dumps(stamps), "utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from neuralart import boards
 from neuralart.errors import NeuralArtError
-from neuralart.signing.fsbl import boot_loader
+from neuralart.memory.image.boot_loader import boot_loader
 from neuralart.text import image_header
 from neuralart.text.ihex import ihex
 from support import images

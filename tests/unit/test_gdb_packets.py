@@ -11,9 +11,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator.gdb.commands import GdbCommands
-from neuralart.emulator.gdb.debugged import REGISTERS, Halt, memory_map_xml, target_xml
-from neuralart.emulator.gdb.packets import (
+from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator.gdb.commands import GdbCommands
+from neuralart_virtual.emulator.gdb.debugged import REGISTERS, Halt, memory_map_xml, target_xml
+from neuralart_virtual.emulator.gdb.packets import (
     ACK,
     INTERRUPT,
     LONGEST,
@@ -25,8 +26,7 @@ from neuralart.emulator.gdb.packets import (
     encode,
     expand,
 )
-from neuralart.emulator.gdb.server import GdbServer, port_of
-from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator.gdb.server import GdbServer, port_of
 
 
 def read(*portions: bytes) -> list[object]:

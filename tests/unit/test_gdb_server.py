@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import struct
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from neuralart.emulator import MachineStop
-from neuralart.emulator.gdb.packets import Packet, Sign, encode
+from neuralart_virtual.emulator import MachineStop
+from neuralart_virtual.emulator.gdb.packets import Packet, Sign, encode
+from neuralart_virtual.emulator.gdb.server import HOST, SerialServer
 from support.gdb_rig import COUNTER, FLASH, START, Rig
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
@@ -115,3 +120,119 @@ def test_a_fault_is_shown_and_ends_the_run_when_the_debugger_goes():
     rig.thread.join(20)
     assert isinstance(rig.result, MachineStop) and "undefined instruction" in str(rig.result)
     client.close()
+
+
+# ---- who is let in
+
+POST = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n"
+
+
+def told(port: int, data: bytes) -> bytes:
+    """All that a client is told that says something, until it is hung up on."""
+    with socket.create_connection((HOST, port), timeout=20) as client:
+        client.sendall(data)
+        said = b""
+        with contextlib.suppress(ConnectionResetError):  # what it sent was not read
+            while part := client.recv(4096):
+                said += part
+    return said
+
+
+@pytest.mark.parametrize(
+    "data", [POST + encode(b"M%x,4:deadbeef" % COUNTER), b"\x16\x03\x01" + encode(b"k"), b"\r\n+", b"c"]
+)
+def test_what_is_not_the_protocol_is_refused(data: bytes):
+    rig = Rig()
+    rig.client.close()  # it has said nothing
+    assert told(rig.server.port, data).count(b"\n") <= 1, "no answer to a packet within"
+    client = rig.again()
+    assert client.pc() == START and client.ask(b"m%x,4" % COUNTER) == b"a5" * 4, "nothing was done, and nothing ran"
+    (warning,) = rig.warnings
+    line = f"port {rig.server.port} of {HOST}: a GDB server for one debugger, refused: what came is not GDB's protocol"
+    assert warning == line
+    client.send(encode(b"k"))
+    rig.thread.join(20)
+    client.close()
+
+
+def test_a_running_core_is_not_stopped_by_a_request():
+    rig = Rig()
+    client = rig.quiet()
+    assert client.ask(b"D") == b"OK"
+    told(rig.server.port, POST)
+    client = rig.again()
+    first = client.ask(b"m%x,4" % COUNTER)
+    client.send(encode(b"c"))
+    time.sleep(0.05)
+    client.send(b"\x03")
+    assert client.next() == Packet(b"T02") and client.ask(b"m%x,4" % COUNTER) != first
+    client.send(encode(b"k"))
+    rig.thread.join(20)
+    client.close()
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_second_debugger_is_refused(rig: Rig, running: bool):
+    client = rig.quiet()
+    if running:
+        client.send(encode(b"c"))
+    why = "another debugger is connected"
+    assert told(rig.server.port, b"+" + encode(b"k")).endswith(f"refused: {why}\n".encode())
+    if running:
+        client.send(b"\x03")
+        assert client.next() == Packet(b"T02")
+    assert client.ask(b"P0=00000000") == b"OK" and len(rig.warnings) == 1 and rig.warnings[0].endswith(why)
+
+
+def test_a_client_that_says_nothing_is_in_nobodys_way(rig: Rig):
+    silent = rig.client
+    rig.client = type(silent)(rig.server.port)
+    assert rig.quiet().pc() == START and silent.next() is None and rig.warnings == []
+    silent.close()
+
+
+class Echo:
+    """A board that sends what it gets."""
+
+    def __init__(self) -> None:
+        self.transport, self.board, self.held = self, None, b""
+
+    def read(self, seconds: float) -> bytes:
+        held, self.held = self.held, b""
+        if held == b"end":
+            raise MachineStop("end")
+        return held
+
+    def write(self, data: bytes) -> None:
+        self.held += data
+
+    def idle(self) -> bool:
+        return not self.held
+
+
+def test_the_serial_port_of_a_virtual_board():
+    warnings: list[str] = []
+    server = SerialServer(0, warnings.append)
+
+    def serve() -> None:
+        with contextlib.suppress(MachineStop):
+            server.serve(Echo(), None, print)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    port = int(server.url.rpartition(":")[2])
+    head = f"port {port} of {HOST}: a serial port for one client, refused: "
+    assert told(port, POST + b"end") in (f"{head}what came is a request of a browser\n".encode(), b"")
+    with socket.create_connection((HOST, port), timeout=20) as client:
+        client.sendall(b"POST a letter")
+        assert client.recv(100) == b"POST a letter"
+        assert told(port, b"") == f"{head}another program has it\n".encode()
+        client.sendall(POST[:20])
+        assert client.recv(100) == POST[:20], "whoever is in may say anything"
+        client.sendall(b"end")
+        thread.join(20)
+    server.close()
+    assert [each.removeprefix(head) for each in warnings] == [
+        "what came is a request of a browser",
+        "another program has it",
+    ]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.report import offload
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report.read import parse_report
+from neuralart_insight.report import offload
 from support import vendor_reports as vendor
 
 

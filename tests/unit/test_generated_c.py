@@ -10,8 +10,6 @@ from dataclasses import replace
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect.views.generated_c import as_record
 from neuralart.text import c_source
 from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks, ecblobs, initializers, pools
@@ -19,6 +17,8 @@ from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.checks import covered, rows_by_pool
 from neuralart.vendor.network_c.pools import in_use
 from neuralart.vendor.network_c.read import parse, read
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect.views.generated_c import as_record
 from support import vendor_network_c as vendor
 from support.vendor_network_c import RELEASES, Want
 

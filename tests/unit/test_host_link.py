@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.emulator import LinkFailure, MachineStop, link
-from neuralart.emulator.link import LONGEST, Damaged, Decoder, Frame, RemoteNetwork, Session, Text, encode, parse_hello
+from neuralart_virtual.emulator import LinkFailure, MachineStop, link
+from neuralart_virtual.emulator.link import (
+    LONGEST,
+    Damaged,
+    Decoder,
+    Frame,
+    RemoteNetwork,
+    Session,
+    Text,
+    encode,
+    parse_hello,
+)
 
 FRAMES = st.builds(Frame, st.sampled_from("HIOEQD"), st.binary(max_size=60))
 # Text for people never contains the start byte.

@@ -70,8 +70,8 @@ def test_the_record_of_patches(text: str, tmp_path: Path, capsys: Capture) -> No
 
 @pytest.mark.parametrize("text", [*DEEP, '{"schema": 1, "count": 1e999, "inputs": [], "outputs": []}'])
 def test_vectors(text: str, tmp_path: Path) -> None:
-    from neuralart.emulator import vectors
     from neuralart.errors import NeuralArtError
+    from neuralart_virtual.emulator import vectors
 
     (tmp_path / "vectors.json").write_text(text)
     with pytest.raises(NeuralArtError, match=r"not a vectors\.json"):

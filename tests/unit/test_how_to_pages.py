@@ -61,7 +61,7 @@ def test_commands_and_options_exist(page: Path) -> None:
         words = [word.rstrip(".,:;") for word in call.split()[1:]]
         if not re.fullmatch(r"[a-z][a-z-]*", words[0]):
             continue  # neuralart VERB, neuralart --help and the like
-        assert words[0] in cli.COMMANDS, f"{page.name}: {call}"
+        assert words[0] in cli.commands(), f"{page.name}: {call}"
         text = _help(*words[: 2 if " ACTION" in _help(words[0]) and len(words) > 1 else 1])
         assert text, f"{page.name}: {call}"
         for option in (word.partition("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)):
@@ -74,7 +74,7 @@ def test_each_option_is_on_a_page() -> None:
     said = {word for key in networks.KEYS for word in key.taken}
     missing = []
     # What a build calls `application` with are keys of variants.yaml in other words.
-    for command in cli.COMMANDS.keys() - {"application"}:
+    for command in cli.commands().keys() - {"application"}:
         helps = [_help(command)]
         if " ACTION" in helps[0]:
             helps += [_help(command, part) for part in re.findall(r"^    ([a-z]+)  ", helps[0], re.M)]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.export.ide import MARK, debug_tasks, launch_json, port_of_variant
 from neuralart.scons.firmware.compile_commands import merged
+from neuralart_bring.export.ide import MARK, debug_tasks, launch_json, port_of_variant
 
 VARIANTS = "schema: 1\nnetworks:\n  net: {model: net.tflite}\nvariants:\n" + "".join(
     f"  {name}: {{board: {board}, network: net}}\n" for name, board in (("one", "stm32n6570-dk"), ("two", "mps3-an547"))

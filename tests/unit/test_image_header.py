@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from neuralart.boards import fields
 from neuralart.cli import main
-from neuralart.emulator import MachineStop
-from neuralart.emulator.image import _check_header
 from neuralart.errors import NeuralArtError
 from neuralart.text import image_header
 from neuralart.text.ihex import ihex
 from neuralart.text.image_header import LAYOUTS, VECTOR_TABLE, find, make, problems, read
+from neuralart_virtual.emulator import MachineStop
+from neuralart_virtual.emulator.image import _check_header
 
 STACK, RESET = 0x34100000, 0x34000455
 VERSIONS = sorted(LAYOUTS)

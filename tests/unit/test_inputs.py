@@ -9,12 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neuralart.emulator.inputs import preprocessing
-from neuralart.emulator.inputs.preprocessing import Preprocessing
-from neuralart.emulator.inputs.source import InputFile, RandomInputs, at_random, inputs_of, read
-from neuralart.emulator.vectors import DTYPES
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
+from neuralart_virtual.emulator.inputs import preprocessing
+from neuralart_virtual.emulator.inputs.preprocessing import Preprocessing
+from neuralart_virtual.emulator.inputs.source import (
+    InputFile,
+    RandomInputs,
+    at_random,
+    inputs_of,
+    read,
+)
+from neuralart_virtual.emulator.vectors import DTYPES
 from support.firmware import facts, write_vectors
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds, own_kinds
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect import kinds, own_kinds
 from support import vendor_reports as vendor
 
 POOLS = {"fname": "A", "prop": {"rights": "ACC_READ"}}

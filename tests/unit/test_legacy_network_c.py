@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.compilers.reference.cpu.compile import CpuRequest, compile_network, write
 from neuralart.resources import firmware_dir
+from neuralart_reference.cpu.compile import CpuRequest, compile_network, write
 from support import cpu_native
 from support.h747 import DIGITS, REPO, pools
 from support.streams import stream

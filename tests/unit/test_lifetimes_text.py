@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.emit.report import lifetimes
-from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.planner import plan
-from neuralart.compilers.reference.planning.sharing import share
 from neuralart.model.graph import Model
+from neuralart_reference.emit.emission import Emission
+from neuralart_reference.emit.report import lifetimes
+from neuralart_reference.ir import Program
+from neuralart_reference.planning.planner import plan
+from neuralart_reference.planning.sharing import share
 from support.programs import RAM, chain, pool_file, tensor
 
 POOL = pool_file(("RAM", 0x1000, 4096, RAM))

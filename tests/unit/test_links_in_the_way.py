@@ -13,9 +13,10 @@ import pytest
 from neuralart import cli, files
 from neuralart.applications import external
 from neuralart.applications.commands import Commands
-from neuralart.compilers.reference import fileset
+from neuralart.compilers import fileset
 from neuralart.flashing.nor import Chip, Nor
 from neuralart.resources import PACKAGE
+from support.packages import MODULES, name_of
 
 REPO = Path(__file__).resolve().parents[2]
 DIGITS = REPO / "models" / "digits" / "digits.tflite"
@@ -29,14 +30,13 @@ OTHERS = {
     "applications/external.py": 1,  # the log, which was deleted before
     "applications/overlay.py": 1,  # a new file of neuralart.files
     "compilers/stedgeai/run.py": 1,  # a folder of its own
-    "doctor/compilers.py": 1,  # a temporary folder
-    "emulator/starting.py": 1,  # a temporary folder
-    "intact.py": 1,  # a new file, with the number of the process in its name
-    "flashing/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
-    "flashing/runners/process.py": 2,  # a temporary folder
-    "own_model/project.py": 1,  # a temporary folder
+    "neuralart_insight/doctor/compilers.py": 1,  # a temporary folder
+    "neuralart_virtual/emulator/starting.py": 1,  # a temporary folder
+    "neuralart_board/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
+    "neuralart_board/runners/process.py": 2,  # a temporary folder
+    "neuralart_bring/own_model/project.py": 1,  # a temporary folder
     "patching/journal.py": 1,  # a folder of its own, tested there
-    "remote/client.py": 1,  # a new file of neuralart.files
+    "neuralart_fleet/remote/client.py": 1,  # a new file of neuralart.files
 }
 WRITES = {"write_bytes", "copyfile", "copy", "copy2", "copytree", "move", "truncate", "symlink_to", "hardlink_to"}
 
@@ -68,8 +68,8 @@ def test_writers_are_found() -> None:
 
 def test_everybody_writes_by_one_function() -> None:
     """So what tests of neuralart.files say holds for all of them."""
-    found = {path: len(writers(path.read_text("utf-8"))) for path in PACKAGE.rglob("*.py")}
-    assert {path.relative_to(PACKAGE).as_posix(): count for path, count in found.items() if count} == OTHERS
+    found = {path: len(writers(path.read_text("utf-8"))) for path in MODULES}
+    assert {name_of(path): count for path, count in found.items() if count} == OTHERS
 
 
 def command(*words: str) -> Callable[[Path], None]:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import boards, cli
+from neuralart import boards, budgets, cli
 from neuralart.config.budgets import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, types
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
+from neuralart.vendor import runtime_header
 from neuralart.vendor.c_info.types import NPU, CInfo, Estimate
+from neuralart_insight.lint import engine, gather
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(
@@ -170,14 +171,14 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_runtime_headers(tmp_path: Path) -> None:
-    found = types.parse_runtime("// x\n" + HEADER, "h")
+    found = runtime_header.parse_runtime("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
-    assert types.parse_runtime("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
-    assert types.parse_runtime(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
+    assert runtime_header.parse_runtime("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
+    assert runtime_header.parse_runtime(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
     for place in ("b/ll_aton_version.h", "a/ll_aton_version.h", ".git/ll_aton_version.h", "build/ll_aton_version.h"):
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
-    assert [path.parent.name for path in types.runtime_headers(tmp_path)] == ["a", "b"]
+    assert [path.parent.name for path in runtime_header.runtime_headers(tmp_path)] == ["a", "b"]
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------

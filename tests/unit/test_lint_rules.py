@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import boards
+from neuralart import boards, budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import engine
-from neuralart.lint.types import (
-    Facts,
-    HexPiece,
-    LintedNetwork,
-    LintedPool,
-    LintFinding,
-    RawFile,
-    RuntimeHeader,
-    Source,
-    Step,
-)
+from neuralart.findings import LintFinding
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import parse_profiles
 from neuralart.vendor.q_json import QFile, QTensor
+from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_insight.lint import engine
+from neuralart_insight.lint.types import (
+    Facts,
+    HexPiece,
+    LintedNetwork,
+    LintedPool,
+    RawFile,
+    Source,
+    Step,
+)
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (
@@ -494,7 +494,7 @@ def test_stacks_that_stand(text: str) -> None:
 
 def test_rules_have_what_a_reader_needs() -> None:
     ids = engine.rule_ids()
-    assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, engine.BUDGET} & set(ids)
+    assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, budgets.BUDGET} & set(ids)
     for rule in engine.rules():
         assert rule.looks_at and rule.why.endswith((".", ":")) and not rule.finds.endswith("."), rule.id
         assert "|" not in rule.finds and not rule.hint.endswith("."), rule.id

@@ -9,10 +9,10 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import process
-from neuralart.flashing.runners.process import CUBE_IDE, Answer
-from neuralart.loading import deployment
-from neuralart.loading.deployment import table
+from neuralart_board.runners import process
+from neuralart_board.runners.process import CUBE_IDE, Answer
+from neuralart_virtual.loading import deployment
+from neuralart_virtual.loading.deployment import table
 from support.fake_bench import loads, matrix
 from support.fake_bench.bench import Bench
 from support.rel_images import ROM, Recipe, build
@@ -98,7 +98,9 @@ def test_refused_before_the_board_is_touched(
     monkeypatch.setenv(CUBE_IDE, "")
     monkeypatch.chdir(tmp_path)
     if "--port" not in words:
-        monkeypatch.setattr("neuralart.loading.deployment.SerialTransport", lambda url, baud: loads.FakeSerial(bench))
+        monkeypatch.setattr(
+            "neuralart_virtual.loading.deployment.SerialTransport", lambda url, baud: loads.FakeSerial(bench)
+        )
     for name, data in {
         "x.tflite": b"\x1c\0\0\0TFL3" + bytes(90),
         "vendor_rel.bin": build().data,

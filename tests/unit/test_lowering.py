@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import ConstArg, Null, TensorArg
-from neuralart.compilers.reference.moves import broadcast
-from neuralart.compilers.reference.operators import every
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Quantization
+from neuralart_reference.ir import ConstArg, Null, TensorArg
+from neuralart_reference.moves import broadcast
+from neuralart_reference.operators import every
 from support.lowering import Graph, lowered, one, parameters
 from support.messages import flat
 

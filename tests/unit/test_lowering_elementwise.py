@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import ConstArg, TensorArg
-from neuralart.compilers.reference.operators._table import nearest, rounding_shift, scaled
-from neuralart.compilers.reference.quantize import FixedPoint, single
+from neuralart_reference.ir import ConstArg, TensorArg
+from neuralart_reference.operators._table import nearest, rounding_shift, scaled
+from neuralart_reference.quantize import FixedPoint, single
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "RSQRT", "SQRT", "TANH")

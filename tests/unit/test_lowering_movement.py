@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.context import Operand
-from neuralart.compilers.reference.ir import Call, ConstArg, Null, TensorArg
-from neuralart.compilers.reference.moves import Move, apply, dense
-from neuralart.compilers.reference.operators import registry
-from neuralart.compilers.reference.operators.concatenation import rescaled
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Quantization, Tensor
+from neuralart_reference.context import Operand
+from neuralart_reference.ir import Call, ConstArg, Null, TensorArg
+from neuralart_reference.moves import Move, apply, dense
+from neuralart_reference.operators import registry
+from neuralart_reference.operators.concatenation import rescaled
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 Described = tuple[Any, ...]

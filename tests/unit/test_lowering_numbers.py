@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import Call
+from neuralart_reference.ir import Call
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 F = ((2, 3), "float32")

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neuralart.compilers.reference.compile import CompileRequest, compile_network
-from neuralart.compilers.reference.ir import Null
-from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
 from neuralart.model.graph import Model
+from neuralart_reference.compile import compile_network
+from neuralart_reference.ir import Null
+from neuralart_reference.lower import lower
 from support.cases_recurrent import lstm, svdf
 from support.lowering import parameters
 from support.operator_draws import Draw

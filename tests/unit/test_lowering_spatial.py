@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import Call, ConstArg, Null, TensorArg
-from neuralart.compilers.reference.operators.mean import Group, groups
+from neuralart_reference.ir import Call, ConstArg, Null, TensorArg
+from neuralart_reference.operators.mean import Group, groups
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 Described = tuple[Any, ...]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import Call, ConstArg, Program
-from neuralart.compilers.reference.planning.sharing import share
 from neuralart.errors import NeuralArtError
+from neuralart_reference.ir import Call, ConstArg, Program
+from neuralart_reference.planning.sharing import share
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 IMAGE = (1, 4, 4, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -40,34 +39,6 @@ def test_every_changed_file_is_named(folder: Path, name: str) -> None:
     assert facts.changed_files(folder) == (name,)
     with pytest.raises(NeuralArtError, match=re.escape(f"{name} changed since the network was compiled")):
         facts.check_files(folder)
-
-
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("keep_time", [False, True])
-def test_what_was_changed_is_named(folder: Path, name: str, keep_time: bool) -> None:
-    """Also where somebody set its time back."""
-    path = folder / name
-    before = path.stat().st_mtime_ns
-    time.sleep(0.02)
-    flip(path)
-    if keep_time:
-        os.utime(path, ns=(before, before))
-    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == (name,)
-    assert path.exists() or path.is_symlink()
-
-
-def test_what_nobody_touched_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(0.02)
-    (folder / facts.MANIFEST).write_text(facts.manifest("net", FILES))
-    monkeypatch.setattr(facts, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
-    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == ()
-
-
-def test_times_alone_change_nothing(folder: Path) -> None:
-    time.sleep(0.02)
-    (folder / "net.c").touch()
-    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == ()
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, facts.MANIFEST])
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")

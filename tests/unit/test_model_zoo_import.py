@@ -15,9 +15,9 @@ from neuralart.cli import main
 from neuralart.config import app_config
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
-from neuralart.model_zoo import convert, tree
-from neuralart.model_zoo.convert import Imported, Wishes
 from neuralart.text import yaml_values
+from neuralart_bring.model_zoo import convert, tree
+from neuralart_bring.model_zoo.convert import Imported, Wishes
 from support import repositories
 from support.messages import flat
 

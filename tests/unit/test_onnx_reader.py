@@ -12,16 +12,17 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
 from neuralart.model import reader
 from neuralart.model.graph import Model
+from neuralart_insight.inspect import cli as inspector
 from support.onnx_small import SMALL
 
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 
-from neuralart.model.onnx.builder import Builder, Held  # noqa: E402
-from neuralart.model.onnx.load import OnnxGraph  # noqa: E402
+from neuralart_reference import onnx_reader  # noqa: E402
+from neuralart_reference.onnx.builder import Builder, Held  # noqa: E402
+from neuralart_reference.onnx.load import OnnxGraph  # noqa: E402
 from support.onnx_draws import Drawn, Writer  # noqa: E402
 from support.onnx_twins import twin  # noqa: E402
 
@@ -242,12 +243,12 @@ def test_all_that_is_unsupported_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(onnx_reader.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         NeuralArtError, match=r"the package onnx, which is missing \(pip install 'scons-neuralart\[onnx\]'"
     ):
         parsed(SMALL, tmp_path)
-    assert reader.onnx_kinds() == []
+    assert onnx_reader.onnx_kinds() == []
 
 
 def test_inspect_and_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

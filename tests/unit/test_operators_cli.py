@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.reference.operators import every
+from neuralart_reference.operators import every
 from support.messages import flat
 
 DOC = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"

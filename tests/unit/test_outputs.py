@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuralart.emulator.vectors import described
+from neuralart_virtual.emulator.vectors import described
 from support.firmware import facts
 
 NETWORK = facts()

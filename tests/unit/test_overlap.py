@@ -9,16 +9,17 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards
-from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.planning.arenas import for_activations
-from neuralart.compilers.reference.planning.exact import NODES, ExactSearch
-from neuralart.compilers.reference.planning.lifetimes import Block, Over, blocks, live_bytes
-from neuralart.compilers.reference.planning.overlap import distance
-from neuralart.compilers.reference.planning.placement import PlacingOrder, place_blocks
-from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
-from neuralart.compilers.reference.planning.sharing import share
+from neuralart.compilers.request import BorderOptions
 from neuralart.network.targets import CPU, flow_of
+from neuralart_reference.ir import Program
+from neuralart_reference.lower import lower
+from neuralart_reference.planning.arenas import for_activations
+from neuralart_reference.planning.exact import NODES, ExactSearch
+from neuralart_reference.planning.lifetimes import Block, Over, blocks, live_bytes
+from neuralart_reference.planning.overlap import distance
+from neuralart_reference.planning.placement import PlacingOrder, place_blocks
+from neuralart_reference.planning.planner import MemoryPlan, plan
+from neuralart_reference.planning.sharing import share
 from support.carried_out import carried_out, random_network
 from support.networks import PUBLISHED, Network
 from support.programs import FLASH, RAM, SLOW, pool_file

@@ -13,8 +13,8 @@ import pytest
 
 from neuralart import boards, cli, config
 from neuralart.errors import NeuralArtError
-from neuralart.own_model import project
 from neuralart.resources import PACKAGE
+from neuralart_bring.own_model import project
 
 REPO = Path(__file__).resolve().parents[2]
 MODEL = REPO / "models" / "digits" / "digits.tflite"
@@ -155,7 +155,7 @@ def test_the_package_beside_a_project(tmp_path: Path, monkeypatch: pytest.Monkey
     assert project.relative_toolpath(Path("tools"), Path("a/cam")) == "#../../tools"
     assert project.relative_toolpath(PACKAGE.parent, Path("a/cam")) == PACKAGE.parent.as_posix()
     assert cli.main(["new", "cam", "--board", "mps3-an547", "--toolpath", "tools"]) == 0
-    assert 'toolpath = "#../tools"\n' in Path("cam/SConstruct").read_text("utf-8")
+    assert 'toolpath=["#../tools"])\n' in Path("cam/SConstruct").read_text("utf-8")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs folders without the right to write")

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from neuralart import cli
-from neuralart.emulator import vectors
-from neuralart.emulator.inputs.source import RandomInputs, at_random
 from neuralart.model import tflite
-from neuralart.own_model import expected
+from neuralart_virtual.emulator import vectors
+from neuralart_virtual.emulator.inputs.source import RandomInputs, at_random
+from neuralart_virtual.vectors import expected
 
 REPO = Path(__file__).resolve().parents[2]
 MODELS = REPO / "models"
 DIGITS = MODELS / "digits" / "digits.tflite"
-litert = pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+litert = pytest.mark.needs("ai_edge_litert")
 
 
 def made(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:

@@ -68,6 +68,7 @@ def test_command_line(tmp_path: Path) -> None:
     assert run("--chekc").returncode == 2
 
 
+@pytest.mark.needs("ai_edge_litert")
 @each
 def test_golden_outputs_are_those_of_litert(name: str) -> None:
     inputs, outputs, described = vectors.read(ROOT / name / "vectors")
@@ -97,6 +98,7 @@ def test_golden_vectors_tell_things_apart(name: str) -> None:
         assert len(np.unique([one[number] for one in outputs])) > 20
 
 
+@pytest.mark.needs("ai_edge_litert")
 @each
 def test_values_spread_in_every_layer(name: str) -> None:
     """Where values are constant or saturated, a wrong kernel goes unnoticed."""
@@ -188,6 +190,7 @@ def test_held_out_pictures_are_not_the_training_ones(module: ModuleType, source:
     assert len(training | held_out | golden) == 150
 
 
+@pytest.mark.needs("ai_edge_litert")
 @each
 def test_calibration_computes_nearly_what_litert_does(name: str) -> None:
     """One rounding in place of two: errors of a step, which grow a little from layer to layer."""

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Quantization
+from neuralart_reference.ir import Program
+from neuralart_reference.lower import lower
 from support.lowering import parameters
 from support.networks import Network
 

@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuralart.compilers.reference.ir import BorderOptions, Call, ConstArg, Program, TensorArg
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.planning.arenas import for_activations, for_constants, usable
-from neuralart.compilers.reference.planning.lifetimes import Block, blocks, live_bytes, user_allocated
-from neuralart.compilers.reference.planning.placement import heights, place_best, place_blocks, strategies
-from neuralart.compilers.reference.planning.planner import plan
-from neuralart.compilers.reference.planning.sharing import share
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
 from neuralart.model.tflite import read
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.vendor import mpool
+from neuralart_reference.ir import Call, ConstArg, Program, TensorArg
+from neuralart_reference.lower import lower
+from neuralart_reference.planning.arenas import for_activations, for_constants, usable
+from neuralart_reference.planning.lifetimes import Block, blocks, live_bytes, user_allocated
+from neuralart_reference.planning.placement import heights, place_best, place_blocks, strategies
+from neuralart_reference.planning.planner import plan
+from neuralart_reference.planning.sharing import share
 from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, SLOW, chain, constants_program, pool_file, tensor
 

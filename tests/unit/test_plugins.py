@@ -17,14 +17,14 @@ from neuralart.app_config import generate
 from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as flash_plan
-from neuralart.plugins import collection
-from neuralart.plugins.kinds import KINDS
+from neuralart.plugins import collection, origins
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
 from support.sconsproject import REPO
 
 PAGE = "docs/reference/plugins.md"
+KINDS = plugins.kinds()
 
 
 @pytest.fixture
@@ -61,8 +61,9 @@ def test_the_package_registers_its_own_by_the_same_call(kind: str, places: Place
 
 def test_names_that_are_known_without_importing(places: Places) -> None:
     for kind in KINDS.values():
-        if kind.own:
-            assert {plugin.name for plugin in plugins.own(kind.name)} == set(kind.own)
+        points = origins.own_modules(kind)
+        if not any(name.startswith("_") for name in points):
+            assert {plugin.name for plugin in plugins.own(kind.name)} == set(points)
 
 
 def _modules(code: str, cwd: Path, *path: Path) -> set[str]:
@@ -88,7 +89,7 @@ def test_without_plugins_no_machinery_is_imported(places: Places) -> None:
     loaded = _modules(
         f"from neuralart import plugins\nfor kind in {list(KINDS)!r}:\n    plugins.every(kind)\n", places.top
     )
-    assert "neuralart.lint.rules_network" in loaded
+    assert "neuralart_insight.lint.rules_network" in loaded
     assert not loaded & {"importlib.metadata", "neuralart_plugins"}
 
 
@@ -303,7 +304,7 @@ def test_a_name_of_the_package_in_another_package(places: Places) -> None:
     (error,) = plugins.problems("compilers")
     assert str(error).startswith("theirs 1.0: compiler 'reference' has no compile, files, identity, runtime (")
     text = text.replace("object()", "Reference()").replace(
-        "register\n", "register\nfrom neuralart.compilers.own import Reference\n", 1
+        "register\n", "register\nfrom neuralart_reference.compiler import Reference\n", 1
     )
     places.install("theirs", {"neuralart.compilers": {"reference": "theirs.n"}}, n=text)
     assert [str(each) for each in plugins.problems("compilers")] == [
@@ -434,8 +435,8 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
     places.project(
         "cosine.py",
         "import math\n"
-        "from neuralart.compilers.reference.operators import operator\n"
-        "from neuralart.compilers.reference.operators._table import nearest, sampled, table\n"
+        "from neuralart_reference.operators import operator\n"
+        "from neuralart_reference.operators._table import nearest, sampled, table\n"
         "@operator('COS', limits='int8, by table', protocol=1)\n"
         "def cos(ctx, op):\n"
         "    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))\n"
@@ -452,7 +453,7 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.project(
         "door.py",
-        "from neuralart.inspect.kinds import FileKind\n"
+        "from neuralart_insight.inspect.kinds import FileKind\n"
         "from neuralart.plugins import register\n"
         "register('inspect', 'door', FileKind('door', 'a door', 'neuralart_plugins._door', "
         "lambda data, name: data.startswith(b'DOOR')), protocol=1)\n",

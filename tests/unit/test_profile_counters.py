@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.profiling.measured import CacheCounts, Clocks, MeasuredEpoch, NetworkMeasurement, Phases, StreamActivity
 from neuralart.resources import firmware_dir
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_insight.profiling.measured import (
+    CacheCounts,
+    Clocks,
+    MeasuredEpoch,
+    NetworkMeasurement,
+    Phases,
+    StreamActivity,
+)
 
 pytestmark = pytest.mark.hostcc
 

@@ -14,13 +14,13 @@ pytest.importorskip("google.protobuf", reason="protobuf is not installed: it com
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.profiling.board import measured_log
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate
-from neuralart.profiling.join import join
-from neuralart.profiling.measured import CacheCounts, Phases, StreamActivity
-from neuralart.validation_link.client import ValidationClient
-from neuralart.validation_link.ports import of_descriptor
+from neuralart_board.ports import of_descriptor
+from neuralart_insight.profiling.board import measured_log
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate
+from neuralart_insight.profiling.join import join
+from neuralart_insight.profiling.measured import CacheCounts, Phases, StreamActivity
+from neuralart_virtual.validation_link.client import ValidationClient
 from support.counter_logs import LoggedEpoch
 from support.validation_board import RAM, ValidationBoard, over_tcp
 

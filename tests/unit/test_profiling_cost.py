@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling.cost import FILE, cost_model, instructions_of, terms_of
 from neuralart.resources import firmware_dir
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
+from neuralart_insight.profiling.cost import cost_model, instructions_of, terms_of
 
 REPO = Path(__file__).resolve().parents[2]
 BUFFERS = {1: InfoBuffer(1, "y", 0, 0, 64, bits=8), 2: InfoBuffer(2, "z", 0, 0, 64, bits=32)}
@@ -67,7 +67,10 @@ def test_the_file_is_of_kernels_that_exist_and_as_documented():
 
 def test_the_profile_of_a_compile_shows_it(tmp_path, capsys):
     """What is printed as an example in the documentation."""
-    digits, pools = REPO / "models/digits/digits.tflite", FILE.parents[1] / "boards/data/pools/stm32n6570-dk.mpool"
+    digits, pools = (
+        REPO / "models/digits/digits.tflite",
+        REPO / "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool",
+    )
     words = [
         "compile",
         "-m",

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling.diff_cli import diff, matches, network_diff, sections
-from neuralart.profiling.estimate import EpochEstimate, PoolAccess
-from neuralart.profiling.sides import BuildSide, NetworkSide
+from neuralart_insight.profiling.diff_cli import diff, matches, network_diff, sections
+from neuralart_insight.profiling.estimate import EpochEstimate, PoolAccess
+from neuralart_insight.profiling.sides import BuildSide, NetworkSide
 from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log
 

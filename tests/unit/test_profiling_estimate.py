@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling import totals
-from neuralart.profiling.estimate import (
+from neuralart.vendor import network_csv
+from neuralart.vendor.c_info.types import NPU, Access, CInfo, Estimate, Graph, InfoNode, InfoOperator, InfoPool
+from neuralart_insight.profiling import totals
+from neuralart_insight.profiling.estimate import (
     EpochEstimate,
     NetworkEstimate,
     PoolAccess,
@@ -20,9 +22,7 @@ from neuralart.profiling.estimate import (
     from_c_info,
     from_csv,
 )
-from neuralart.profiling.totals import summary, to_record, totals_of
-from neuralart.vendor import network_csv
-from neuralart.vendor.c_info.types import NPU, Access, CInfo, Estimate, Graph, InfoNode, InfoOperator, InfoPool
+from neuralart_insight.profiling.totals import summary, to_record, totals_of
 
 HZ = 1e9
 TITLES = "epochs,flash (r),flash (w),flash (r+w),flash (r cycles),flash (w cycles),flash (cycles),"
@@ -234,7 +234,7 @@ def test_bounds_of_a_published_table() -> None:
     pools = sorted(Path(place).rglob("compile/stt_audio.mpool")) if place else []
     if not tables or not pools:
         pytest.skip("no network.csv with its pool file in NEURALART_REAL_DATA")
-    from neuralart.profiling.estimate import speeds_of
+    from neuralart_insight.profiling.estimate import speeds_of
 
     estimate = from_csv(network_csv.read(tables[0]), speeds=speeds_of(pools[0]))
     bounds = Counter(epoch.bound for epoch in estimate.epochs)

@@ -12,13 +12,13 @@ import pytest
 
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.profiling import totals
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
-from neuralart.profiling.instructions import CountedEpoch, InstructionProfile, _functions
-from neuralart.profiling.join import join
-from neuralart.profiling.limits import broken
-from neuralart.profiling.measured_report import measured_record
+from neuralart_insight.profiling import totals
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
+from neuralart_insight.profiling.instructions import CountedEpoch, InstructionProfile, _functions
+from neuralart_insight.profiling.join import join
+from neuralart_insight.profiling.limits import broken
+from neuralart_insight.profiling.measured_report import measured_record
 from support.counter_logs import LoggedEpoch, log
 
 NET = NetworkEstimate(

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("bokeh", reason="Bokeh is not installed: pip install scons-neuralart[report]")
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
-from neuralart.profiling import report_cli
-from neuralart.report.page.gather import PageFacts, gather
-from neuralart.report.page.parts import Jump, Note, PageTable, Picture
 from neuralart.vendor.c_info.types import Execution
+from neuralart_insight.profiling import report_cli
+from neuralart_insight.report.page.gather import PageFacts, gather
+from neuralart_insight.report.page.parts import Jump, Note, PageTable, Picture
 from support import page_folder
 from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log

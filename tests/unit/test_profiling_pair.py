@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling.estimate import of_folder
+from neuralart_insight.profiling.estimate import of_folder
 from support import vendor_network_c
 from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log

@@ -9,11 +9,11 @@ import pytest
 
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
-from neuralart.profiling.counter_log import parse_counter_log
-from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate
-from neuralart.profiling.join import join
-from neuralart.profiling.measured import Clocks
-from neuralart.profiling.perfetto import trace_of
+from neuralart_insight.profiling.counter_log import parse_counter_log
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate
+from neuralart_insight.profiling.join import join
+from neuralart_insight.profiling.measured import Clocks
+from neuralart_insight.profiling.perfetto import trace_of
 from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.compilers.reference import quantize as q
+from neuralart_reference import quantize as q
 
 FACTORS = st.floats(min_value=2.0**-31, max_value=2.0**29)
 

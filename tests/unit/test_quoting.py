@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neuralart.export import makefiles
 from neuralart.resources import PACKAGE
+from neuralart_bring.export import makefiles
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # What starts a program from one text, which a shell takes apart, or in a way that nobody here checks.
@@ -218,7 +218,7 @@ def through_make(words: list[str], folder: Path) -> list[str]:
     script.write_text(PRINT, encoding="utf-8")
     given_words = " ".join(makefiles.make_word(word) for word in words)
     # As in an export: a variable, then a recipe.
-    text = f"WORDS := {given_words}\nall:\n\t@{sys.executable} print.py $(WORDS)\n"
+    text = f"WORDS := {given_words}\nall:\n\t@{makefiles.make_word(sys.executable)} print.py $(WORDS)\n"
     (folder / "Makefile").write_text(text, encoding="utf-8")
     return printed(["make", "--no-print-directory"], folder)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.reference.lower import lower
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
+from neuralart_reference.lower import lower
 from support.messages import flat
 from tflite_writer import ModelWriter
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from neuralart.compilers.stedgeai.fileset import FileConditions, expected
-from neuralart.doctor import known_bad
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build import runtimes
 from neuralart.relocatable.build.request import BuildRequest
@@ -20,6 +19,7 @@ from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c import checks
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.releases import RELEASES, Release, parse_core
+from neuralart_insight.doctor import known_bad
 from support import fake_pack, vendor_reports
 from support.vendor_network_c import Want, make
 

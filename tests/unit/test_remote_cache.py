@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.config import cache as cache_config
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
-from neuralart.remote import messages
-from neuralart.remote.client import SharedCache
-from neuralart.remote.messages import Digest, StepResult, message, parse
 from neuralart.text import yaml_values
+from neuralart_fleet import config as cache_config
+from neuralart_fleet.config import CacheConfig
+from neuralart_fleet.remote import messages
+from neuralart_fleet.remote.client import SharedCache
+from neuralart_fleet.remote.messages import Digest, StepResult, message, parse
 from support.cache_server import CacheServer, certificate, nginx, serving
 
 NAMES = ["out/a.o", "out/empty", "out/run"]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
-from neuralart.remote import packing
-from neuralart.remote.client import SharedCache
-from neuralart.remote.messages import message
+from neuralart_fleet.config import CacheConfig
+from neuralart_fleet.remote import packing
+from neuralart_fleet.remote.client import SharedCache
+from neuralart_fleet.remote.messages import message
 
 grpc = pytest.importorskip("grpc")
 zstandard = pytest.importorskip("zstandard")

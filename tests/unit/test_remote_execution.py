@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import cache as config
-from neuralart.config.cache import FarmConfig
 from neuralart.errors import NeuralArtError
-from neuralart.remote.messages import Digest
 from neuralart.text import yaml_values
+from neuralart_fleet import config as config
+from neuralart_fleet.config import FarmConfig
+from neuralart_fleet.remote.messages import Digest
 
 grpc = pytest.importorskip("grpc")
 pytest.importorskip("zstandard")
 
-from neuralart.remote.client import Farm, FarmStep  # noqa: E402 - it needs grpc
+from neuralart_fleet.remote.client import Farm, FarmStep  # noqa: E402 - it needs grpc
 from support import reapi_server  # noqa: E402
 from support.cache_server import certificate  # noqa: E402
 from support.reapi_server import Done, Task  # noqa: E402
@@ -111,8 +111,8 @@ def test_contents_are_compressed(
 
 ASKS = """import os, sys
 from pathlib import Path
-from neuralart.config.cache import CacheConfig, FarmConfig
-from neuralart.remote.client import Farm, FarmStep, SharedCache
+from neuralart_fleet.config import CacheConfig, FarmConfig
+from neuralart_fleet.remote.client import Farm, FarmStep, SharedCache
 for port in sys.argv[1:]:
     farm = Farm(FarmConfig(f"grpcs://127.0.0.1:{port}/main", timeout=5), {"NETRC": os.devnull})
     print(farm.run(FarmStep(["true"], {"PATH": "/bin"}, {}, ["out/net.c", "out/large.raw"]), Path(port)))

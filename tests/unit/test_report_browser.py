@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
-from neuralart.profiling import report_cli
-from neuralart.report.page import document
-from neuralart.report.page.gather import gather
+from neuralart_insight.profiling import report_cli
+from neuralart_insight.report.page import document
+from neuralart_insight.report.page.gather import gather
 from support import page_folder
 from support.browser import Browser, browser
 from support.page_folder import HOSTILE, ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.long]
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed: ./sconsw test installs it")
+pytestmark = [pytest.mark.needs("bokeh", "squarify"), pytest.mark.browser, pytest.mark.long]
 SCREENS = ROOT / "build" / "screenshots"
 """Kept: people look at them."""
 EVERYWHERE = """(() => {

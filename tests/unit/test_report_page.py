@@ -16,18 +16,36 @@ from typing import Any
 import pytest
 
 from neuralart import cli
-from neuralart.profiling import report_cli
-from neuralart.report.page import document, flash, lifetimes, memory_map, network_graph, provenance, treemap
-from neuralart.report.page.gather import CODE, CONSTANTS, UNNAMED, ZEROED, PageFacts, gather, groups, sizes
-from neuralart.report.page.network_graph import edges_of, rows_of
-from neuralart.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from neuralart.text.elf import Elf
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
+from neuralart_insight.profiling import report_cli
+from neuralart_insight.report.page import (
+    document,
+    flash,
+    lifetimes,
+    memory_map,
+    network_graph,
+    provenance,
+    treemap,
+)
+from neuralart_insight.report.page.gather import (
+    CODE,
+    CONSTANTS,
+    UNNAMED,
+    ZEROED,
+    PageFacts,
+    gather,
+    groups,
+    sizes,
+)
+from neuralart_insight.report.page.network_graph import edges_of, rows_of
+from neuralart_insight.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from support import images, page_folder
 from support.images import Sect, Symbol
 from support.page_folder import BOARD, HOSTILE
 
 MOST = 1000
+draws = pytest.mark.needs("bokeh", "squarify")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +82,7 @@ def counted(picture: Picture) -> dict[str, list[Any]]:
 # ---- sections
 
 
+@draws
 def test_memory_map(facts: PageFacts) -> None:
     section = memory_map.section(facts)
     overview = tables(section)[0]
@@ -83,6 +102,7 @@ def test_memory_map(facts: PageFacts) -> None:
     assert rows["slot tensor"][3] == "unknown"
 
 
+@draws
 def test_without_a_plan_the_sections_of_the_image_are_shown(facts: PageFacts) -> None:
     section = memory_map.section(replace(facts, plan=None))
     assert notes(section).startswith("This variant has no address plan")
@@ -92,6 +112,7 @@ def test_without_a_plan_the_sections_of_the_image_are_shown(facts: PageFacts) ->
     assert notes(section, "unknown").startswith("Unknown: the firmware is built elsewhere") and not section.pictures
 
 
+@draws
 def test_lifetimes(facts: PageFacts) -> None:
     section = lifetimes.section(facts, MOST)
     found = {title: counted(picture) for title, picture in pictures(section).items()}
@@ -129,6 +150,7 @@ def test_lifetimes_that_are_not_told(facts: PageFacts) -> None:
         assert notes(section, "unknown") == "Network net: unknown. There is none." and not section.pictures
 
 
+@draws
 def test_network(facts: PageFacts) -> None:
     section = network_graph.section(facts, MOST)
     columns = counted(pictures(section)["Network net"])
@@ -147,6 +169,7 @@ def test_network(facts: PageFacts) -> None:
     assert notes(section, "warning").startswith("Network net: 2 epochs of 4 need the CPU. 50.0 % of the epochs")
 
 
+@draws
 def test_network_of_the_reference_compiler(facts: PageFacts) -> None:
     """Its operators are not unsupported: it computes all of them on the CPU."""
     (network,) = facts.networks
@@ -174,7 +197,7 @@ def test_lines_of_the_graph(facts: PageFacts) -> None:
 def test_lanes_do_not_cross() -> None:
     """At each row a lane has one tensor."""
     nodes = [InfoNode(n, f"n{n}", inputs=tuple(range(max(0, n - 3), n)), outputs=(n,)) for n in range(1, 12)]
-    from neuralart.report.page.network_graph import GraphRow
+    from neuralart_insight.report.page.network_graph import GraphRow
 
     edges = edges_of([GraphRow("HW", "", node, node.inputs, node.outputs) for node in nodes])
     taken: dict[tuple[int, int], set[int]] = {}
@@ -212,6 +235,7 @@ def test_sizes_of_the_firmware() -> None:
     assert groups(found) == {("DTCM", ZEROED): 1000, ("FLEXRAM", CODE): 100, ("FLEXRAM", CONSTANTS): 40}
 
 
+@draws
 def test_treemap_is_to_scale(facts: PageFacts) -> None:
     assert facts.parts is not None
     many = tuple(replace(facts.parts[0], name=f"f{n}", bytes=1000 // (n + 1) + 1) for n in range(400))
@@ -228,6 +252,7 @@ def test_treemap_is_to_scale(facts: PageFacts) -> None:
     assert notes(treemap.section(replace(facts, parts=None)), "unknown") == "Unknown: the firmware is built elsewhere."
 
 
+@draws
 def test_flash_plan_and_provenance(facts: PageFacts) -> None:
     section = flash.section(facts)
     columns = counted(section.pictures[0])
@@ -265,6 +290,7 @@ class _Elements(HTMLParser):
             self.scripts.append(data)
 
 
+@draws
 def test_the_same_facts_give_the_same_bytes(facts: PageFacts, page: str, tmp_path: Path) -> None:
     """In one process, where the library has counted on, and from another folder."""
     other = gather(page_folder.write(tmp_path / "elsewhere"), (), "Toy")
@@ -272,6 +298,7 @@ def test_the_same_facts_give_the_same_bytes(facts: PageFacts, page: str, tmp_pat
     assert str(tmp_path) not in page and len(page.encode()) < document.LARGEST
 
 
+@draws
 def test_nothing_is_loaded(page: str) -> None:
     """No element names a place outside, and the policy allows the two scripts that are there and nothing else."""
     elements = _Elements(page)
@@ -287,6 +314,7 @@ def test_nothing_is_loaded(page: str) -> None:
     assert not re.search(r"url\(|@import", page[page.index("<style>") : page.index("</style>")])
 
 
+@draws
 def test_a_name_is_a_text(page: str, tmp_path: Path) -> None:
     """The same elements as with plain names, whatever they are called."""
     named = gather(page_folder.write(tmp_path, HOSTILE), (), HOSTILE)
@@ -298,6 +326,7 @@ def test_a_name_is_a_text(page: str, tmp_path: Path) -> None:
     assert json.dumps(HOSTILE)[1:-1] in names, "it is there, as data"
 
 
+@draws
 def test_a_large_network_is_cut(facts: PageFacts) -> None:
     """The page stays below its limit, and says what it leaves out."""
     (network,) = facts.networks
@@ -323,6 +352,7 @@ def test_a_large_network_is_cut(facts: PageFacts) -> None:
 # ---- the command
 
 
+@draws
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, monkeypatch: Any) -> None:
     folder = page_folder.write(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -347,6 +377,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, 
     assert "did you mean 'toy-n6'?" in capsys.readouterr().err
 
 
+@draws
 @pytest.mark.parametrize("missing", ["bokeh", "squarify"])
 def test_without_its_library(missing: str, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     folder = page_folder.write(tmp_path)

@@ -13,9 +13,10 @@ import pytest
 from neuralart import boards
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.plan import FlashPlan
-from neuralart.flashing.runners import FlashJob, openocd
-from neuralart.flashing.runners.openocd import OpenOcd
-from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
+from neuralart.flashing.runners import FlashJob
+from neuralart_board.runners import openocd
+from neuralart_board.runners.openocd import OpenOcd
+from neuralart_board.runners.session import ConnectedProbe, ProbeSession
 from support.fake_bench import matrix
 
 pytestmark = pytest.mark.skipif(not shutil.which("openocd"), reason="openocd is not installed")

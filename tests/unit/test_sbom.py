@@ -15,10 +15,10 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from neuralart import __version__, cli
-from neuralart.doctor.surroundings import PACKAGES
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE, package_parent
-from neuralart.sbom import bill, package
+from neuralart_insight.doctor.surroundings import PACKAGES
+from neuralart_insight.sbom import bill, package
 
 SUBJECT = bill.BillPart(bill.FIRMWARE, "v", "variant", "0" * 64)
 VALIDATOR = JsonStrictValidator(SchemaVersion.V1_6)
@@ -124,7 +124,7 @@ def test_without_the_library_it_is_one_line(
 def test_it_is_loaded_for_a_bill_alone() -> None:
     """Neither the module nor the tool's own imports bring the library."""
     code = """
-import sys, neuralart.sbom.bill, neuralart.sbom.package, neuralart.scons.tool, neuralart.scons.variant
+import sys, neuralart_insight.sbom.bill, neuralart_insight.sbom.package, neuralart.scons.tool, neuralart.scons.variant
 assert not {"cyclonedx", "packageurl", "neuralart.scons.sbom"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=package_parent())

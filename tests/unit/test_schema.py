@@ -18,10 +18,10 @@ from neuralart import boards, cli, config
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
-from neuralart.own_model import project
 from neuralart.resources import board_data_dir
 from neuralart.text import shapes
 from neuralart.text.values import Value
+from neuralart_bring.own_model import project
 from support.machine_edits import MODEL_KEYS, NETWORK_KEYS, VARIANT_KEYS
 
 REPO = Path(__file__).resolve().parents[2]
@@ -128,6 +128,8 @@ def test_every_declared_key() -> None:
         assert all(rows[key.name]["description"] and len(rows[key.name]) > 1 for key in table)
     board = validator("board").schema
     assert set(board["properties"]) == set(boards.loading.KEYS)
+    # An empty schema would take anything: a reader failed in front of what it did not read.
+    assert "{}" not in json.dumps(board)
 
 
 def _misspelled(value: Any) -> Iterator[Any]:

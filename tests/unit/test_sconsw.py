@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from support import lock_files
+
 REPO = Path(__file__).resolve().parents[2]
 
 if os.name == "nt":
@@ -112,7 +114,7 @@ def machine(tmp_path: Path) -> Machine:
     """Everything is installed, .venv is not made, the caller is root."""
     tree = tmp_path / "a tree with $paces"
     tree.mkdir()
-    for name in ("sconsw", "pyproject.toml", "requirements.lock", "requirements-build.lock"):
+    for name in ("sconsw", "pyproject.toml", *lock_files.EXTRAS):
         shutil.copy2(REPO / name, tree / name)
     made = Machine(tmp_path, tree, tmp_path / "bin", tmp_path / "packages")
     made.bin.mkdir()
@@ -136,13 +138,24 @@ def machine(tmp_path: Path) -> Machine:
 
 
 WORK = ["venv-python", "-m", "SCons", "-Q", "-j3"]
+TESTS = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal"]
+FAST_TESTS = ["-m", "not long and not hostcc and not fuzz", "tests/unit", "tests/graph"]
 
 
-def _pip(file: str = "requirements-build.lock") -> list[list[str]]:
-    """What is installed: what the file lists with its hashes, then this project without anything else."""
-    pip = ["venv-python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    locked = [*pip, "--require-hashes", "--requirement", file]
-    return [locked, [*pip, "--no-deps", "--no-build-isolation", "--editable", "."]]
+def _pip(file: str = lock_files.BUILD) -> list[list[str]]:
+    """What is installed: what the file lists with its hashes, then this project; nothing is looked for besides."""
+    pip = ["venv-python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    return [[*pip, "--require-hashes", "--requirement", file], [*pip, "--no-build-isolation", "--editable", "."]]
+
+
+def _installs(said: str) -> tuple[int, int, set[str], str]:
+    """How many packages of how many MB, which, and of which file."""
+    (line,) = [line for line in said.splitlines() if "pip installs" in line]
+    found = re.fullmatch(r"sconsw: pip installs (\d+) Python packages into .venv, about (\d+) MB \((.*)\): (.*)", line)
+    assert found is not None, line
+    names = found[4].split()
+    assert int(found[1]) == len(names) == len(set(names))
+    return int(found[1]), int(found[2]), set(names), found[3]
 
 
 # ---- the script itself
@@ -171,12 +184,9 @@ def test_first_call_makes_the_environment_and_builds(machine: Machine) -> None:
     assert machine.calls_of("apt-get", "sudo") == []
     said = done.stderr.splitlines()
     assert len(said) == 2 and said[0].endswith("-m venv .venv"), "it says what it does"
-    count, size, names = re.fullmatch(
-        r"sconsw: pip installs (\d+) Python packages into .venv, about (\d+) MB \(requirements-build.lock\): (.*)",
-        said[1],
-    ).groups()
-    assert int(count) == len(set(names.split())) > 20 and 50 < int(size) < 200
-    assert {"scons", "unicorn"} < set(names.split()) and not {"mypy", "ruff", "numpy"} & set(names.split())
+    count, size, names, file = _installs(done.stderr)
+    assert file == lock_files.BUILD and count > 20 and 50 < size < 200
+    assert {"scons", "unicorn"} < names and not {"mypy", "ruff", "numpy"} & names
     assert done.stdout == f"in {machine.tree}\n"
 
 
@@ -222,9 +232,13 @@ def test_the_c_library_is_asked_for_the_cores_of_the_boards(machine: Machine) ->
 
 @pytest.mark.parametrize(
     ("arguments", "packages"),
-    [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch", "chromium", "openocd"])],
+    [
+        ([], []),
+        (["test", "--fast"], []),
+        (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch", "chromium", "openocd"]),
+    ],
 )
-def test_a_host_compiler_make_and_gdb_are_only_for_the_tests(
+def test_a_host_compiler_make_and_gdb_are_only_for_all_tests(
     machine: Machine, arguments: list[str], packages: list[str]
 ) -> None:
     machine.remove("cc")
@@ -254,6 +268,15 @@ def test_no_debian(machine: Machine) -> None:
     done = machine.run()
     assert done.returncode != 0
     assert "qemu-system-arm" in done.stderr and "no Debian-like system" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"), [("C", "C.UTF-8"), ("POSIX", "C.UTF-8"), ("de_DE.UTF-8", "de_DE.UTF-8"), ("", "")]
+)
+def test_nothing_is_ascii_only(machine: Machine, given: str, seen: str) -> None:
+    machine.fake("nproc", 'echo "$LC_ALL"\n')
+    machine.run(LC_ALL=given)
+    assert f"-j{seen}" in machine.calls[-1]
 
 
 # ---- who is not root
@@ -341,41 +364,28 @@ def test_later_calls_install_nothing_and_pass_arguments_on(machine: Machine) -> 
 def test_test_starts_pytest(machine: Machine) -> None:
     machine.installed()
     machine.run("test", *ARGUMENTS)
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *ARGUMENTS]
+    assert machine.calls[-1] == [*TESTS, *ARGUMENTS]
 
 
 def test_all_tests_are_measured(machine: Machine) -> None:
     machine.installed()
     machine.run("test")
-    common = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m"]
     assert machine.calls[-2:] == [
-        [*common, "not seen"],
-        [*common, "seen", "--cov=neuralart", "tests/unit", "tests/graph"],
+        [*TESTS, "-m", "not seen"],
+        [*TESTS, "-m", "seen", "tests/unit", "tests/graph", "--cov"],
     ]
 
 
 def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
     machine.installed()
     machine.run("test", "--fast", "-x")
-    words = [
-        "-n",
-        "auto",
-        "--dist",
-        "worksteal",
-        "-m",
-        "not long and not hostcc and not fuzz",
-        "tests/unit",
-        "tests/graph",
-        "-x",
-    ]
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", *words]
+    assert machine.calls[-1] == [*TESTS, *FAST_TESTS, "-x"]
 
 
 def test_torture_is_the_long_run(machine: Machine) -> None:
     machine.installed()
     machine.run("test", "--torture", "-x")
-    words = ["-n", "auto", "--dist", "worksteal", "-m", "torture or fuzz", "-x"]
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", *words]
+    assert machine.calls[-1] == [*TESTS, "-m", "torture or fuzz", "-x"]
 
 
 def test_test_is_a_command_only_in_front(machine: Machine) -> None:
@@ -398,17 +408,19 @@ def tools(machine: Machine) -> None:
 
 
 @pytest.mark.usefixtures("tools")
-def test_the_first_test_installs_only_the_rest(machine: Machine) -> None:
-    machine.installed()
-    done = machine.run("test", "x")
-    pip = ["venv-python", "-m", "pip", "--version"]
-    tests = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "x"]
-    assert machine.calls_of("venv-python") == [pip, *_pip("requirements.lock"), tests]
-    (said,) = done.stderr.splitlines()
-    assert " (requirements.lock): " in said and " mypy " in said and said.count(" numpy ") == 1
-    assert " scons " not in said and " unicorn" not in said, "they are there already"
-    # Then neither has anything to install.
-    for words in (("test", "x"), ()):
+def test_each_call_installs_only_what_is_not_there_yet(machine: Machine) -> None:
+    """A build, the fast tests, all tests: each lock file has those before it."""
+    count, size, names, _ = _installs(machine.run().stderr)
+    for words, file in ((("test", "--fast"), lock_files.FAST), (("test", "x"), lock_files.ALL)):
+        machine.log.unlink()
+        more = _installs(machine.run(*words).stderr)
+        assert machine.calls_of("venv-python")[:3] == [["venv-python", "-m", "pip", "--version"], *_pip(file)]
+        assert more[3] == file and not more[2] & names, "those are there already"
+        count, size, names = count + more[0], size + more[1], names | more[2]
+        said = re.findall(r"^# About (\d+) MB", lock_files.text_of(file), re.M)
+        assert [str(size)] == said and count == len(lock_files.pins(file)), "it says what is true"
+    # Then nothing has anything to install.
+    for words in (("test", "x"), ("test", "--fast"), ()):
         machine.log.unlink()
         assert machine.run(*words).stderr == ""
         assert len(machine.calls_of("venv-python")) == 1
@@ -416,11 +428,34 @@ def test_the_first_test_installs_only_the_rest(machine: Machine) -> None:
 
 @pytest.mark.usefixtures("tools")
 def test_tests_first_install_all_at_once(machine: Machine) -> None:
-    said = machine.run("test", "x").stderr
-    assert " scons " in said and " mypy " in said
+    _, _, names, file = _installs(machine.run("test", "x").stderr)
+    assert file == lock_files.ALL and {"scons", "pytest", "mypy"} < names
+    for words, work in (((), WORK), (("test", "--fast"), [*TESTS, *FAST_TESTS])):
+        machine.log.unlink()
+        assert machine.run(*words).stderr == ""
+        assert machine.calls_of("venv-python") == [work]
+
+
+def test_fast_tests_bring_what_a_build_needs(machine: Machine) -> None:
+    _, _, names, file = _installs(machine.run("test", "--fast").stderr)
+    assert file == lock_files.FAST and {"scons", "pytest"} < names and not {"mypy", "onnx"} & names
     machine.log.unlink()
     assert machine.run().stderr == ""
     assert machine.calls_of("venv-python") == [WORK]
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    ("words", "complete"),
+    [(("test",), "1"), (("test", "x"), "1"), (("test", "--torture"), "1"), (("test", "--fast"), "")],
+)
+def test_where_all_is_installed_no_test_may_be_skipped_for_lack_of_it(
+    words: tuple[str, ...], complete: str, machine: Machine
+) -> None:
+    """`NEURALART_COMPLETE`: tests/conftest.py refuses to start."""
+    machine.installed(*words)
+    machine.fake("python", 'printf "%s\n" "complete=${NEURALART_COMPLETE-}"\n', machine.tree / ".venv" / "bin")
+    assert set(machine.run(*words).stdout.splitlines()) == {f"complete={complete}"}
 
 
 @pytest.mark.parametrize("flags", ["-j5", "-k -j 5", "--jobs=5"])

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuralart.compilers.reference.ir import Call, Program, StructArg, TensorArg
-from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
-from neuralart.compilers.reference.planning.planner import plan
-from neuralart.compilers.reference.planning.sharing import IN_PLACE, Memories, share
+from neuralart_reference.ir import Call, Program, StructArg, TensorArg
+from neuralart_reference.planning.lifetimes import blocks, live_bytes
+from neuralart_reference.planning.planner import plan
+from neuralart_reference.planning.sharing import IN_PLACE, Memories, share
 from support.programs import RAM, pool_file, tensor
 
 HEADERS = Path(__file__).parents[2] / "firmware" / "runtime" / "include"

@@ -25,15 +25,9 @@ def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _stamp(words: list[str]) -> None:
-    world = {
-        "default": ["plain"],
-        "words": words,
-        "environ": intact.environment(os.environ),
-        "files": [],
-        "folders": [],
-    }
-    data: dict[str, Any] = {"format": intact.FORMAT, "build": "build", "worlds": [world]}
-    data |= {"variants": {"plain": {"world": 0, "files": [], "folders": []}}, "files": [], "folders": []}
+    world = {"default": ["plain"], "words": words, "environ": intact.environment(os.environ), "rows": []}
+    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [], "worlds": [world]}
+    data |= {"variants": {"plain": {"world": 0, "rows": []}}, "rows": []}
     Path("build").mkdir(exist_ok=True)
     Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")
 
@@ -41,37 +35,32 @@ def _stamp(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "flags",
     [
-        *(
-            "--no-stamps",
-            "-Q --junit=r.xml",
-            "--shard 1/2",
-            "--tree=all",
-            "--tree",
-            "--debug=explain",
-            "--debug explain",
-        ),
-        *("--interactive", "--config=force", "--cache-populate"),
+        *("--no-stamps", "-Q --junit=r.xml", "--shard 1/2", "--tree=all", "--tree", "--debug=explain"),
+        *("--debug explain", "--interactive", "--config=force", "--cache-populate", "--max-drift=1", "--site-dir=x"),
+        *("--implicit-cache", "-f Other", "-f -", "-f-", "--file=-", "-C sub", "-Csub", "-u", "-D", "-Y ../other"),
+        *("-n", "-q", "-c", "-h", "-i", "-jx", "-kj4", "--", "-", "run-plain", "build/plain/firmware.elf", "--like a"),
     ],
 )
 def test_scons_answers_what_only_it_knows(stamped: Path, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = flags.split()
-    assert intact.say("build", ["plain"]) and intact.say("build", ["-j2", "-Q"])
-    _stamp(intact.words_of([*words, "plain"], ["plain"]))
+    assert intact.say("build", ["plain"]) and intact.say("build", ["-j2", "-Q", "--jobs", "3", "-k", "--jobs=4"])
+    assert intact.words_of([*words, "plain"], ["plain"]) is None
     assert not intact.say("build", [*words, "plain"])
     monkeypatch.setenv("SCONSFLAGS", flags)
-    _stamp([])
     assert not intact.say("build", ["plain"])
     monkeypatch.setenv("SCONSFLAGS", "-k -j3")
-    _stamp([])
     assert intact.say("build", ["plain"])
 
 
-@pytest.mark.parametrize("words", [["-f", "-"], ["-f-"], ["--file=-"]])
-def test_no_stamp_knows_a_script_of_a_pipe(stamped: Path, words: list[str]) -> None:
-    assert not intact.stampless(["-f", "Other", "NAME=x-"])
-    assert intact.stampless(words)
-    _stamp(intact.words_of(words, ["plain"]))
-    assert not intact.say("build", [*words, "plain"])
+def test_flags_of_scons_are_words(
+    stamped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before those of the command line."""
+    monkeypatch.setenv("SCONSFLAGS", "X=1 plain -s")
+    assert intact.words_of(["X=2"], ["plain"]) == ["X=1", "X=2"]
+    assert not intact.say("build", [])
+    _stamp(["X=1"])
+    assert intact.say("build", []) and not capsys.readouterr().out
 
 
 @pytest.fixture
@@ -133,13 +122,6 @@ def test_the_last_of_equal_names_counts() -> None:
     assert intact.words_of(words, ["plain"]) == ["X=1", "X=2"] != intact.words_of(words[::-1], ["plain"])
 
 
-def test_options_of_the_users() -> None:
-    """Their names begin as those of SCons do, and their values are names of variants."""
-    names = ["a", "b"]
-    for words in (["--debug-level=2"], ["--shards", "a"], ["--jobs-file=x"], ["--like", "a"], ["-f", "b"]):
-        assert intact.words_of([*words, "-k", "a", "b", "-j", "3", "--jobs=4", "--debug=time"], names) == words
-
-
 def test_what_is_built_when_nothing_is_named_is_that_of_the_command_line(stamped: Path) -> None:
     path = Path("build", intact.NAME)
     data = json.loads(path.read_text("utf-8"))
@@ -159,11 +141,3 @@ def test_another_python_has_other_packages(monkeypatch: pytest.MonkeyPatch) -> N
     assert intact.environment({}) == sums
     monkeypatch.setattr(sys, "executable", "/elsewhere/bin/python")
     assert intact.environment({}) != sums
-
-
-def test_a_folder_whose_time_is_set_back(tmp_path: Path) -> None:
-    """As by programs that copy, or unpack."""
-    before, state = intact.folder_time(str(tmp_path)), tmp_path.stat()
-    (tmp_path / "new.h").touch()
-    os.utime(tmp_path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert intact.folder_time(str(tmp_path)) != before

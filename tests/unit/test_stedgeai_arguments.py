@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuralart.compilers.command_line import parsed
-from neuralart.compilers.reference.options import GENERATE
+from neuralart.compilers.options import GENERATE
 from neuralart.compilers.stedgeai import options as rules
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.compilers.stedgeai.options import command_line

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from neuralart.compilers.stedgeai import run
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.run import command_text, execute, put, working_folder
 from neuralart.vendor.releases import parse_core
@@ -29,10 +31,10 @@ def installed(tmp_path, text="") -> Install:
 
 
 def test_progress_is_told_when_it_changes(tmp_path):
-    folder = make(tmp_path / "w")
     heard = []
     words = ("generate", "--model", "net.tflite", "--target", "stm32n6", "--st-neural-art", "profile-default")
-    outcome = execute(installed(tmp_path), words, folder, os.environ, heard.append)
+    with working_folder(tmp_path) as place:
+        outcome = execute(installed(tmp_path), words, make(place / "w"), os.environ, heard.append)
     assert outcome.status == 0
     assert heard[-1] == "100 % (104/104)"
     assert len(heard) == len(set(heard))
@@ -95,12 +97,31 @@ def test_where_it_runs(tmp_path, name, inside):
     output = tmp_path / name / "out"
     with working_folder(output) as folder:
         assert folder.is_dir()
-        assert (folder.parent == output.resolve()) == inside
+        plain = str(tmp_path).isascii() and "@" not in str(tmp_path)
+        assert (folder.parent == output.resolve()) == (inside and plain)
         assert str(folder).isascii()
         put(folder, {"a/b/c.txt": b"x"})
         assert (folder / "a/b/c.txt").read_bytes() == b"x"
     assert not folder.exists()
     assert list(output.iterdir()) == []
+
+
+def test_nowhere_to_run(tmp_path, monkeypatch):
+    odd = tmp_path / "caf\u00e9"
+    odd.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+    with working_folder(odd / "out") as folder:
+        assert str(folder).isascii(), "where a TMPDIR does not help, /tmp does"
+    monkeypatch.setattr(run, "_TEMPORARY", ())
+
+    def enter():
+        with working_folder(odd / "out"):
+            raise AssertionError
+
+    text = refusal(enter)
+    assert f"{odd / 'out'}: ST Edge AI Core crashes below folders with '@' or letters outside ASCII" in text
+    assert f"another TMPDIR than {odd}" in text
+    assert list((odd / "out").iterdir()) == []
 
 
 def test_the_folder_goes_when_something_fails(tmp_path):

@@ -10,14 +10,22 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.reference.cpu import compile as cpu
-from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.planning.lifetimes import blocks, constants, live_bytes
-from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
-from neuralart.compilers.reference.planning.sharing import share
-from neuralart.compilers.reference.planning.stripes import NOTHING, chains, in_stripes, layer_of, smallest, striped
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
+from neuralart_reference.cpu import compile as cpu
+from neuralart_reference.ir import Program
+from neuralart_reference.lower import lower
+from neuralart_reference.planning.lifetimes import blocks, constants, live_bytes
+from neuralart_reference.planning.planner import MemoryPlan, plan
+from neuralart_reference.planning.sharing import share
+from neuralart_reference.planning.stripes import (
+    NOTHING,
+    chains,
+    in_stripes,
+    layer_of,
+    smallest,
+    striped,
+)
 from support.carried_out import carried_out, random_network
 from support.lowering import parameters
 from support.networks import PUBLISHED, Network, tflite_of

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 REPO = Path(__file__).resolve().parents[2]
+RUFF = pytest.mark.needs("ruff")
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check"),
-        pytest.param(["ruff", "format", "--no-cache", "--check", "--diff", "."], id="ruff format"),
-        pytest.param(["mypy"], id="mypy --strict", marks=pytest.mark.long),
+        pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check", marks=RUFF),
+        pytest.param(["ruff", "format", "--no-cache", "--check", "--diff", "."], id="ruff format", marks=RUFF),
+        pytest.param(["mypy"], id="mypy --strict", marks=[pytest.mark.needs("mypy"), pytest.mark.long]),
     ],
 )
 def test_checker(words: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from neuralart.report import summary
+from neuralart import summary
 from support import smallboard as small
 
 ALLOC = 2

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from neuralart import toolchain
+from neuralart import intact, toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
+from neuralart.files import noted
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake compilers are shell scripts")
 
@@ -222,11 +222,92 @@ def test_cache_holds_several_compilers_and_forgets_those_that_are_gone(tmp_path:
 )
 def test_damaged_cache_is_only_a_cache(tmp_path: Path, damage: bytes) -> None:
     gcc, cache = fake_gcc(tmp_path / "bin"), tmp_path / "cache.json"
-    key = f"{gcc}|{gcc.stat().st_size}|{gcc.stat().st_mtime_ns}"
-    cache.write_bytes(damage.replace(b"KEY", key.encode()))
-    assert toolchain.find(ToolchainConfig(), environ(tmp_path / "bin"), cache=cache).version == "12.2.1"
-    driver = hashlib.sha256(gcc.read_bytes()).hexdigest()[:16]
-    assert json.loads(cache.read_text("utf-8")) == {key: {"version": "12.2.1", "libcs": "picolibc", "driver": driver}}
+    cache.write_bytes(damage.replace(b"KEY", str(gcc).encode()))
+    found = toolchain.find(ToolchainConfig(), environ(tmp_path / "bin"), cache=cache)
+    assert found.version == "12.2.1"
+    answer = json.loads(cache.read_text("utf-8"))[str(gcc)]
+    assert answer.pop("states")[str(gcc)] == intact.state(str(gcc))
+    assert answer == {"version": "12.2.1", "libcs": "picolibc", "driver": found.driver}
+
+
+def _whole(folder: Path) -> dict[str, Path]:
+    """A compiler with programs and headers of its own; the files by what they are."""
+    files = {name: folder / "lib" / name for name in ("cc1", "collect2", "as", "ld", "picolibc.specs")}
+    files |= {name: folder / "bin" / f"arm-none-eabi-{name}" for name in ("ar", "objcopy", "g++")}
+    files |= {"stdint.h": folder / "include" / "stdint.h", "types.h": folder / "include" / "sys" / "types.h"}
+    for path in files.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n# one\n", "utf-8")
+        path.chmod(0o755)
+    gcc = files["gcc"] = fake_gcc(folder / "bin", files={"picolibc.specs": str(files["picolibc.specs"])})
+    programs = "".join(f"  -print-prog-name={name}) echo {files[name]};;\n" for name in ("cc1", "collect2", "as"))
+    programs += '  -print-prog-name=*) echo "${1#*=}";;\n'
+    headers = f"  --specs=*) printf '%s\\n' start: ' {folder / 'include'}' ' /none' end >&2;;\n"
+    text = gcc.read_text("utf-8").replace("  -print-file-name=*)", f"{programs}{headers}  -print-file-name=*)")
+    gcc.write_text(text, "utf-8")
+    # Left to the search of the system, as by gcc of some builds.
+    files["ld"] = files["ld"].rename(folder / "bin" / "ld")
+    return files
+
+
+def _same_size_and_time(path: Path) -> None:
+    state = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"one", b"two").replace(b"echo 12.2.1", b"echo 12.2.2"))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def _replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.chmod(0o755)
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    _same_size_and_time(other)
+    other.rename(path)
+
+
+def _linked(path: Path) -> None:
+    """As update-alternatives does it: two files of one size and time, and a link that leads to the other one."""
+    one, two = path.with_name("one"), path.with_name("two")
+    path.rename(one)
+    two.write_bytes(one.read_bytes())
+    two.chmod(0o755)
+    os.utime(two, ns=(one.stat().st_atime_ns, one.stat().st_mtime_ns))
+    _same_size_and_time(two)
+    path.symlink_to(two)
+
+
+@pytest.mark.parametrize("change", [_same_size_and_time, _replaced, _linked])
+@pytest.mark.parametrize(
+    "name", ["gcc", "cc1", "collect2", "as", "ld", "ar", "objcopy", "g++", "picolibc.specs", "stdint.h", "types.h"]
+)
+def test_whatever_of_a_compiler_changes_is_noticed(tmp_path: Path, name: str, change: Callable[[Path], None]) -> None:
+    """By real builds, from what is remembered, and by stamps, which compare the same files."""
+    files, cache = _whole(tmp_path / "tools"), tmp_path / "cache.json"
+    around = environ(tmp_path / "tools" / "bin")
+    first, count = toolchain.find(ToolchainConfig(), around, cache=cache), asked(tmp_path / "tools" / "bin")
+    assert toolchain.find(ToolchainConfig(), around, cache=cache) == first
+    assert asked(tmp_path / "tools" / "bin") == count
+    assert str(files[name]) in noted
+    # Another tree, without what is remembered, knows the same of the same files.
+    assert toolchain.find(ToolchainConfig(), around, cache=tmp_path / "other.json") == first
+    change(files[name])
+    other = toolchain.find(ToolchainConfig(), around, cache=cache)
+    assert other.counts != first.counts and toolchain.find(ToolchainConfig(), around, cache=cache) == other
+
+
+def test_a_header_comes(tmp_path: Path) -> None:
+    _whole(tmp_path / "tools")
+    around, cache = environ(tmp_path / "tools" / "bin"), tmp_path / "cache.json"
+    first = toolchain.find(ToolchainConfig(), around, cache=cache)
+    (tmp_path / "tools" / "include" / "sys" / "new.h").touch()
+    assert toolchain.find(ToolchainConfig(), around, cache=cache).counts != first.counts
+
+
+def test_a_compiler_comes_first_in_path(tmp_path: Path) -> None:
+    """Where it is not yet, stamps look for it."""
+    fake_gcc(tmp_path / "two")
+    toolchain.find(ToolchainConfig(), environ(tmp_path / "one", tmp_path / "two"))
+    assert {str(tmp_path / name / "arm-none-eabi-gcc") for name in ("one", "two")} <= noted
 
 
 # ---- what answers wrongly

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from neuralart.compilers.reference.ir import BorderOptions, ConstArg, Program, StructArg
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.quantize import float32, quantize_multiplier
-from neuralart.compilers.reference.unsigned import is_unsigned, signed
+from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
+from neuralart_reference.ir import ConstArg, Program, StructArg
+from neuralart_reference.lower import lower
+from neuralart_reference.quantize import float32, quantize_multiplier
+from neuralart_reference.unsigned import is_unsigned, signed
 
 STRIDES = {"stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1, "padding": "VALID"}
 

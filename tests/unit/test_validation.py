@@ -13,13 +13,13 @@ import pytest
 
 from neuralart import cli, config
 from neuralart.config.types import NetworkConfig
-from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
-from neuralart.own_model import expected
-from neuralart.profiling.totals import compare_outputs
-from neuralart.validation import figures, layers, reference
-from neuralart.validation.figures import classify, read_labels
+from neuralart_virtual.emulator import Difference
+from neuralart_virtual.validation import figures, layers, reference
+from neuralart_virtual.validation.figures import classify, read_labels
+from neuralart_virtual.validation.output_metrics import compare_outputs
+from neuralart_virtual.vectors import expected
 from support.small_models import one_op
 
 REPO = Path(__file__).resolve().parents[2]
@@ -175,7 +175,7 @@ def test_references_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert said in str(error.value)
 
 
-@pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+@pytest.mark.needs("ai_edge_litert")
 def test_a_reference_with_other_types() -> None:
     """The network takes the same picture as floats and as quantized elements."""
     from neuralart.model import tflite
@@ -193,7 +193,7 @@ def test_a_reference_with_other_types() -> None:
     assert found[0] == found[1] == reference.split([digit], [golden], "")
 
 
-@pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+@pytest.mark.needs("ai_edge_litert")
 def test_a_model_of_floats(tmp_path: Path) -> None:
     """It gets the real values that the network's elements stand for, and its outputs are real values."""
     shape = (1, 2, 2, 1)

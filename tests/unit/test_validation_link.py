@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.validation_link import client as clients
-from neuralart.validation_link import ports
-from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient
-from neuralart.validation_link.messages import PacketLink, _schema, decode, encode, varint
+from neuralart_board import ports
+from neuralart_virtual.validation_link import client as clients
+from neuralart_virtual.validation_link.client import (
+    IO_ONLY,
+    PER_LAYER,
+    PERF,
+    WITH_DATA,
+    ValidationClient,
+)
+from neuralart_virtual.validation_link.messages import PacketLink, _schema, decode, encode, varint
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: it comes with the extra 'test'")
 from support.validation_board import PB, RAM, ValidationBoard, layer, network, rotated

@@ -9,8 +9,8 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.validation_link.client import ValidationClient
-from neuralart.validation_link.ports import BoardPort
+from neuralart_board.ports import BoardPort
+from neuralart_virtual.validation_link.client import ValidationClient
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: it comes with the extra 'test'")
 pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.compilers.reference.compile import CompileRequest, compile_network
-from neuralart.compilers.reference.cpu import compile as cpu
-from neuralart.compilers.reference.ir import BorderOptions
-from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.planning.lifetimes import blocks
-from neuralart.compilers.reference.planning.sharing import share
+from neuralart.compilers.request import BorderOptions, CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.model import tflite
 from neuralart.model.graph import Model
+from neuralart_reference.compile import compile_network
+from neuralart_reference.cpu import compile as cpu
+from neuralart_reference.lower import lower
+from neuralart_reference.planning.lifetimes import blocks
+from neuralart_reference.planning.sharing import share
 from support.streams import SHAPE, stream
 from tflite_writer import ModelWriter
 

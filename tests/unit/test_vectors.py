@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.emulator import Difference, vectors
-from neuralart.emulator.vectors import Vectors, VectorTensor
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Network
+from neuralart_virtual.emulator import Difference, vectors
+from neuralart_virtual.emulator.vectors import Vectors, VectorTensor
 from support.firmware import facts, pixels, reference, write_vectors
 
 NETWORK = Network("net", "neuralart", (0, 1, 0, 0), "0" * 16, "", (), (), (), (), 0)

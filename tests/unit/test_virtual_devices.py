@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import runner
-from neuralart.emulator.devices import ClockController, RegisterFile, Usart
-from neuralart.emulator.power import Power
 from neuralart.errors import NeuralArtError
 from neuralart.resources import package_parent
+from neuralart_virtual.emulator import runner
+from neuralart_virtual.emulator.devices import ClockController, RegisterFile, Usart
+from neuralart_virtual.emulator.power import Power
 
 
 def test_a_register_tells_when_it_changes():

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from SCons.Platform.posix import escape as scons_escape
 from SCons.Platform.posix import subprocess_spawn
+from SCons.Subst import quote_spaces
 
 from neuralart.resources import package_parent
 from neuralart.scons import warm
@@ -22,7 +24,7 @@ from neuralart.scons.console import BuildConsole
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
 MODEL = Path(__file__).resolve().parents[2] / "models/digits/digits.tflite"
-WORDS = [sys.executable, "-m", "neuralart", "compile"]
+WORDS = [shlex.quote(sys.executable), "-m", "neuralart", "compile"]
 
 
 @pytest.fixture
@@ -51,9 +53,31 @@ def _said(words: list[str], env: dict[str, str]) -> tuple[int, str]:
     return copy.wait(), text
 
 
+def test_however_it_is_quoted(env: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ``ESCAPE``, by SCons's own rule for words with blanks, or by the function that SCons has for POSIX."""
+    python = sys.executable
+    for name, quote in (
+        ("it's $HOME", shlex.quote),
+        ("it's $HOME, too", scons_escape),
+        ("a folder \u00fc", quote_spaces),
+        ("\u00fc", quote_spaces),
+    ):
+        interpreter = tmp_path / name / "python"
+        interpreter.parent.mkdir()
+        interpreter.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} "$@"\n', "utf-8")
+        interpreter.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(interpreter))
+        assert _said([quote(str(interpreter)), *WORDS[1:], "--help"], env)[0] == 0
+
+
 def _plain(env: dict[str, str], *more: object) -> tuple[int, str]:
     done = subprocess.run(
-        _words(*more), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        [sys.executable, "-m", "neuralart", "compile", *map(str, more)],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout
 
@@ -76,7 +100,7 @@ def test_a_copy_is_the_command(env: dict[str, str], tmp_path: Path, monkeypatch:
 
 def test_what_only_a_shell_can_do(env: dict[str, str]) -> None:
     assert warm.begin(["true"], env) is None
-    assert warm.begin([sys.executable, "-m", "neuralart", "run"], env) is None
+    assert warm.begin([*WORDS[:3], "run"], env) is None
     for more in (["--help", ">", "file"], ["$HOME"], ["`pwd`"], ["*"]):
         assert warm.begin([*WORDS, *more], env) is None
     assert not warm._servers
@@ -120,11 +144,12 @@ def test_the_build_copies_what_scons_would_start(env: dict[str, str], capfd: pyt
     """Also where it is no terminal; without the shell that SCons would start."""
     words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
     warm.start(env)
-    spawn = BuildConsole([], None)._spawn
-    assert spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
+    built = BuildConsole([], None)
+    assert built._spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
     assert "no network to run" in capfd.readouterr().err
     # What users put there is theirs, and gets everything.
-    assert spawn(lambda *said: len(said[3]), "", None, "", words, env) == len(words)
+    for built._captures in (False, True):
+        assert built._spawn(lambda *said: len(said[3]), "", None, "", words, env) == len(words)
 
 
 def test_everything_is_loaded_before(tmp_path: Path) -> None:
@@ -144,7 +169,9 @@ def test_a_process_that_is_there_anyway_copies_runs(env: dict[str, str], monkeyp
     assert warm.begin(words, env) is None, "nothing is started for it"
     assert not warm._servers
     warm.start(env)
-    plain = subprocess.run(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    plain = subprocess.run(
+        [sys.executable, *words[1:]], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     assert _said(words, env) == (plain.returncode, plain.stdout)
     assert "no network to run" in plain.stdout
     assert _run(env, "--help")[0] == 0

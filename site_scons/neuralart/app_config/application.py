@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, searched
 from neuralart.text.c_source import NAME, LogicalLine, logical_lines
 
 HEADER = "app_postprocess.h"
@@ -228,7 +228,7 @@ def find(folder: Path, display: str = "", where: str = "", without: Path | None 
 
 def _c_files(folder: Path, shown: str, without: Path | None) -> list[str]:
     names: list[str] = []
-    for inside, folders, files in os.walk(folder):
+    for inside, folders, files in os.walk(searched(folder, deep=True)):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f.lower() not in _SKIPPED)
         folders[:] = [name for name in folders if Path(inside) / name != without]
         base = Path(inside).relative_to(folder).as_posix()

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from neuralart.text.console import say
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -60,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
         if not path.is_file() or path.read_bytes() != text.encode():
             write_text(path, text)
     if output.name != made.name:
-        print(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)
+        say(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)
     for note in made.notes:
-        print(f"neuralart appconfig: note: {note}", file=sys.stderr)
+        say(f"neuralart appconfig: note: {note}", file=sys.stderr)
     said = f", {made.symbol}" if made.symbol else ""
-    print(f"{output.as_posix()}: generation {made.generation}{said}")
+    say(f"{output.as_posix()}: generation {made.generation}{said}")
     return 0

@@ -27,6 +27,7 @@ from neuralart.config.application import (
     inside,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -252,8 +253,8 @@ def _compare(args: argparse.Namespace) -> int:
     said = sys.stdin.buffer.read() if str(args.commands) == "-" else read_bytes(args.commands)
     found = cube_compare.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
     for line in (*project.notes, *found.differences):
-        print(line)
-    print(f"{found.sources} sources in both, {len(found.differences)} differences")
+        say(line)
+    say(f"{found.sources} sources in both, {len(found.differences)} differences")
     return 1 if found.differences else 0
 
 
@@ -270,7 +271,7 @@ def _build(args: argparse.Namespace) -> int:
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:
         result = build.build(request, os.environ, work.say)
     for note in result.notes:
-        print(f"neuralart application: note: {note}", file=sys.stderr)
+        say(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:
         print(_summary(request.output, result))
     return 0
@@ -295,7 +296,7 @@ def _check(args: argparse.Namespace) -> int:
     facts = lock_facts.gather(generated_of(args.generated), tree, libc=args.libc, libc_where="--libc", core=args.core)
     found_conflicts = version_lock.conflicts(facts)
     for conflict in found_conflicts:
-        print(f"{conflict.where}: {conflict.level}: {conflict.text}")
+        say(f"{conflict.where}: {conflict.level}: {conflict.text}")
     errors = sum(conflict.level == version_lock.ERROR for conflict in found_conflicts)
-    print(f"{errors} error{'' if errors == 1 else 's'}, {len(found_conflicts) - errors} notes")
+    say(f"{errors} error{'' if errors == 1 else 's'}, {len(found_conflicts) - errors} notes")
     return 1 if errors else 0

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from neuralart.applications import cube_make, cube_project
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, NATIVE, ApplicationConfig, ExternalConfig
-from neuralart.doctor import programs
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import asking
+from neuralart.vendor import asking, tools
 
 _BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
-_TOOLS = {MAKE: programs.MAKE, CMAKE: programs.CMAKE, CUBEIDE: programs.CUBEIDE}
+_TOOLS = {MAKE: tools.MAKE, CMAKE: tools.CMAKE, CUBEIDE: tools.CUBEIDE}
 _Find = Callable[[], Path]
 _HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, searched
 
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".s": "asm", ".S": "asm"}
 _TOOLS = {"c": "c.compiler", "cpp": "cpp.compiler", "asm": "assembler"}
@@ -106,7 +106,7 @@ def _resources(place: Path, top: Path, described: ElementTree.Element, own: str)
             continue
         if root is None or not root.is_relative_to(top):
             raise NeuralArtError(f"{name} is linked from out of the folder", where=own)
-        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+        for path in sorted(searched(root, deep=True).rglob("*")) if root.is_dir() else [root]:
             if path.suffix in LANGUAGES and not path.is_dir():
                 found[(Path(name) / path.relative_to(root)).as_posix()] = path
     return found

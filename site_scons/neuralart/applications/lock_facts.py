@@ -13,10 +13,10 @@ from pathlib import Path
 from neuralart.applications.runtime import NEWLIB, PICOLIBC, ArchiveName, parse_name
 from neuralart.applications.staging import Generated
 from neuralart.files import read_bytes
-from neuralart.lint.types import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.network_c.banner import guard
 from neuralart.vendor.releases import CoreVersion, parse_core
+from neuralart.vendor.runtime_header import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 
 CHOICE = "POSTPROCESS_TYPE"
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(POSTPROCESS_\w+)[ \t]+(.*?)[ \t]*(?://.*)?$", re.M)

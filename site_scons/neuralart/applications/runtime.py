@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
-from neuralart.lint.types import RUNTIME_HEADER, RuntimeHeader, parse_runtime
+from neuralart.files import read_bytes, searched
 from neuralart.text.c_source import decode
 from neuralart.text.elf import UNDEFINED, Elf
 from neuralart.vendor.releases import of_runtime
+from neuralart.vendor.runtime_header import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 
 NAME = re.compile(r"NetworkRuntime(\d{3,6})_(CM\w+?)_(GCC|IAR|Keil|ARM)(_PIC)?(\w*)\.(?:a|lib)")
 _MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
@@ -164,7 +164,7 @@ def _archive(top: Path, core: str, header: RuntimeHeader) -> Path | None:
     release = of_runtime(header.version)
     wanted = release.core if release is not None else ""
     found: list[tuple[ArchiveName, Path]] = []
-    for path in sorted((top / "Lib").rglob("NetworkRuntime*")):
+    for path in sorted(searched(top / "Lib", deep=True).rglob("NetworkRuntime*")):
         name = parse_name(path.name)
         if name is not None and name.compiler == "GCC" and not name.pic and name.core == core:
             found.append((name, path))
@@ -179,7 +179,7 @@ def _archive(top: Path, core: str, header: RuntimeHeader) -> Path | None:
 
 def _devices(top: Path) -> list[Path]:
     """Folders of the NPU's registers: of the STM32N6 where there are several."""
-    found = sorted(path for path in (top / "Npu" / "Devices").glob("*") if path.is_dir())
+    found = sorted(path for path in searched(top / "Npu" / "Devices").glob("*") if path.is_dir())
     n6 = [path for path in found if path.name.upper().startswith("STM32N6")]
     return n6 or found
 
@@ -193,7 +193,7 @@ def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = Fal
     header = parse_runtime(decode(read_bytes(path)), path.as_posix())
     if header is None:
         raise NeuralArtError("does not define LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", where=path.as_posix())
-    found, out = sorted((top / _LL_ATON).glob("*.c")), (_OF_MODELS, "" if loads else _LOADER)
+    found, out = sorted(searched(top / _LL_ATON).glob("*.c")), (_OF_MODELS, "" if loads else _LOADER)
     sources = [each for each in found if each.name not in out and not each.name.startswith(_OSAL)]
     devices = _devices(top)
     sources += [device / name for device in devices for name in _CACHES if (device / name).is_file()]

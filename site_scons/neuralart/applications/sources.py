@@ -9,6 +9,7 @@ from pathlib import Path
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import searched
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
 _MAGIC = "*?["
@@ -42,6 +43,8 @@ def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
     parts = Path(pattern).parts
     # A pattern cannot begin at the top of a file system.
     start, rest = (Path(parts[0]), parts[1:]) if Path(pattern).is_absolute() else (root, parts)
+    fixed = next(number for number, part in enumerate(rest) if any(sign in part for sign in _MAGIC))
+    searched(start.joinpath(*rest[:fixed]), deep=len(rest) > fixed + 1 or "**" in rest)
     try:
         found = sorted(start.glob("/".join(rest)), key=lambda path: path.as_posix())
     except (ValueError, NotImplementedError) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import noted, searched
 
 # Histories of version control, caches, and what earlier builds of the user's own left: their objects belong to other
 # flags and to another network.
@@ -52,13 +53,25 @@ def _any_of(patterns: tuple[str, ...]) -> tuple[Callable[[str], object], Callabl
     return re.compile(made[0]).match, re.compile(made[1]).match
 
 
+def _is_repository(folder: Path) -> bool:
+    """Whether git keeps something here. What it goes by to ignore files is noted."""
+    place, home = folder / ".git", Path.home()
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git")
+    files = [home / ".gitconfig", settings / "ignore", settings / "config"]
+    noted.update(map(str, [place, *(place / name for name in ("index", "config", "info/exclude")), *files]))
+    if place.is_file():
+        text = place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+        noted.add(str(folder / text / "index"))
+    return place.exists()
+
+
 def ignored(folder: Path) -> frozenset[str]:
     """Paths below a folder that git ignores and does not track, folders with ``/`` at their end. None without git, and
     none where the folder itself is ignored by a repository around it.
     """
     from subprocess import DEVNULL, PIPE, run
 
-    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+    if not any(_is_repository(each) for each in (folder.resolve(), *folder.resolve().parents)):
         return frozenset()
     words = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     try:
@@ -96,7 +109,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
 
     def folder(self, place: Path, below: str, above: tuple[Path, ...]) -> None:
-        names = sorted(os.listdir(place))  # noqa: PTH208 - no path is made of what is left out
+        names = sorted(os.listdir(searched(place)))  # noqa: PTH208 - no path is made of what is left out
         if below and self.ignored is not None and ".git" in names:
             # git does not tell what a repository within another ignores.
             self.ignored |= {f"{below}/{each}" for each in ignored(place)}

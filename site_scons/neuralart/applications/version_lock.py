@@ -15,8 +15,9 @@ from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.sources import SourceSet
 from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint.types import RuntimeHeader
+from neuralart.files import searched
 from neuralart.vendor.releases import Release, of_runtime
+from neuralart.vendor.runtime_header import RuntimeHeader
 
 ERROR, NOTE = "error", "note"
 _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, or compile with the one it is of"
@@ -219,7 +220,9 @@ def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
     found = [*chosen.archives]
     folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
     for folder in folders:
-        found += [path for path in sorted(folder.iterdir()) if path.suffix == ".h" and lock_facts.is_read(path.name)]
+        found += [
+            path for path in sorted(searched(folder).iterdir()) if path.suffix == ".h" and lock_facts.is_read(path.name)
+        ]
     found += [vendor.archive] if vendor is not None and vendor.archive is not None else []
     return found
 

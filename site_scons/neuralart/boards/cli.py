@@ -1,4 +1,4 @@
-"""``neuralart boards``: list the boards, or show the memory map of one."""
+"""``neuralart boards``: list the boards, or show the memory map of one; ``--connected``: those on cables."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this board instead of the list")
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
+    text = "list the debug probes on this machine: as neuralart device list"
+    parser.add_argument("--connected", action="store_true", help=text)
     text = "a board file of your own (may be given several times)"
     parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=text)
 
@@ -23,6 +25,9 @@ def run(args: argparse.Namespace) -> int:
     """Print what was asked for. NeuralArtError: no such board, or a board file is wrong."""
     from neuralart import boards
 
+    if args.connected:
+        args.then = ["device", "list", *(["--json"] if args.json else [])]
+        return 0
     extra: list[Path] = args.board_file
     if args.name is None:
         loaded = [boards.load(name, extra) for name in boards.names(extra)]

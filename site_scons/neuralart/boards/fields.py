@@ -1,34 +1,24 @@
-"""The keys of a board file, each group into its dataclass. Each reader raises NeuralArtError for what is wrong."""
+"""The keys of a board file. The keys of a group, and what holds without them, are the fields of its dataclass. The type
+of a field says who reads its value, unless another reader is named here. Each reader raises NeuralArtError for what is
+wrong.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from neuralart.boards import types
-from neuralart.boards.types import (
-    Boot,
-    Console,
-    DebugAccess,
-    Enable,
-    FlashWindow,
-    LoadSlots,
-    Machine,
-    MemoryRegion,
-    Registers,
-)
-from neuralart.errors import nearest
+from neuralart.config.keys import one_of, text_or_none, whole
 from neuralart.files import is_file
 from neuralart.patterns import later
 from neuralart.text.values import Value
 
-KINDS = ("ram", "flash", "psram", "rom")
-OWNERS = ("cpu", "npu", "cpu+npu", "periph")
-SECURITIES = ("secure", "none")
-MACHINES = ("silicon", "unicorn", "qemu")
-CONNECT_MODES = ("NORMAL", "HOTPLUG", "UR", "POWERDOWN")
+Reader = Callable[..., Any]
+"""Takes a value, and the fields of the dataclass that the value does not say."""
+
 # Cores that gcc takes to have MVE unless told otherwise.
 _MVE_CORES = ("cortex-m55", "cortex-m85")
 _ADDRESS_SPACE = 1 << 32
@@ -40,56 +30,92 @@ _SLOT = later(r"[a-z][a-z0-9_-]*")
 _FLAG = later(r"-\S+")
 
 
-def keys_of(owner: type, *without: str) -> tuple[str, ...]:
-    """Keys of a group: the fields of its dataclass but for some."""
-    return tuple(field.name for field in dataclasses.fields(owner) if field.name not in without)
-
-
-def word(top: Value, key: str) -> str:
-    """A required word such as ``stm32n6``."""
-    return need(top, key).matching(_WORD, "one word")
-
-
 def need(value: Value, key: str) -> Value:
     """A required key."""
-    found = value.mapping().get(key)
-    if found is None:
+    member = value.mapping().get(key)
+    if member is None:
         raise value.error(f"'{key}' is missing")
-    return found
+    return member
 
 
-def text(value: Value, key: str) -> str:
-    """An optional text, which may be empty."""
-    found = value.mapping().get(key)
-    return "" if found is None else found.text(empty=True)
+# Readers of single values ----------------------------------------------------------------------------------------
+
+_address, _bit = whole(0, _ADDRESS_SPACE - 1), whole(0, 31)
+_bytes, _bytes_or_none = whole(1, _ADDRESS_SPACE), whole(0, _ADDRESS_SPACE)
 
 
-def flag(value: Value, key: str, default: bool = False) -> bool:
-    """An optional truth value."""
-    found = value.mapping().get(key)
-    return default if found is None else found.boolean()
+def _word(value: Value) -> str:
+    return value.matching(_WORD, "one word")
 
 
-def _number(value: Value, key: str, low: int = 0, high: int = _ADDRESS_SPACE - 1) -> int | None:
-    found = value.mapping().get(key)
-    return None if found is None else found.integer(low, high)
+def _multiple_of_4(high: int, form: str) -> Reader:
+    def read(value: Value) -> int:
+        number = value.integer(0, high)
+        if number % 4:
+            raise value.error(f"{number:{form}} is not a multiple of 4")
+        return number
+
+    return read
 
 
-def _bit(value: Value, key: str) -> int | None:
-    return _number(value, key, 0, 31)
+_register = _multiple_of_4(_ADDRESS_SPACE - 1, "#010x")  # The address of a 32-bit register
 
 
-def _register(value: Value, key: str) -> int | None:
-    """The address of a 32-bit register."""
-    address = _number(value, key)
-    if address is not None and address % 4:
-        raise need(value, key).error(f"{address:#010x} is not a multiple of 4")
-    return address
+def _power_of_two(value: Value) -> int:
+    """A number such as the size of a sector or a page, at most 16M."""
+    number = value.integer(1, 1 << 24)
+    if number & (number - 1):
+        raise value.error(f"{number} is not a power of two")
+    return number
 
 
-def _needed_register(value: Value, key: str) -> int:
-    need(value, key)
-    return _register(value, key) or 0
+def _file(value: Value) -> str:
+    """A file (empty: none), relative to the board file that names it."""
+    name = value.text(empty=True)
+    path = Path(value.file).parent / name
+    if name and not is_file(path):
+        raise value.error(f"no file {path}", "the path is relative to the board file that names it")
+    return str(path) if name else ""
+
+
+def _cpu_flags(value: Value) -> tuple[str, ...]:
+    flags = tuple(item.matching(_FLAG, "a flag of gcc, like -mthumb") for item in value.items())
+    if not flags:
+        raise value.error("is empty", "name at least -mcpu=...")
+    return flags
+
+
+# Groups of keys --------------------------------------------------------------------------------------------------
+
+_BY_TYPE: dict[object, Reader] = {"int": _address, "int | None": _address, "bool": Value.boolean}
+
+
+def _usual(field: dataclasses.Field[Any]) -> Reader:
+    if field.name.endswith("_bit"):
+        return _bit
+    if field.type == "str":
+        return Value.text if field.default is dataclasses.MISSING else text_or_none
+    return _BY_TYPE[field.type]
+
+
+def _values(value: Value, readers: Mapping[str, Reader], optional: Collection[str]) -> dict[str, Any]:
+    """What a mapping says under the keys of ``readers``, of which some are ``optional``."""
+    keys = [key for key in readers if key not in optional or key in value.mapping()]
+    return {key: readers[key](need(value, key)) for key in keys}
+
+
+def _only_values(value: Value, readers: Mapping[str, Reader], optional: Collection[str]) -> dict[str, Any]:
+    """The same of a mapping that has no other keys."""
+    value.fields(tuple(readers))
+    return _values(value, readers, optional)
+
+
+def _group(dataclass: type, /, *without: str, **special: Reader) -> Reader:
+    """A reader of a mapping into a dataclass: no key for the fields ``without``, ``special`` readers by field."""
+    fields = [field for field in dataclasses.fields(dataclass) if field.name not in without]
+    readers = {field.name: special.get(field.name) or _usual(field) for field in fields}
+    optional = [field.name for field in fields if field.default is not dataclasses.MISSING]
+    return lambda value, **given: dataclass(**given, **_only_values(value, readers, optional))
 
 
 def _together(value: Value, one: str, other: str) -> None:
@@ -102,116 +128,109 @@ def _check_end(place: Value, start: int, size: int) -> None:
         raise place.error(f"{start:#010x} + {size:#x} bytes runs over the end of the address space")
 
 
-def _power_of_two(value: Value) -> int:
-    """A number such as the size of a sector or a page, at most 16M."""
-    number = value.integer(1, 1 << 24)
-    if number & (number - 1):
-        raise value.error(f"{number} is not a power of two")
-    return number
+_read_region = _group(
+    types.MemoryRegion,
+    "name",
+    size=_bytes_or_none,
+    kind=one_of(("ram", "flash", "psram", "rom")),
+    owner=one_of(("cpu", "npu", "cpu+npu", "periph")),
+    enable=_group(types.Enable, ramcfg_offset=_multiple_of_4(0xFFC, "#x")),
+    risaf=whole(1, 63),
+    sector=_power_of_two,
+)
 
 
-def memory(value: Value) -> tuple[MemoryRegion, ...]:
+def _memory(value: Value) -> tuple[types.MemoryRegion, ...]:
     """All memories that are fitted (size above 0)."""
     regions = [_region(name, entry) for name, entry in value.mapping().items()]
     return tuple(region for region in regions if region.size)
 
 
-def _region(name: str, value: Value) -> MemoryRegion:
-    fields = value.fields(keys_of(MemoryRegion, "name"))
+def _region(name: str, value: Value) -> types.MemoryRegion:
+    region: types.MemoryRegion = _read_region(value, name=name)
     if not _NAME.fullmatch(name):
         raise value.error("the name of a memory must be letters, digits and '_'")
-    size = need(value, "size").integer(0, _ADDRESS_SPACE)
-    base = need(value, "base").integer()
-    alias = _number(value, "alias")
-    for key, start in (("base", base), ("alias", alias)):
+    for key, start in (("base", region.base), ("alias", region.alias)):
         if start is not None:
-            _check_end(fields.get(key, value), start, size)
-    kind = need(value, "kind").choice(KINDS)
-    if "sector" in fields and kind != "flash":
-        raise fields["sector"].error(f"only flash is erased by sectors, this is {kind}")
-    return MemoryRegion(
-        name=name,
-        base=base,
-        size=size,
-        kind=kind,
-        pool_name=text(value, "pool_name"),
-        alias=alias,
-        owner=fields["owner"].choice(OWNERS) if "owner" in fields else "cpu",
-        enable=_enable(fields["enable"]) if "enable" in fields else None,
-        on_at_reset=flag(value, "on_at_reset", True),
-        note=text(value, "note"),
-        risaf=_number(value, "risaf", 1, 63),
-        sector=_power_of_two(fields["sector"]) if "sector" in fields else None,
-        mpu_normal=flag(value, "mpu_normal"),
-    )
+            _check_end(value.mapping().get(key, value), start, region.size)
+    if region.sector is not None and region.kind != "flash":
+        raise need(value, "sector").error(f"only flash is erased by sectors, this is {region.kind}")
+    return region
 
 
-def _enable(value: Value) -> Enable:
-    value.fields(keys_of(Enable))
-    offset = _number(value, "ramcfg_offset", 0, 0xFFC)
-    if offset is not None and offset % 4:
-        raise need(value, "ramcfg_offset").error(f"{offset:#x} is not a multiple of 4")
-    return Enable(_bit(value, "clock_bit"), offset)
-
-
-def window(value: Value) -> tuple[int, int]:
+def _window(value: Value) -> tuple[int, int]:
     """A range of addresses: the first and the one behind the last."""
-    value.fields(("base", "size"))
-    base, size = need(value, "base").integer(), need(value, "size").integer(1, _ADDRESS_SPACE)
+    base, size = _only_values(value, {"base": _address, "size": _bytes}, ()).values()
     _check_end(value, base, size)
     return base, base + size
 
 
-def registers(value: Value) -> Registers:
+_read_registers = _group(
+    types.Registers,
+    source=Value.text,
+    memory_clock=_register,
+    memory_sleep_clock=_register,
+    ramcfg=_register,
+    ramcfg_clock=_register,
+    npu_cache=_register,
+    rimc_npu=_register,
+    npu_cache_clock=_register,
+    rimc_clock=_register,
+)
+
+
+def _registers(value: Value) -> types.Registers:
     """Addresses and bits of the registers that turn banks on."""
-    value.fields(keys_of(Registers))
-    source = need(value, "source").text()
+    made: types.Registers = _read_registers(value)
+    need(value, "source")
     _together(value, "rimc_npu", "rimc_npu_value")
     for clock in ("npu_cache_clock", "rimc_clock"):
         _together(value, clock, f"{clock}_bit")
-    made: dict[str, Any] = {"source": source, "rimc_npu_value": _number(value, "rimc_npu_value")}
-    for key in keys_of(Registers, *made):
-        made[key] = _bit(value, key) if key.endswith("_bit") else _register(value, key)
-    return Registers(**made)
+    return made
 
 
-def console(value: Value) -> Console:
+_read_console = _group(
+    types.Console,
+    driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32"),
+    base=_register,
+    clock_register=_register,
+)
+
+
+def _console(value: Value) -> types.Console:
     """The serial port."""
-    value.fields(keys_of(Console))
-    driver = need(value, "driver").matching(_NAME, "the name of a driver, like uart_stm32")
-    base = _needed_register(value, "base")
+    made: types.Console = _read_console(value)
     _together(value, "clock_register", "clock_bit")
-    return Console(driver, base, _register(value, "clock_register"), _bit(value, "clock_bit"))
+    return made
 
 
-def section(value: Value) -> types.BoardSection:
+def _section(value: Value) -> types.BoardSection:
     """Where a part of the firmware goes."""
-    value.fields(keys_of(types.BoardSection))
-    region, size = need(value, "region").text(), need(value, "size").integer(1, _ADDRESS_SPACE)
-    return types.BoardSection(region, _number(value, "offset") or 0, size)
+    readers: dict[str, Reader] = {"region": Value.text, "offset": _address, "size": _bytes}
+    return types.BoardSection(**{"offset": 0, **_only_values(value, readers, ("offset",))})
 
 
-def machines(value: Value) -> dict[str, Machine]:
+_read_machine = _group(types.Machine, "kind", cpu_flags=_cpu_flags)
+
+
+def _machines(value: Value) -> dict[str, types.Machine]:
     """Where images execute, by kind; at least one."""
-    found = value.fields(MACHINES)
-    if not found:
-        raise value.error("is empty", f"name at least one of {', '.join(MACHINES)}")
-    return {kind: _machine(kind, entry) for kind, entry in found.items()}
+    kinds = ("silicon", "unicorn", "qemu")
+    entries = value.fields(kinds)
+    if not entries:
+        raise value.error("is empty", f"name at least one of {', '.join(kinds)}")
+    return {kind: _machine(kind, entry) for kind, entry in entries.items()}
 
 
-def _machine(kind: str, value: Value) -> Machine:
-    value.fields(keys_of(Machine, "kind"))
-    flags = tuple(item.matching(_FLAG, "a flag of gcc, like -mthumb") for item in need(value, "cpu_flags").items())
-    if not flags:
-        raise need(value, "cpu_flags").error("is empty", "name at least -mcpu=...")
+def _machine(kind: str, value: Value) -> types.Machine:
+    machine: types.Machine = _read_machine(value, kind=kind)
     # An emulator has to be told what to emulate.
-    model = text(value, "model") if kind == "silicon" else word(value, "model")
-    mve = flag(value, "mve")
-    if mve and not _compiles_mve(flags):
+    if kind != "silicon":
+        _word(need(value, "model"))
+    if machine.mve and not _compiles_mve(machine.cpu_flags):
         hint = "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard"
         raise need(value, "mve").error("'cpu_flags' do not let gcc use MVE", hint)
-    numbers = {key: _number(value, key) for key in ("cpuid", "counter", "counter_hz")}
-    return Machine(kind, flags, model, isa=text(value, "isa"), note=text(value, "note"), mve=mve, **numbers)
+    return machine
 
 
 def _compiles_mve(flags: tuple[str, ...]) -> bool:
@@ -223,127 +242,109 @@ def _compiles_mve(flags: tuple[str, ...]) -> bool:
     return with_it and named.get("-mfloat-abi") in ("hard", "softfp")
 
 
-def flash(value: Value) -> dict[str, str | int]:
+_FLASH: dict[str, Reader] = {
+    "part": Value.text,
+    "base": _address,
+    "size": _bytes,
+    "sector": _power_of_two,
+    "page": _power_of_two,
+    "loader": text_or_none,
+}
+
+
+def _flash(value: Value) -> dict[str, Any]:
     """The flash that slots are in."""
-    value.fields(("part", "base", "size", "sector", "page", "loader"))
-    made: dict[str, str | int] = {"part": need(value, "part").text(), "base": need(value, "base").integer()}
-    made["size"] = need(value, "size").integer(1, _ADDRESS_SPACE)
-    for key in ("sector", "page"):
-        made[key] = _power_of_two(need(value, key))
-    return {**made, "loader": text(value, "loader")}
+    return {**dict.fromkeys(_FLASH, ""), **_only_values(value, _FLASH, ("loader",))}
 
 
-def debug(value: Value) -> DebugAccess:
-    """How debug probes reach the device."""
-    fields = value.fields(keys_of(DebugAccess))
-    return DebugAccess(
-        device_id=need(value, "device_id").integer(1, 0xFFF),
-        idcode=_register(value, "idcode"),
-        access_port=_number(value, "access_port", 0, 255) or 0,
-        mode=fields["mode"].choice(CONNECT_MODES) if "mode" in fields else "NORMAL",
-        programmer=text(value, "programmer"),
-        openocd=file(fields["openocd"]) if "openocd" in fields else "",
-        pyocd=text(value, "pyocd"),
-    )
-
-
-def slots(value: Value) -> dict[str, int]:
+def _slots(value: Value) -> dict[str, int]:
     """Flash addresses by name."""
-    made = {}
     for name, entry in value.mapping().items():
         if not _SLOT.fullmatch(name):
             raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
-        made[name] = entry.integer()
-    return made
+    return {name: entry.integer() for name, entry in value.mapping().items()}
 
 
-def clocks(value: Value) -> dict[str, int]:
-    """Clocks in MHz."""
-    return {name: entry.integer(1, 100_000) for name, entry in value.fields(("cpu_mhz", "npu_mhz")).items()}
+_read_boot = _group(
+    types.Boot, "in_place", copy_size=_bytes, header=_bytes_or_none, header_version=one_of(HEADER_VERSIONS)
+)
 
 
-def switches(value: Value) -> dict[str, str]:
-    """Boot switches in words, by mode."""
-    return {mode: entry.text() for mode, entry in value.mapping().items()}
-
-
-def file(value: Value) -> str:
-    """A file (empty: none), relative to the board file that names it."""
-    name = value.text(empty=True)
-    path = Path(value.file).parent / name
-    if name and not is_file(path):
-        raise value.error(f"no file {path}", "the path is relative to the board file that names it")
-    return str(path) if name else ""
-
-
-def _header_version(value: Value, header: Value, room: int) -> str:
-    said = value.mapping().get("header_version")
-    if said is None:
-        return ""
-    if room != _BEHIND_HEADER:
-        raise header.error(f"{room:#x}, but behind an image header the vector table is at {_BEHIND_HEADER:#x}")
-    return said.choice(HEADER_VERSIONS)
-
-
-def boot(value: Value) -> Boot:
+def _boot(value: Value) -> types.Boot:
     """How the boot chain brings an image to where it runs."""
-    value.fields(keys_of(Boot, "in_place"))
-    header = need(value, "header").integer(0, _ADDRESS_SPACE)
-    made = Boot(
-        slot=need(value, "slot").text(),
-        copy_to=need(value, "copy_to").integer(),
-        copy_size=need(value, "copy_size").integer(1, _ADDRESS_SPACE),
-        header=header,
-        header_version=_header_version(value, need(value, "header"), header),
-    )
-    if made.header >= made.copy_size:
-        raise need(value, "header").error(f"{made.header:#x} leaves nothing of the {made.copy_size:#x} bytes copied")
+    boot: types.Boot = _read_boot(value)
+    header = need(value, "header")
+    if boot.header_version and boot.header != _BEHIND_HEADER:
+        raise header.error(f"{boot.header:#x}, but behind an image header the vector table is at {_BEHIND_HEADER:#x}")
+    if boot.header >= boot.copy_size:
+        raise header.error(f"{boot.header:#x} leaves nothing of the {boot.copy_size:#x} bytes copied")
     # The vector table follows the header; VTOR ignores its low seven bits.
-    if made.header % 128:
-        raise need(value, "header").error(f"{made.header:#x} is not a multiple of 128, a vector table cannot follow it")
-    _check_end(need(value, "copy_to"), made.copy_to, made.copy_size)
-    return made
+    if boot.header % 128:
+        raise header.error(f"{boot.header:#x} is not a multiple of 128, a vector table cannot follow it")
+    _check_end(need(value, "copy_to"), boot.copy_to, boot.copy_size)
+    return boot
 
 
-def windows(value: Value, memory: Value) -> tuple[FlashWindow, ...]:
-    """Memories behind a controller that must be in memory-mapped mode, but for those not fitted (size 0)."""
-    found: dict[str, FlashWindow] = {}
-    known = memory.mapping()
+def _windows(value: Value) -> tuple[types.FlashWindow, ...]:
+    """Memories behind a controller that must be in memory-mapped mode."""
+    windows: dict[str, types.FlashWindow] = {}
+
+    def region(value: Value) -> str:
+        if value.text() in windows:
+            raise value.error(f"'{value.text()}' has a window already")
+        return value.text()
+
+    mask = whole(1, _ADDRESS_SPACE - 1)
+    read = _group(types.FlashWindow, region=region, control=_register, mask=mask, clock_register=_register)
     for item in value.items():
-        fields = item.fields(keys_of(FlashWindow))
-        region = need(item, "region").text()
-        if region not in known:
-            raise fields["region"].error(f"no memory '{region}'", nearest(region, tuple(known)))
-        if region in found:
-            raise fields["region"].error(f"'{region}' has a window already")
-        mask, wanted = need(item, "mask").integer(1), need(item, "value").integer()
-        if wanted & ~mask:
-            raise fields["value"].error(f"{wanted:#x} has bits that the mask {mask:#x} does not look at")
-        found[region] = FlashWindow(
-            region=region,
-            control=_needed_register(item, "control"),
-            mask=mask,
-            value=wanted,
-            clock_register=_needed_register(item, "clock_register"),
-            clock_bit=need(item, "clock_bit").integer(0, 31),
-            mapped_by_boot=flag(item, "mapped_by_boot", True),
-        )
-    return tuple(each for each in found.values() if need(known[each.region], "size").integer(0, _ADDRESS_SPACE))
+        window: types.FlashWindow = read(item)
+        if window.value & ~window.mask:
+            what = f"{window.value:#x} has bits that the mask {window.mask:#x} does not look at"
+            raise need(item, "value").error(what)
+        windows[window.region] = window
+    return tuple(windows.values())
 
 
-def load_slots(value: Value, top: Value, flash: Mapping[str, int | str]) -> LoadSlots | None:
-    """Where relocatable models are loaded from; None: only a base board says it, and this flash has no such place."""
-    known = need(top, "memory").mapping()
-    fields = value.fields(keys_of(LoadSlots))
-    ext_ram = text(value, "ext_ram")
-    if ext_ram and ext_ram not in known:
-        raise fields["ext_ram"].error(f"no memory '{ext_ram}'", nearest(ext_ram, tuple(known)))
-    if ext_ram and need(known[ext_ram], "kind").text() not in ("ram", "psram"):
-        raise fields["ext_ram"].error(f"{ext_ram} is not RAM", "activations of models are written there")
-    table, model, params = (need(value, key).integer() for key in ("table", "model", "params"))
-    if flash and all(field.file != top.file for field in fields.values()):
-        first, sector = int(flash["base"]), int(flash["sector"])
-        last = first + int(flash["size"])
-        if not all(first <= at < last and at % sector == 0 for at in (table, model, params)):
-            return None
-    return LoadSlots(table, model, params, ext_ram)
+_CLOCKS = dict.fromkeys(("cpu_mhz", "npu_mhz"), whole(1, 100_000))
+BOARD: dict[str, Reader] = {
+    "title": Value.text,
+    "target": _word,
+    "device": _word,
+    "cpu": _word,
+    "security": one_of(("secure", "none")),
+    "memory": _memory,
+    "registers": _registers,
+    "machines": _machines,
+    "console": _console,
+    "code": _section,
+    "data": _section,
+    "mpool": _file,
+    "profile": _file,
+    "memory_pools": _file,
+    "flash": _flash,
+    "slots": _slots,
+    "switches": lambda value: {mode: entry.text() for mode, entry in value.mapping().items()},
+    "debug": _group(
+        types.DebugAccess,
+        device_id=whole(1, 0xFFF),
+        idcode=_register,
+        access_port=whole(0, 255),
+        mode=one_of(("NORMAL", "HOTPLUG", "UR", "POWERDOWN")),
+        openocd=_file,
+    ),
+    "boot": _boot,
+    "windows": _windows,
+    "relocatable": _group(types.LoadSlots),
+    "firmware": _word,
+    "external_ram": _window,
+    "narrow_display": Value.boolean,
+    "clocks": lambda value: _only_values(value, _CLOCKS, tuple(_CLOCKS)),
+    "note": text_or_none,
+}
+"""Keys of a board -> reader of the field of the same name."""
+_NEEDED = ("title", "target", "device", "cpu", "security", "memory", "machines")
+
+
+def board(top: Value) -> dict[str, Any]:
+    """The fields of a board that its file says; what they must fulfil together is not checked."""
+    return _values(top, BOARD, BOARD.keys() - set(_NEEDED))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from neuralart import plugins, resources
 from neuralart.boards import fields
-from neuralart.boards.types import Board, BoardSection, MemoryRegion, Registers
+from neuralart.boards.types import Board, BoardSection, FlashWindow, LoadSlots, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patterns import later
 from neuralart.resources import stable_name
@@ -17,10 +16,8 @@ from neuralart.text import yaml_values
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import YamlValue
 
-T = TypeVar("T")
-
 SCHEMA = 1
-FAMILY_KEYS = ("schema", *fields.keys_of(Board, "name", "where", "files", "places"))
+FAMILY_KEYS = ("schema", *fields.BOARD)
 KEYS = (*FAMILY_KEYS, "family", "base")
 # Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
 _DEPTH = 2
@@ -88,48 +85,44 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
 
 def made(name: str, top: Value, files: Sequence[Path]) -> Board:
     """A board from what its ``files`` say together, its own file last. NeuralArtError: something in it is wrong."""
-    entries = top.mapping()
-    memory = fields.need(top, "memory")
-    flash = fields.flash(entries["flash"]) if "flash" in entries else {}
-    # First what fails by itself alone: where the schema (schema.py) asks, a failure hides what is read behind it.
     board = Board(
+        **{"registers": Registers(), **fields.board(top)},
         name=name,
-        title=fields.need(top, "title").text(),
-        target=fields.word(top, "target"),
-        device=fields.word(top, "device"),
-        cpu=fields.word(top, "cpu"),
-        security=fields.need(top, "security").choice(fields.SECURITIES),
-        firmware=fields.word(top, "firmware") if "firmware" in entries else "",
-        narrow_display=fields.flag(top, "narrow_display"),
-        note=fields.text(top, "note"),
-        slots=_given(entries, "slots", fields.slots, {}),
-        switches=_given(entries, "switches", fields.switches, {}),
-        registers=_given(entries, "registers", fields.registers, Registers()),
-        console=_given(entries, "console", fields.console, None),
-        code=_given(entries, "code", fields.section, None),
-        data=_given(entries, "data", fields.section, None),
-        external_ram=_given(entries, "external_ram", fields.window, None),
-        flash=flash,
-        boot=_given(entries, "boot", fields.boot, None),
-        mpool=_given(entries, "mpool", fields.file, ""),
-        profile=_given(entries, "profile", fields.file, ""),
-        memory_pools=_given(entries, "memory_pools", fields.file, ""),
-        debug=_given(entries, "debug", fields.debug, None),
-        memory=fields.memory(memory),
-        windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
-        relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),
-        clocks=_given(entries, "clocks", fields.clocks, {}),
-        machines=fields.machines(fields.need(top, "machines")),
         where=str(files[-1]),
         files=tuple(str(file) for file in files),
-        places=_places(entries),
+        places=_places(top.mapping()),
     )
+    board = dataclasses.replace(board, windows=_fitted_windows(board, top), relocatable=_load_slots(board, top))
     _check(board, top)
     return board
 
 
-def _given(entries: Mapping[str, Value], key: str, read: Callable[[Value], T], default: T) -> T:
-    return read(entries[key]) if key in entries else default
+def _fitted_windows(board: Board, top: Value) -> tuple[FlashWindow, ...]:
+    """The windows but for those of memories that are not fitted (size 0)."""
+    memories, fitted = top.mapping()["memory"].mapping(), {region.name for region in board.memory}
+    for window, item in zip(board.windows, top.mapping()["windows"].items() if board.windows else (), strict=True):
+        if window.region not in memories:
+            what = f"no memory '{window.region}'"
+            raise item.mapping()["region"].error(what, nearest(window.region, tuple(memories)))
+    return tuple(window for window in board.windows if window.region in fitted)
+
+
+def _load_slots(board: Board, top: Value) -> LoadSlots | None:
+    """Where relocatable models are; None as well if only a base board says it and this flash has no such place."""
+    slots, flash = board.relocatable, board.flash
+    if slots is None:
+        return None
+    members, memories = top.mapping()["relocatable"].mapping(), top.mapping()["memory"].mapping()
+    if slots.ext_ram and slots.ext_ram not in memories:
+        raise members["ext_ram"].error(f"no memory '{slots.ext_ram}'", nearest(slots.ext_ram, tuple(memories)))
+    if slots.ext_ram and memories[slots.ext_ram].mapping()["kind"].text() not in ("ram", "psram"):
+        raise members["ext_ram"].error(f"{slots.ext_ram} is not RAM", "activations of models are written there")
+    if flash and all(member.file != top.file for member in members.values()):
+        first, size = int(flash["base"]), int(flash["size"])
+        sectors = range(first, first + size, int(flash["sector"]))
+        if not all(address in sectors for address in (slots.table, slots.model, slots.params)):
+            return None
+    return slots
 
 
 def _places(entries: Mapping[str, Value]) -> dict[str, str]:
@@ -141,7 +134,7 @@ def _places(entries: Mapping[str, Value]) -> dict[str, str]:
     return {key: stable_name(str(entry.where)) for key, entry in found.items()}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class BoardFile:
     """A board as a plugin brings it.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import CPU_NUMERICS, cpu_facts, macc_of, npu_facts, stamp
 from neuralart.compilers.stedgeai.fileset import c_info_name, report_name, stand_in

@@ -7,16 +7,18 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
+from neuralart import plugins
+from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError, closest, similar
 
 REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorded", "auto", "adopted"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"
+# What reads the words of a compile.
+_WORDS = ("compilers/command_line.py", "compilers/dispatch.py")
 _ROOMS = {
-    REFERENCE: ("compilers/reference", "compilers/command_line.py", "compilers/dispatch.py"),
-    STEDGEAI: ("compilers/stedgeai", "compilers/command_line.py", "compilers/dispatch.py"),
+    STEDGEAI: ("compilers/stedgeai", *_WORDS),
     RECORDED: ("compilers/recorded.py",),
     ADOPTED: ("compilers/adopted.py",),
 }
@@ -28,7 +30,10 @@ def rooms_of(kind: str) -> tuple[str, ...]:
     of ours; the code of a plugin is looked at elsewhere.
     """
     if kind == AUTO:
-        return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))
+        return tuple(dict.fromkeys(room for own in (REFERENCE, *_ROOMS) for room in rooms_of(own)))
+    package = plugins.package_of("compilers", kind)
+    if package not in ("", "neuralart"):
+        return (package, *_WORDS)
     return _ROOMS.get(kind, ("compilers/command_line.py", "compilers/protocol.py"))
 
 
@@ -40,8 +45,6 @@ def option_key(option: Option) -> str:
 def _compiler(name: str) -> str:
     """The name of a compiler, for argparse; plugins are looked for only where it is none of ours."""
     if name not in COMPILERS:
-        from neuralart import plugins
-
         known = plugins.names("compilers")
         if name not in known:
             raise argparse.ArgumentTypeError(f"'{name}' is not available, known: {', '.join(known)}")

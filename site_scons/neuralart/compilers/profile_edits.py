@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from neuralart.compilers.reference.options import FLAG, PROFILE, find
+from neuralart.compilers.options import FLAG, PROFILE, find
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.vendor.profile import LOAD_MPOOL
 

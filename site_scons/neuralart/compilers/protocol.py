@@ -20,7 +20,7 @@ from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import initializer_name
 
 if TYPE_CHECKING:
-    from neuralart.compilers.reference.compile import CompileRequest
+    from neuralart.compilers.request import CompileRequest
     from neuralart.network.pools import PoolFile
     from neuralart.plugins import Plugin
 
@@ -92,7 +92,7 @@ class Job:
 
         NeuralArtError if an option is missing, refused or contradicts another.
         """
-        from neuralart.compilers.reference.cli import request_of
+        from neuralart.compilers.request import request_of
 
         return request_of(self.args)
 

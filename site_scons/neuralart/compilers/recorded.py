@@ -24,6 +24,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_core
 
@@ -264,5 +265,5 @@ def run(args: argparse.Namespace) -> int:
     made = record(request, install, result, folder)
     if not args.quiet:
         inputs = ", ".join(f"{each.role} {each.name}" for each in made.inputs)
-        print(f"recorded network {made.network} by {install.identity} in {args.recording}: {inputs}")
+        say(f"recorded network {made.network} by {install.identity} in {args.recording}: {inputs}")
     return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from neuralart import plugins
 from neuralart.config import app_config
+from neuralart.config.added import NETWORK, added_values, with_added
 from neuralart.config.budgets import BUDGET_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.keys import (
     PATH,
@@ -374,11 +376,12 @@ KEYS: tuple[Key, ...] = (
     ),
 )
 KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
+keys_of = partial(with_added, NETWORK, KEYS)
 
 
-def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read some of a network's keys; those of sections come out like ``strategies.xSPI2``, each with its place."""
-    return read_keys(value, KEYS, known)
+def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
+    """Read a network's keys, or the ``known`` alone; those of sections come out like ``strategies.xSPI2``."""
+    return read_keys(value, keys := keys_of(value), known or names(keys))
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
@@ -392,4 +395,5 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
         hint = "vectors have inputs of their own; 'vectors: \"\"' in an override takes them away"
         raise NeuralArtError(what, where=str(merged["input"][1]), hint=hint)
     places = {key: setting[1] for key, setting in merged.items()}
-    return NetworkConfig(name=name, where=where, places=places, **{"model": "", **values})
+    values = {"model": "", **values, "added": added_values(NETWORK, merged, KEYS)}
+    return NetworkConfig(name=name, where=where, places=places, **values)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.config import networks, variant_keys
+from neuralart.config.added import PROJECT, every_key
 from neuralart.config.keys import Key, Settings, distinct, names
 from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
 from neuralart.config.variant_keys import read_settings, values_of
@@ -16,11 +18,7 @@ from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 
 SCHEMA = 1
-KEYS = ("schema", "default", "boards", "cache", "execute", "defaults", "networks", "variants")
-VERBS = (
-    *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-"),
-    *("reset-", "monitor-"),
-)
+KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
 # flash-application-NAME and flash-model-NAME write a part of NAME.
 FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
@@ -50,11 +48,18 @@ class ProjectFile:
         return _resolve(draft, tuple(made))
 
 
+def verbs() -> tuple[str, ...]:
+    """What stands in front of a variant's name in its targets: ``run-`` and so on, without those of a part."""
+    parts = tuple(f"flash-{part}" for part in FLASH_PARTS)
+    return tuple(verb for name in plugins.names("targets") if (verb := f"{name}-") not in parts)
+
+
 def read(path: Path, display: str = "") -> ProjectFile:
     """Read a project file, usually ``variants.yaml``. NeuralArtError: it says something that is not allowed."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
-    entries = top.fields(KEYS)
+    added = dict(every_key(PROJECT)) if top.is_mapping and top.mapping().keys() - set(KEYS) else {}
+    entries = top.fields((*KEYS, *added))
     for key in ("networks", "variants"):
         if key not in entries:
             raise top.error(f"'{key}' is missing", f"known: {', '.join(KEYS)}")
@@ -74,18 +79,9 @@ def read(path: Path, display: str = "") -> ProjectFile:
         default=_default(entries.get("default"), tuple(drafts)),
         titles={name: draft.title for name, draft in drafts.items()},
         boards=distinct(entries["boards"]) if "boards" in entries else (),
-        **_elsewhere(entries),
+        added={name: key.read(entries[name]) for name, key in added.items() if name in entries},
     )
     return ProjectFile(config, nets, drafts, network_defaults)
-
-
-def _elsewhere(entries: Mapping[str, Value]) -> dict[str, Any]:
-    if not entries.keys() & {"cache", "execute"}:
-        return {}
-    from neuralart.config import cache
-
-    readers: dict[str, Any] = {"cache": cache.read, "execute": cache.read_farm}
-    return {key: read(entries[key]) for key, read in readers.items() if key in entries}
 
 
 def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:
@@ -112,7 +108,7 @@ def _network(value: Value) -> Settings:
 
 def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     folded = name.casefold()
-    for verb in VERBS:
+    for verb in verbs():
         if folded.startswith(verb):
             raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is an alias of a variant NAME")
     for part in FLASH_PARTS:
@@ -127,8 +123,8 @@ def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
 def _defaults(value: Value | None) -> tuple[Settings, Settings]:
     fields = value.fields(("network", "variant")) if value is not None else {}
     return (
-        _shared(fields.get("network"), networks.KEYS, networks.read_settings),
-        _shared(fields.get("variant"), variant_keys.KEYS, variant_keys.read_settings),
+        _shared(fields.get("network"), networks.keys_of(fields.get("network")), networks.read_settings),
+        _shared(fields.get("variant"), variant_keys.keys_of(fields.get("variant")), variant_keys.read_settings),
     )
 
 

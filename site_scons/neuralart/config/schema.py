@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuralart.config import app_config, application, budgets, cache, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config.added import NETWORK, PROJECT, VARIANT, every_key
 from neuralart.config.keys import Key
-from neuralart.config.read import KEYS, SCHEMA
+from neuralart.config.read import SCHEMA
 from neuralart.text import shapes
 from neuralart.text.shapes import Schema, closed, described
 
@@ -18,11 +19,13 @@ _DECLARED: tuple[tuple[Key, ...], ...] = (
     variant_keys.TOOLCHAIN_KEYS,
     variant_keys.RELOCATABLE_KEYS,
     variant_keys.SIGN_KEYS,
-    cache.KEYS,
-    cache.FARM_KEYS,
     *application.KEYS.values(),
 )
 _DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}
+for _of in (NETWORK, VARIANT, PROJECT):
+    for _, _added in every_key(_of):
+        for _keys, _ in _added.sections.values():
+            _DOCS[frozenset(key.name for key in _keys)] = {key.name: key.doc for key in _keys}
 
 # What a network must have: generated C that is there already needs no model.
 _MODEL: Schema = {"required": ["model"]}
@@ -31,7 +34,8 @@ _ADOPTED: Schema = {"required": ["compiler"], "properties": {"compiler": {"requi
 
 def variants() -> Schema:
     """The schema; names of plugins that are installed here are among the words that it allows."""
-    network, variant = _properties(networks.KEYS), _properties(variant_keys.KEYS)
+    network = {**_properties(networks.KEYS), **_of_plugins(NETWORK)}
+    variant = {**_properties(variant_keys.KEYS), **_of_plugins(VARIANT)}
     variant["overrides"] |= {"type": "object", "additionalProperties": _ref("network")}
     names = {"type": "string", "minLength": 1}
     shared = {"network": _shared("network", networks.KEYS), "variant": _shared("variant", variant_keys.KEYS)}
@@ -42,8 +46,6 @@ def variants() -> Schema:
             "what a bare `scons` builds; without it: all variants",
         ),
         "boards": described({"type": "array", "items": names}, "board files of your own"),
-        "cache": described(shapes.found(cache.read).schema(_DOCS), "where several machines share results"),
-        "execute": described(shapes.found(cache.read_farm).schema(_DOCS), "a farm of machines that do steps"),
         "defaults": described(closed(shared), "keys that all networks or all variants share"),
         "networks": _named({"allOf": [_ref("network"), {"anyOf": [_MODEL, _ADOPTED]}]}, networks.NAME.pattern),
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),
@@ -51,9 +53,14 @@ def variants() -> Schema:
     return {
         **shapes.HEAD,
         "title": "variants.yaml of scons-neuralart",
-        **closed({key: top[key] for key in KEYS}, ("schema", "networks", "variants")),
+        **closed({**top, **_of_plugins(PROJECT)}, ("schema", "networks", "variants")),
         "$defs": {"network": closed(network), "variant": closed(variant)},
     }
+
+
+def _of_plugins(of: str) -> dict[str, Schema]:
+    """Keys of plugins."""
+    return {name: described(shapes.found(key.read).schema(_DOCS), key.doc) for name, key in every_key(of)}
 
 
 def _properties(keys: Iterable[Key]) -> dict[str, Schema]:

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from neuralart.config import app_config, application, budgets, cache, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config.added import NETWORK, PROJECT, VARIANT, every_key
 from neuralart.config.keys import table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 
-TABLES: Mapping[str, Callable[[], str]] = {
+TABLES: dict[str, Callable[[], str]] = {
     "network": lambda: table(networks.KEYS, NetworkConfig),
     "variant": lambda: table(variant_keys.KEYS, VariantConfig),
     "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
@@ -27,9 +29,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),
     "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
     "budgets": lambda: table(budgets.BUDGET_KEYS, None),
-    "cache": lambda: table(cache.KEYS, cache.CacheConfig),
-    "execute": lambda: table(cache.FARM_KEYS, cache.FarmConfig),
 }
+for _of in (NETWORK, VARIANT, PROJECT):
+    for _, _added in every_key(_of):
+        TABLES |= {name: partial(table, *section) for name, section in _added.sections.items()}
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 
 

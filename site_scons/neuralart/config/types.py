@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.keys import Located
@@ -12,7 +12,6 @@ from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
-    from neuralart.config.cache import CacheConfig, FarmConfig
     from neuralart.config.patch import PatchConfig
 
 # How the constants of a pool reach it.
@@ -129,6 +128,7 @@ class NetworkConfig(Located):
     strategies: tuple[tuple[str, str], ...] = ()  # fname of a pool, how its initializer reaches it; others: by rule
     app_config: AppConfig | None = None  # What the header of its application says beyond the network
     budgets: Budgets | None = None  # What it may use; more is an error. None: there is no limit
+    added: Mapping[str, Any] = field(default_factory=dict, compare=False)  # Values of keys that plugins add
 
     def unsaid(self) -> str:
         """Its name."""
@@ -205,6 +205,7 @@ class VariantConfig(Located):
         ""  # How its image comes to where it runs, ``load-and-run``, ``xip``, ``ram``; empty: as its board has it
     )
     folder: str = ""  # What paths of the application are relative to; empty: the current SConscript
+    added: Mapping[str, Any] = field(default_factory=dict, compare=False)  # Values of keys that plugins add
 
     def unsaid(self) -> str:
         """Its name."""
@@ -226,5 +227,4 @@ class ProjectConfig:
     default: tuple[str, ...]  # Variants that a bare ``scons`` builds
     titles: dict[str, str] = field(default_factory=dict)  # By variant, in the order of the file
     boards: tuple[str, ...] = ()  # The user's own board files (paths), in order
-    cache: CacheConfig | None = None  # Where several machines share results; None: nowhere
-    execute: FarmConfig | None = None  # A farm that does steps; None: all are done here
+    added: Mapping[str, Any] = field(default_factory=dict)  # Values of keys that plugins add

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from neuralart.config import patch
+from neuralart.config.added import VARIANT, added_values, with_added
 from neuralart.config.application import application
 from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, one_of, pairs, section
 from neuralart.config.keys import read_settings as read_keys
@@ -312,14 +313,24 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``."""
+def keys_of(value: Value | None) -> tuple[Key, ...]:
+    """Keys of variants, and those of plugins that a mapping has."""
+    return with_added(VARIANT, KEYS, value)
+
+
+def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
+    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``.
+    ``known``: those that may be there; none: all.
+    """
+    keys = keys_of(value)
+    known = known or names(keys)
     fields = value.fields(known)
     if "network" in fields and "networks" in fields:
         raise fields["network"].error("'network' and 'networks' cannot both be there", "keep one of them")
-    return read_keys(value, KEYS, known)
+    return read_keys(value, keys, known)
 
 
 def values_of(merged: Settings) -> dict[str, Any]:
     """Fields of a variant from its settings, all but what its networks and its title decide."""
-    return {field: found for key in KEYS if key.name not in _ELSEWHERE for field, found in key.values(merged).items()}
+    values = {field: found for key in KEYS if key.name not in _ELSEWHERE for field, found in key.values(merged).items()}
+    return {**values, "added": added_values(VARIANT, merged, KEYS)}

@@ -1,17 +1,15 @@
-"""``neuralart flash`` and ``verify``: write the flash of a device, compare it with its plan. ``neuralart device``:
-reset a board, load an image and run it, wait for a debugger, show its serial port.
-"""
+"""``neuralart flash`` and ``verify``: write the flash of a device, compare it with its plan."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -75,7 +73,6 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
 def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     """Print what a person would type, and write scripts for people without this package."""
     from neuralart.flashing.plan import contents
-    from neuralart.flashing.runners import process
 
     contents(job.plan, job.plan.chosen(job.only), job.top)
     script = runner.script(job)
@@ -85,12 +82,10 @@ def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     shell, batch = plan.with_name(f"{name}.sh"), plan.with_name(f"{name}.bat")
     write_bytes(shell, script.shell(job.top, plan.parent).encode())
     write_bytes(batch, script.batch(job.top, plan.parent).encode())
-    programmer = process.find(("STM32_Programmer_CLI",), process.cube_places("STM32_Programmer_CLI"))
-    found = {"STM32_Programmer_CLI": str(programmer)} if programmer is not None else {}
-    loaders = (programmer.resolve().parent if programmer is not None else Path()) / "ExternalLoader"
-    for line in script.lines(job.top, found, loaders):
-        print(line)
-    print(f"# the same as scripts: {shell}, {batch}")
+    programs, loaders = runner.installed()
+    for line in script.lines(job.top, programs, loaders):
+        say(line)
+    say(f"# the same as scripts: {shell}, {batch}")
     return 0
 
 
@@ -103,9 +98,9 @@ def run_flash(args: argparse.Namespace) -> int:
         done = runner.flash(job)
     for written in done:
         for line in describe(written):
-            print(line)
+            say(line)
     if not any(written.erased for written in done):
-        print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
+        say(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
     return 0
 
 
@@ -115,91 +110,8 @@ def run_verify(args: argparse.Namespace) -> int:
     device = runner.device(str(args.record), args.probe)
     mismatch = runner.verify(job)
     if mismatch is not None:
-        print(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
+        say(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
         return DIFFERS
     writes = job.plan.chosen(job.only)
-    print(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
-    return 0
-
-
-_BAUD = 921600
-
-
-def configure_device(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, text in (
-        ("reset", "start the device anew"),
-        ("boot", "start the device anew, from flash; say how its switches must stand"),
-        ("load", "load an image where it is linked, compare it, and run it"),
-        ("debug", "start a gdb server and say how gdb is called; Ctrl-C ends it"),
-        ("monitor", "print what the serial port says; Ctrl-C ends it"),
-    ):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("--board", required=True, metavar="NAME", help="the board")
-        action.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help="one of yours")
-        action.add_argument("--probe", default="", metavar="SERIAL", help="which probe, where several are connected")
-        if name in ("load", "debug"):
-            action.add_argument("--elf", required=True, type=Path, metavar="FILE", help="the image")
-        if name == "monitor":
-            text = "/dev/ttyACM0, COM4, socket://HOST:PORT, rfc2217://HOST:PORT (default: that of the probe)"
-            action.add_argument("--port", default="", metavar="URL", help=text)
-            action.add_argument("--baud", type=int, default=_BAUD, metavar="N", help="default: %(default)s")
-            action.add_argument("--seconds", type=float, metavar="N", help="end after so many seconds of silence")
-        else:
-            action.add_argument("--server", default="", metavar="HOST:PORT", help="a gdb server that runs, for gdb")
-        if name not in ("debug", "monitor"):
-            action.add_argument("--runner", default="cubeprogrammer", metavar="NAME", help="who (default: %(default)s)")
-
-
-def run_device(args: argparse.Namespace) -> int:
-    """Do it. NeuralArtError: the device does not answer, or what is given is wrong."""
-    from neuralart import boards
-    from neuralart.flashing.plan import FlashPlan
-
-    board, server = boards.load(args.board, args.board_file), getattr(args, "server", "")
-    job = FlashJob(FlashPlan(board.name, ()), board, Path(f"flash-{args.action}"), args.probe, server=server)
-    if args.action == "monitor":
-        return _monitor(args)
-    if args.action == "debug":
-        return _debug(args, job)
-    runner = find(args.runner, "--runner")
-    if args.action == "load":
-        print(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
-        return 0
-    runner.reset(job)
-    print(f"{board.name}: reset")
-    if args.action == "boot" and "flash" in board.switches:
-        print(f"it starts from flash with {board.switches['flash']}, then a power cycle")
-    return 0
-
-
-def _debug(args: argparse.Namespace, job: FlashJob) -> int:
-    from neuralart.flashing.runners.gdb import Attached, Gdb
-
-    with Gdb().session(job) as session:
-        assert isinstance(session, Attached)
-        words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]
-        print(f"gdb: {shlex.join(words)}", flush=True)
-        try:
-            sys.stdin.read()
-        except KeyboardInterrupt:
-            return 0
-    return 0
-
-
-def _monitor(args: argparse.Namespace) -> int:
-    from neuralart.flashing.runners.session import serial_port
-    from neuralart.validation_link.ports import BoardPort
-
-    port = BoardPort(args.port or serial_port(args.probe, "device monitor"), args.baud)
-    try:
-        # One byte at least, and then whatever is there: lines appear when they are sent.
-        while data := port.read(args.seconds):
-            sys.stdout.write(data.decode("utf-8", "replace"))
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        port.close()
+    say(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
     return 0

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart import jsontext
+from neuralart import jsontext, products
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
 
@@ -73,7 +73,7 @@ class FlashPlan:
 
 def write_of(name: str, kind: str, path: Path, address: int, file: str = "") -> Write:
     """Describe a file that exists; ``file``: how the plan names it, if not as ``path`` does."""
-    data = read_bytes(path)
+    data = products.read(path)
     return Write(name, kind, file or path.as_posix(), address, len(data), hashlib.sha256(data).hexdigest())
 
 
@@ -137,17 +137,21 @@ def parse(text: str, where: str) -> FlashPlan:
 
 
 def read(path: Path) -> FlashPlan:
-    """Read a flash plan. NeuralArtError: it is missing, or not a flash plan of this schema."""
-    return parse(read_bytes(path).decode("utf-8", "replace"), str(path))
+    """Read a flash plan. NeuralArtError: it is missing, not a flash plan of this schema, or not as it was made."""
+    return parse(products.read(path).decode("utf-8", "replace"), str(path))
 
 
 def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]:
-    """Bytes of some files of a plan (below ``top``). NeuralArtError: one is missing or has changed since."""
+    """Bytes of some files of a plan (below ``top``). NeuralArtError: one is missing, has changed since, or is not what
+    the build made.
+    """
     found = []
     for write in writes:
         path = top / write.file
         data = read_bytes(path)
-        if len(data) != write.bytes or hashlib.sha256(data).hexdigest() != write.sha256:
+        digest = hashlib.sha256(data).hexdigest()
+        products.check(path, digest)
+        if len(data) != write.bytes or digest != write.sha256:
             what = f"'{write.name}' has changed since the plan was made ({len(data)} bytes, planned {write.bytes})"
             hint = f"build again, so that {plan.where or 'the plan'} fits"
             raise NeuralArtError(f"{what}: nothing was written", where=str(path), hint=hint)

@@ -7,8 +7,6 @@ shape of the network changes, and only then.
 
     {"schema": 1, "network": "digits", "files": [
       {"name": "digits.c", "bytes": 81920, "sha256": "...", "crc32": "..."}, ...]}
-
-To hash all files of all networks before each step would cost more than the step: sizes and times are looked at first.
 """
 
 from __future__ import annotations
@@ -17,14 +15,14 @@ import hashlib
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from neuralart import jsontext
+from neuralart import jsontext, products
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
@@ -198,8 +196,8 @@ def from_json(text: str, where: str) -> Network:
 
 
 def load(path: Path) -> Network:
-    """Read a ``network.json``. NeuralArtError: it is missing or not such a file."""
-    return from_json(read_bytes(path).decode("utf-8", "replace"), str(path))
+    """Read a ``network.json``. NeuralArtError: it is missing, not such a file, or not as it was made."""
+    return from_json(products.read(path).decode("utf-8", "replace"), str(path))
 
 
 @dataclass(frozen=True)
@@ -252,12 +250,6 @@ def _is(path: Path, row: Listed) -> bool:
     return hashlib.sha256(read_bytes(path)).hexdigest() == row.sha256
 
 
-def _touched(path: Path) -> int:
-    """When a file was written, renamed or given other times (on Windows: or made). It cannot be set back."""
-    state = path.lstat()
-    return max(state.st_mtime_ns, state.st_ctime_ns)
-
-
 def changed_files(folder: Path) -> tuple[str, ...]:
     """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing. Missing
     files are not named: the code that needs them reports them. Without a manifest nothing is known. NeuralArtError: a
@@ -294,18 +286,3 @@ def refuse_changed(folder: Path) -> None:
     if wrong:
         hint = f"{MANIFEST} holds the hashes; compile the network again"
         raise NeuralArtError(f"{', '.join(wrong)} changed since the network was compiled", where=str(folder), hint=hint)
-
-
-def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of files (of ``names``) that are not what the compile wrote; no file is opened if none was touched. The
-    manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
-    known and nothing named. NeuralArtError: a file cannot be read.
-    """
-    try:
-        last = _touched(folder / MANIFEST)
-    except OSError:
-        return ()
-    files = [folder / name for name in names if name != MANIFEST]
-    if all(_touched(path) < last for path in files if path.is_symlink() or path.exists()):
-        return ()
-    return changed_files(folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
+from neuralart.text.console import say
 from neuralart.text.sizes import parse
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int
     if not (args.diff or args.check):
         plan, changed = inplace.patch(request, name)
         _report(plan)
-        print("\n".join(f"patched {path}" for path in changed) or "up to date")
+        say(*[f"patched {path}" for path in changed] or ["up to date"])
         return 0
     root = find_root(request.application, request.patches)
     if root is not None and journal.pending(root):
@@ -119,8 +120,8 @@ def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
     others = len(set(changed) - {*patched, mirror.INDEX})
     lines = [f"patched {path}" for path in patched] + [f"{others} copies beside"] * bool(others)
     for line in lines if changed else ["up to date"]:
-        print(line)
-    print(f"{(output / mirror.INDEX).as_posix()} has the include path and the sources")
+        say(line)
+    say(f"{(output / mirror.INDEX).as_posix()} has the include path and the sources")
     return 0
 
 
@@ -134,47 +135,45 @@ def _restore(args: argparse.Namespace) -> int:
     if root is None:
         if not args.application.is_dir():
             raise NeuralArtError("no such folder", where=str(args.application))
-        print("nothing to restore: no patch in place is known here")
+        say("nothing to restore: no patch in place is known here")
         return 0
     changed = inplace.restore(root, patches, force=args.force)
-    print("\n".join(f"restored {path}" for path in changed) or "nothing to restore")
+    say(*[f"restored {path}" for path in changed] or ["nothing to restore"])
     return 0
 
 
 def _interrupted(root: Path) -> int:
-    print(f"neuralart patch: {root}: a patch was interrupted; the next patch or --restore finishes it", file=sys.stderr)
+    say(f"neuralart patch: {root}: a patch was interrupted; the next patch or --restore finishes it", file=sys.stderr)
     return OUTDATED
 
 
 def _checked(paths: list[str]) -> int:
-    print("\n".join(f"out of date: {path}" for path in paths) or "up to date")
+    say(*[f"out of date: {path}" for path in paths] or ["up to date"])
     return OUTDATED if paths else 0
 
 
 def _notes(plan: Plan) -> None:
     for note in plan.notes:
-        print(f"neuralart patch: note: {note}", file=sys.stderr)
+        say(f"neuralart patch: note: {note}", file=sys.stderr)
 
 
 def _report(plan: Plan) -> None:
     decision = plan.decision
     camera = decision.camera
-    print(f"camera: {camera.constant}, {camera.mode}, captured {camera.buffer_width}x{camera.buffer_height}")
+    say(f"camera: {camera.constant}, {camera.mode}, captured {camera.buffer_width}x{camera.buffer_height}")
     for each in decision.activations:
         mark = ", holds the input" if decision.input is not None and decision.input.number == each.number else ""
-        print(f"activation buffer {each.number}: {each.bytes} bytes in {each.region} (pool {each.pool}{mark})")
+        say(f"activation buffer {each.number}: {each.bytes} bytes in {each.region} (pool {each.pool}{mark})")
     for image in decision.images.values():
-        print(f"image buffer {image.name}: {image.bytes} bytes in {image.region}")
+        say(f"image buffer {image.name}: {image.bytes} bytes in {image.region}")
     for region in decision.regions:
-        print(f"{region.name}: {region.used} of {region.capacity} bytes ({region.budget})")
+        say(f"{region.name}: {region.used} of {region.capacity} bytes ({region.budget})")
     _notes(plan)
 
 
 def _print_diff(plan: Plan) -> int:
-    """Whatever the terminal's encoding is."""
     from neuralart.patching.plan import diff
 
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(diff(plan).encode(encoding, "backslashreplace").decode(encoding))
+    print(diff(plan), end="")
     _notes(plan)
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import alone_with, is_within, read_bytes
+from neuralart.files import alone_with, is_within, read_bytes, searched
 from neuralart.patching import journal
 from neuralart.patching.apply import edited_by_hand
 from neuralart.patching.journal import Change
@@ -70,7 +70,7 @@ def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tu
     """
     found: list[str] = []
     for folder in patches.folders:
-        for where, folders, files in os.walk(root / folder):
+        for where, folders, files in os.walk(searched(root / folder, deep=True)):
             folders[:] = sorted(name for name in folders if not name.startswith("."))  # git, IDEs, ours
             for name in folders:
                 if (Path(where) / name).is_symlink():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import searched
 from neuralart.patching.places import Markers
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text.values import Value
@@ -166,7 +167,7 @@ def check_target(target: str, where: str = "") -> None:
 def looks_like_n6(folder: Path) -> str:
     """Name of a file or folder that only an STM32N6 application has, empty if none is near the top."""
     seen = 0
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(searched(folder, deep=True)):
         relative = Path(root).relative_to(folder)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if len(relative.parts) >= _DEEP:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, searched
 from neuralart.patching import network_files
 from neuralart.patching.apply import PatchedPiece, apply
 from neuralart.patching.decide import Decision, decide
@@ -38,7 +38,7 @@ def of_lost_macros(root: Path, folders: Sequence[str], old: CSource, new: CSourc
     word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, lost)))})\b")
     notes = []
     for folder in folders:
-        for path in sorted((root / folder).rglob("*")):
+        for path in sorted(searched(root / folder, deep=True).rglob("*")):
             if path.suffix.lower() not in _C_FILES or not path.is_file() or str(path) == old.name:
                 continue
             try:

@@ -6,7 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from neuralart.plugins.kinds import KINDS, Kind
+from neuralart import plugins
+from neuralart.plugins.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ _ATTRIBUTE = r"^    (\w+): (.*(?:\n     +\S.*)*)"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"only these: {', '.join(KINDS)}")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"only these: {', '.join(plugins.kinds())}")
     parser.add_argument("--added", action="store_true", help="only what others than scons-neuralart bring")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs")
@@ -31,14 +32,12 @@ def run(args: argparse.Namespace) -> int:
     """List all; one line for each that cannot be loaded, and then 1. NeuralArtError: There is no such kind."""
     import sys
 
-    from neuralart import plugins
-
     if args.markdown:
         print(markdown(), end="")
         return 0
     found: list[Plugin] = []
     errors: list[NeuralArtError] = []
-    for kind in args.kinds or KINDS:
+    for kind in args.kinds or plugins.kinds():
         errors += plugins.problems(kind)
         found += [plugin for plugin in plugins.known(kind) if not args.added or plugin.source is not plugins.OWN]
     print(_json(found, errors) if args.json else _text(found), end="")
@@ -54,7 +53,7 @@ def _json(found: Sequence[Plugin], errors: Sequence[NeuralArtError]) -> str:
     rows = []
     for plugin in found:
         said = {"kind": plugin.kind, "name": plugin.name, "version": plugin.source.version}
-        rows.append({**said, "from": plugin.source.package, "protocol": KINDS[plugin.kind].version})
+        rows.append({**said, "from": plugin.source.package, "protocol": plugins.kinds()[plugin.kind].version})
     wrong = [{"what": error.what, "where": error.where, "hint": error.hint} for error in errors]
     return json.dumps({"schema": SCHEMA, "plugins": rows, "errors": wrong}, indent=1) + "\n"
 
@@ -75,9 +74,10 @@ def markdown() -> str:
     """The part of the page that is made: a table of kinds, and for each what a plugin offers."""
     lines = ["| kind | protocol | entry points | a plugin is |", "|---|---|---|---|"]
     lines += [
-        f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |" for kind in KINDS.values()
+        f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |"
+        for kind in plugins.kinds().values()
     ]
-    for kind in KINDS.values():
+    for kind in plugins.kinds().values():
         lines += ["", *_section(kind)]
     return "\n".join(lines) + "\n"
 

@@ -6,17 +6,26 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patterns import later
-from neuralart.plugins import kinds
-from neuralart.plugins.kinds import FOLDER, KINDS, OWN, Kind, Origin, loaded, of_project, of_python, place, said
-from neuralart.resources import PACKAGE
+from neuralart.plugins import origins
+from neuralart.plugins.kinds import KINDS, Kind
+from neuralart.plugins.origins import (
+    FOLDER,
+    OWN,
+    Origin,
+    loaded,
+    of_project,
+    own_modules,
+    place,
+    said,
+)
 
 PAGE = "docs/reference/plugins.md"
 _NAME = later(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
@@ -26,7 +35,7 @@ _NAME = later(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 class Plugin:
     """Something that was registered."""
 
-    kind: str  # Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`
+    kind: str  # Which kind, as in :func:`kinds`
     name: str  # Its name
     made: Any  # The object itself; the kind's protocol says what it offers
     source: Origin  # Where it came from
@@ -41,7 +50,7 @@ class Plugin:
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
         """A mistake of the plugin, in one line."""
-        return self.source.error(f"{KINDS[self.kind].one} '{self.name}': {what}", hint)
+        return self.source.error(f"{_kind(self.kind).one} '{self.name}': {what}", hint)
 
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of the plugin; errors as of :meth:`run`."""
@@ -60,7 +69,7 @@ class Plugin:
 
     def failed(self, what: str, error: BaseException) -> NeuralArtError:
         """A failure of its code, in one line that names the line."""
-        text = f"{KINDS[self.kind].one} '{self.name}' failed in {what}: {said(error)}"
+        text = f"{_kind(self.kind).one} '{self.name}' failed in {what}: {said(error)}"
         return NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it"))
 
 
@@ -68,7 +77,7 @@ class _Collection:
     """What is known so far. One for the process, as Python's modules are."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, dict[str, Plugin]] = {name: {} for name in KINDS}
+        self.entries: dict[str, dict[str, Plugin]] = {}
         self.project: Path | None = None
         self.loading: Origin = OWN
         #: Sources that were loaded, by kind and text.
@@ -78,10 +87,31 @@ class _Collection:
 _known = _Collection()
 
 
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """All kinds, by name: those of the core, then those that our other packages and others bring."""
+    points = [(OWN, module) for module in origins.of_distribution("neuralart.kinds").values()]
+    points += [(origin, origin.module) for origin in origins.of_others("neuralart.kinds")]
+    known = {kind.name: kind for kind in KINDS}
+    for origin, module in points:
+        try:
+            brought = tuple(importlib.import_module(module).KINDS)
+            known |= {kind.name: kind for kind in brought if known.setdefault(kind.name, kind) is kind}
+        except Exception as error:
+            what = f"its kinds of plugins cannot be loaded: {said(error)}"
+            raise origin.error(what, origin.remedy("repair it")) from error
+    return known
+
+
 def _kind(name: str) -> Kind:
-    if name not in KINDS:
-        raise NeuralArtError(f"there is no kind of plugin '{name}'", hint=nearest(name, tuple(KINDS)))
-    return KINDS[name]
+    own = next((kind for kind in KINDS if kind.name == name), None)
+    if own is None and name not in kinds():
+        raise NeuralArtError(f"there is no kind of plugin '{name}'", hint=nearest(name, tuple(kinds())))
+    return own or kinds()[name]
+
+
+def _entries(kind: str) -> dict[str, Plugin]:
+    return _known.entries.setdefault(kind, {})
 
 
 def _registering() -> Path:
@@ -98,16 +128,16 @@ def _registering() -> Path:
 def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     """Make something known. A plugin's module calls it when it is imported.
 
-    ``kind``: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`); ``name``: what users write to get
+    ``kind``: ``compilers``, ``boards``, ... (:func:`kinds`); ``name``: what users write to get
     it; ``plugin``: what the protocol of the kind asks for; ``protocol``: the version of that protocol that it was
     written for. NeuralArtError: there is no such kind, the version is another one, something that the protocol asks for
     is missing, or the name is taken.
     """
     about = _kind(kind)
     file = _registering()
-    if file.is_relative_to(PACKAGE):
+    if any(file.is_relative_to(part) for part in origins.parts()):
         # Also when another plugin's module imports it.
-        _known.entries[kind][name] = Plugin(kind, name, plugin, OWN, file)
+        _entries(kind)[name] = Plugin(kind, name, plugin, OWN, file)
         return
     source = _known.loading if _known.loading is not OWN else Origin(str(file))
     what = f"{about.one} '{name}'"
@@ -125,10 +155,10 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     if missing:
         raise source.error(f"{what} has no {', '.join(missing)}", f"{PAGE} says what a plugin offers")
     _load_own(about)
-    taken = _known.entries[kind].get(name)
+    taken = _entries(kind).get(name)
     if taken is not None and taken.file != file:
         raise source.taken(what, taken.source)
-    _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
+    _entries(kind)[name] = Plugin(kind, name, plugin, source, file)
 
 
 def protocol_of(kind: Kind) -> type:
@@ -149,12 +179,12 @@ def members(kind: Kind) -> list[str]:
 
 
 def _load_own(kind: Kind) -> None:
-    for module in dict.fromkeys((*kind.own.values(), *kind.modules)):
+    for module in dict.fromkeys(own_modules(kind).values()):
         importlib.import_module(module)
 
 
 def _sources(kind: Kind) -> Iterator[Origin]:
-    yield from of_python(kind)
+    yield from origins.of_others(kind.group)
     yield from of_project(kind, _known.project)
 
 
@@ -167,13 +197,18 @@ def _load(kind: Kind, source: Origin) -> None:
         loaded(kind, source)
     finally:
         _known.loading = before
-    if source.name and source.name not in _known.entries[kind.name]:
+    if source.name and source.name not in _entries(kind.name):
         hint = f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it"
         raise source.error(f"{kind.one} '{source.name}': its module {source.module} registers none of that name", hint)
-    entry = _known.entries[kind.name].get(source.name)
+    entry = _entries(kind.name).get(source.name)
     if entry is not None and entry.source is OWN:
         raise source.taken(f"{kind.one} '{source.name}'", OWN)
     _known.done.add((kind.name, source))
+
+
+def package_of(kind: str, name: str) -> str:
+    """The package of ours that brings a plugin; empty: it is another's, or there is none. Nothing is imported."""
+    return own_modules(_kind(kind)).get(name, "").partition(".")[0]
 
 
 def own(kind: str) -> tuple[Plugin, ...]:
@@ -187,10 +222,11 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
     for the message. NeuralArtError: there is none, two have this name, or it cannot be loaded.
     """
     about = _kind(kind)
-    entries = _known.entries[kind]
-    if name in about.own:
-        importlib.import_module(about.own[name])  # and none of the others
-    elif about.modules:
+    entries = _entries(kind)
+    modules = own_modules(about)
+    if name in modules:
+        importlib.import_module(modules[name])  # and none of the others
+    elif any(point.startswith("_") for point in modules):
         _load_own(about)
     if name in entries and entries[name].source is OWN:
         return entries[name]
@@ -215,27 +251,31 @@ def every(kind: str) -> tuple[Plugin, ...]:
     return (*own(kind), *added(kind))
 
 
-def names(kind: str) -> tuple[str, ...]:
-    """All names of a kind, sorted; entry points are not imported. NeuralArtError: a file of the project is broken."""
+def names(kind: str, asked: str = "") -> tuple[str, ...]:
+    """All names of a kind, sorted; entry points are not imported. ``asked``: if it is one of ours, no others are looked
+    for. NeuralArtError: a file of the project is broken.
+    """
     about = _kind(kind)
-    known = dict.fromkeys(about.own)
-    if about.modules:
+    if asked in own_modules(about):
+        return (asked,)
+    known = {point: None for point in own_modules(about) if not point.startswith("_")}
+    if len(known) < len(own_modules(about)):
         _load_own(about)
     for source in _sources(about):
         if source.name:
             known[source.name] = None
         else:
             _load(about, source)
-    return tuple(sorted({*known, *_known.entries[kind]}))
+    return tuple(sorted({*known, *_entries(kind)}))
 
 
 def known(kind: str) -> tuple[Plugin, ...]:
     """What is loaded of a kind: the package's own in its order, then the others by name."""
-    entries = _known.entries[kind].values()
+    entries = _entries(kind).values()
     added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
-    order = list(_kind(kind).own)  # They may have been imported in another one
+    order = list(own_modules(_kind(kind)))  # They may have been imported in another one
     ours = [entry for entry in entries if entry.source is OWN]
-    return (*sorted(ours, key=lambda entry: order.index(entry.name) if order else 0), *added)
+    return (*sorted(ours, key=lambda entry: order.index(entry.name) if entry.name in order else 0), *added)
 
 
 def problems(kind: str) -> list[NeuralArtError]:
@@ -279,14 +319,15 @@ def forget() -> None:
     """Forget what others brought, so that it is looked for and imported again."""
     _drop(lambda source: bool(source.module))
     _known.project = None
-    kinds.forget()
+    origins.forget()
+    kinds.cache_clear()
 
 
 def _drop(which: Callable[[Origin], bool]) -> None:
     """Forget the plugins of some sources, and their modules."""
     for entries in _known.entries.values():
         for name in [name for name, entry in entries.items() if which(entry.source)]:
-            kinds.unload(entries.pop(name).source)
+            origins.unload(entries.pop(name).source)
     for done in [done for done in _known.done if which(done[1])]:
-        kinds.unload(done[1])
+        origins.unload(done[1])
         _known.done.discard(done)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.patterns import later
 from neuralart.text import sizes
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.memory.findings import Finding
@@ -66,7 +67,7 @@ def _print_findings(image: Image, findings: tuple[Finding, ...], note: str = "")
     import sys
 
     for finding in findings:
-        print(f"{image.where}: {finding.level}: {note or finding.check}: {finding}", file=sys.stderr)
+        say(f"{image.where}: {finding.level}: {note or finding.check}: {finding}", file=sys.stderr)
 
 
 def _print_json(image: Image, data: dict[str, Any]) -> None:
@@ -162,16 +163,16 @@ def _check(args: argparse.Namespace) -> int:
         return 0 if ok else REFUSED
     _print_findings(image, findings)
     _print_findings(image, found.unnoticed, "not noticed by the loader")
-    print(f"{image.where}: '{image.context.c_name}' at 0x{call.at:08x}, mode {call.mode}, runtime {firmware.text}")
+    say(f"{image.where}: '{image.context.c_name}' at 0x{call.at:08x}, mode {call.mode}, runtime {firmware.text}")
     for step in found.steps:
-        print(f"  {step}")
+        say(f"  {step}")
     external = f", external RAM: {found.ext_ram_needed:,} bytes" if found.ext_ram_needed else ""
-    print(f"  executive RAM: {found.ram_needed:,} of {call.ram.size:,} bytes{external}")
+    say(f"  executive RAM: {found.ram_needed:,} of {call.ram.size:,} bytes{external}")
     reason = f": {found.reason}" if found.reason else ""
     remedy = f" ({found.remedy})" if found.remedy else ""
-    print(f"  install returns {found.code} {found.name}{reason}{remedy}")
+    say(f"  install returns {found.code} {found.name}{reason}{remedy}")
     if found.code == 0 and not found.works:
-        print("  but the model will not work")
+        say("  but the model will not work")
     return 0 if ok else REFUSED
 
 

@@ -22,11 +22,12 @@ import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons import commands
+from neuralart.scons import commands, making
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
-    from neuralart.config.cache import CacheConfig, FarmConfig
-    from neuralart.remote.client import SharedCache
+    from neuralart_fleet.config import CacheConfig, FarmConfig
+    from neuralart_fleet.remote.client import SharedCache
 
 _remote: list[RemoteSteps] = []  # Of the process; at most one
 
@@ -40,12 +41,13 @@ def _beside(entry: Path) -> Path:
     return entry.with_name(f"{entry.name}.sha256")
 
 
-def _sound(entry: Path) -> bool:
-    """The entry has the hash that was written beside it. An entry without one counts as damaged."""
+def _sound(entry: Path) -> str:
+    """The hash of an entry, if that was written beside it. An entry without one counts as damaged."""
     try:
-        return _beside(entry).read_text("ascii").strip() == _digest(entry)
+        digest = _digest(entry)
+        return digest if _beside(entry).read_text("ascii").strip() == digest else ""
     except (OSError, UnicodeDecodeError):
-        return False
+        return ""
 
 
 class CheckedCache(SCons.CacheDir.CacheDir):
@@ -62,15 +64,18 @@ class CheckedCache(SCons.CacheDir.CacheDir):
     def retrieve(self, node: Any) -> bool:
         """Take a file out of the cache; False: it is not there, or damaged."""
         entry = self._entry(node)
-        if entry and not _sound(entry):
+        digest = _sound(entry) if entry else ""
+        if entry and not digest:
             if SCons.Action.execute_actions:
-                print(f"scons: {node}: the cache holds a damaged file for it, which is not used")
+                say(f"scons: {node}: the cache holds a damaged file for it, which is not used")
                 for path in () if self.is_readonly() else (entry, _beside(entry)):
                     with contextlib.suppress(OSError):
                         path.unlink()
-        elif super().retrieve(node):
+        elif super().retrieve(node) and making.record_copy(node, digest):
             return True
-        return SCons.CacheDir.cache_enabled and any(steps.retrieve(node) for steps in _remote)
+        if SCons.CacheDir.cache_enabled and any(steps.retrieve(node) for steps in _remote):
+            return making.record_copy(node)
+        return False
 
     def push(self, node: Any) -> None:
         """Put a file that was built into the cache."""
@@ -173,8 +178,8 @@ def share(said: CacheConfig | None = None, execute: FarmConfig | None = None) ->
         for each in farm.use(execute):
             atexit.register(report, each)
     if said or (os.environ.get("NEURALART_CACHE") and not _remote):
-        from neuralart.config.cache import chosen
-        from neuralart.remote.client import SharedCache
+        from neuralart_fleet.config import chosen
+        from neuralart_fleet.remote.client import SharedCache
 
         config = chosen(said, os.environ)
         _remote[:] = [RemoteSteps(SharedCache(config, os.environ))] if config else []

@@ -5,7 +5,6 @@ One action for each builder of an environment, whatever is built: SCons hashes w
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ from typing import Any
 
 import SCons.Action
 import SCons.Scanner
-from SCons.Platform.posix import subprocess_spawn
 from SCons.Subst import Literal
 
+from neuralart.scons import shell
+from neuralart.scons.paths import LiteralWord
 from neuralart.scons.registry import child_environment
 
 
@@ -70,6 +70,16 @@ def words(name: str, tag: str, command: Any, emitter: Callable[..., Any], shown:
     )
 
 
+SWITCHES = {"VERBOSE": "0", "WAIT": "1"}
+"""What every command line may set to 0 or 1, and its value unless it does."""
+
+
+def _switched(name: str) -> bool:
+    from SCons.Script import ARGUMENTS
+
+    return str(ARGUMENTS.get(name, SWITCHES[name])) not in ("", "0")
+
+
 COMMON = (
     Variable(
         "NEURALART_PYTHON",
@@ -77,19 +87,28 @@ COMMON = (
         None,
         "Interpreter of our commands; it does not count in their signatures.",
         "`[the running Python]`",
-        # A list, so that a path with spaces stays one word.
-        lambda: [sys.executable],
+        # Whatever stands in its path, it stays one word.
+        lambda: [LiteralWord(sys.executable)],
     ),
     Variable("NEURALART_BUILD_DIR", "path", "build", "Folder of what the methods make, below the top folder."),
     Variable(
         "NEURALART_WAIT",
         "bool",
-        True,
+        None,
         "Wait for another SCons that works in the same build folder; false: fail. It must be set before `Tool`.",
+        "`WAIT` of the command line, else `True`",
+        partial(_switched, "WAIT"),
     ),
     Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
     Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
-    Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
+    Variable(
+        "NEURALART_VERBOSE",
+        "bool",
+        None,
+        "Show whole commands, whatever the messages say.",
+        "`VERBOSE` of the command line, else `False`",
+        partial(_switched, "VERBOSE"),
+    ),
     Variable(
         "NEURALART_GDB",
         "text",
@@ -140,13 +159,13 @@ def on_farm(env: Any, targets: Any, plain: Any = None) -> dict[str, Any]:
 class Process(SCons.Action.LazyAction):
     """``$NAMECOM``, shown as ``$NAMECOMSTR``: run with the process environment that our commands need."""
 
-    def __init__(self, name: str, tools: Callable[[Any], str] | None = None) -> None:
+    def __init__(self, name: str, tools: Callable[[Any], str] | None = None, *, farm: bool = False) -> None:
         """Take the command from an environment's variables.
-        ``name``: ``NEURALART`` for ``$NEURALARTCOM`` and ``$NEURALARTCOMSTR``.
+        ``name``: ``NEURALART`` for ``$NEURALARTCOM`` and ``$NEURALARTCOMSTR``. ``farm``: a farm may do it.
         """
         super().__init__(f"{name}COM", {"cmdstr": f"${name}COMSTR"})
         self._message = f"{name}COMSTR"
-        self._tools = tools
+        self._tools, self._farm = tools, farm
 
     def __call__(self, target: Any, source: Any, env: Any, *args: Any, **kw: Any) -> Any:
         """Run it, in the environment of its target."""
@@ -157,13 +176,12 @@ class Process(SCons.Action.LazyAction):
             own["PATH"] = os.pathsep.join(part for part in (folder, own.get("PATH", "")) if part)
         changed: dict[str, Any] = {"ENV": child_environment(own)}
         if os.name == "posix":
-            # SCons's own leaves ` to the shell.
-            changed["ESCAPE"] = shlex.quote
-            if env["SPAWN"] is subprocess_spawn:
+            changed["ESCAPE"] = shell.quote
+            if (spawn := shell.direct(env["SPAWN"])) is not env["SPAWN"]:
                 from neuralart.scons import warm
 
-                changed["SPAWN"] = partial(warm.spawn, subprocess_spawn)
-            changed |= on_farm(env, targets, changed.get("SPAWN"))
+                changed["SPAWN"] = partial(warm.spawn, spawn)
+            changed |= on_farm(env, targets, changed.get("SPAWN")) if self._farm else {}
         if env["NEURALART_VERBOSE"]:
             changed[self._message] = ""
         return super().__call__(target, source, env.Override(changed), *args, **kw)

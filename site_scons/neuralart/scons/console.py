@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import io
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -13,9 +12,8 @@ from functools import partial
 from typing import Any
 
 import SCons.Node
-from SCons.Platform.posix import subprocess_spawn
 
-from neuralart.scons import warm
+from neuralart.scons import commands, shell, warm
 from neuralart.scons.steps import Steps
 from neuralart.text import console
 from neuralart.text.progress import VARIABLE, Reporter, Work, reported
@@ -30,7 +28,7 @@ class BuildConsole:
     """
 
     def __init__(self, targets: list[Any], show: Any) -> None:
-        streams = console.on_terminals()
+        streams = console.output_streams(colored=True)
         terminal = next((each.stream for each in streams if each is sys.stdout and each.isatty()), None)
         # Where errors go elsewhere they stay apart: then commands write for themselves.
         self._captures = terminal is not None and sys.stderr.isatty() and sys.platform != "win32"
@@ -43,28 +41,34 @@ class BuildConsole:
 
     def step(self, text: str, target: list[Any], env: Any) -> None:
         """Show a step, which begins now."""
-        plain = env["SPAWN"]
-        if getattr(plain, "func", None) != self._spawn:
-            env["SPAWN"] = partial(self._spawn, plain)
+        env["SPAWN"] = self._shown(env["SPAWN"])
         with console.WRITING:
             sys.stdout.write(f"{self._steps.next(target[0])} {text}\n")
             alive = lambda: target[0].get_state() == SCons.Node.executing  # noqa: E731
             self._works[threading.get_ident()] = self._reporter.start(text.partition("\n")[0], target[0], alive)
 
+    def _shown(self, spawn: Any) -> Any:
+        """A ``SPAWN`` whose output does not get into the way of bars."""
+        outer = getattr(spawn, "func", spawn)
+        if outer in [farm.spawn for farm in commands.FARM]:  # it does here what is not done there
+            return partial(outer, self._shown(spawn.args[0]), *spawn.args[1:])
+        return spawn if outer == self._spawn else partial(self._spawn, spawn)
+
     def _spawn(self, plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
-        """Run a command of the step that this thread has shown, as SCons does, whose shell gets what SCons has quoted.
-        On a terminal its lines come by a pipe, so that no bar is in their way.
+        """Run a command of the step that this thread has shown, whose words SCons has quoted. On a terminal its lines
+        come by a pipe, so that no bar is in their way.
         """
-        if not self._captures or getattr(plain, "captures", False):
-            spawn = partial(warm.spawn, plain) if plain is subprocess_spawn else plain
-            return spawn(sh, escape, cmd, words, {**env, VARIABLE: "off"})
+        direct = shell.direct(plain)
+        if direct is not plain:
+            plain = partial(warm.spawn, direct)
+        # What a user has put there, and who prints what a compiler said by itself, gets everything.
+        if not self._captures or getattr(plain, "func", None) is not warm.spawn:
+            return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
         own = {**env, **color, VARIABLE: "report"}
         read, write = os.pipe()
-        process = warm.begin(words, own, (write, write)) or subprocess.Popen(
-            [sh, "-c", " ".join(words)], env=own, stdout=write, stderr=write
-        )
+        process = warm.begin(words, own, (write, write)) or shell.start(sh, words, own, write, write)
         os.close(write)
         with io.TextIOWrapper(io.FileIO(read), encoding="utf-8", errors="replace") as lines:
             for line in lines:

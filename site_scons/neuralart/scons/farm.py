@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -15,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config.cache import FarmConfig, chosen
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
-from neuralart.remote.client import Farm, FarmStep
-from neuralart.remote.messages import Digest
+from neuralart.plugins.origins import own_files
 from neuralart.resources import PACKAGE
-from neuralart.sbom.package import own_files
-from neuralart.scons import commands
+from neuralart.scons import commands, shell
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place
 from neuralart.scons.registry import registry_of
+from neuralart_fleet.config import FarmConfig, chosen
+from neuralart_fleet.remote.client import Farm, FarmStep
+from neuralart_fleet.remote.messages import Digest
 
 _COMPILES = {"": "reference", "stedgeai": "vendor"}
 # Options with a file or folder that is read, which may have an address behind it.
@@ -42,19 +41,33 @@ _slots = threading.Semaphore(SLOTS)  # As SCons has them where there is no farm
 class FarmSteps(Farm):
     """Runs commands there, or as they are run here."""
 
+    _told = False  # Why the farm is not used for a step; one line of that is enough
+
     def spawn(self, plain: Any, targets: Sequence[Any], env: Any, *call: Any) -> int:
         """Run a command of some targets, in their environment. ``call``: what SCons calls ``SPAWN`` with."""
-        argv, done = shlex.split(" ".join(call[3])), None
-        kind = _kind(argv) if shlex.join(argv) == " ".join(call[3]) else ""
-        if kind in self._config.steps and not any(map(plugins.code_of, ("operators", "boards"))):
-            with contextlib.suppress(NeuralArtError, OSError, ValueError):  # an error is said by the command here
+        argv, done = shell.words_of(call[3]) or [], None
+        ours, kind = argv[1:3] == ["-m", "neuralart"], _kind(argv)
+        if kind in self._config.steps or not ours:
+            try:
+                if not ours:
+                    raise ValueError("its command is not 'python -m neuralart ...' alone")
+                if code := [what for what in ("operators", "boards") if plugins.code_of(what)]:
+                    raise ValueError(f"plugins bring {' and '.join(code)}, and their code is not sent")
                 done = self.run(self._step(kind, argv[3:], targets, env), Path(env.Dir("#").abspath))
+            except (NeuralArtError, OSError, ValueError) as error:
+                self._tell_once(f"{targets[0]} is done here, and others like it: {error}")
         if done is None:
-            with _slots if kind == "vendor" else contextlib.nullcontext():
+            with _slots if kind == "vendor" or not ours else contextlib.nullcontext():
                 return int(plain(*call))
         print(done[1], end="", flush=True)
         print(done[2], end="", file=sys.stderr, flush=True)
         return done[0]
+
+    def _tell_once(self, what: str) -> None:
+        with self._lock:
+            told, self._told = self._told, True
+        if not told:
+            self._tell(what)
 
     def interrupted(self) -> bool:
         """SCons's handler only tells its jobs, which it holds in a default."""
@@ -62,7 +75,9 @@ class FarmSteps(Farm):
         return bool(getattr(jobs, "were_interrupted", bool)())
 
     def _step(self, kind: str, words: Sequence[str], targets: Sequence[Any], env: Any) -> FarmStep:
-        """What goes there. ValueError: It reads something that is neither in the tree nor in this package."""
+        """What goes there. ValueError: It reads something that is neither in the tree nor in this package, or a name is
+        not UTF-8.
+        """
         paths = [place(node) for target in targets for node in target.children() if hasattr(node, "duplicate")]
         pairs = list(itertools.pairwise(words))
         for option, word in pairs:
@@ -75,8 +90,11 @@ class FarmSteps(Farm):
         words = [word.replace(str(PACKAGE), _MARK) for word in words]
         places = {named(env, path): path for path in paths if path.is_file()}
         outside = {name for name in places if name.startswith("/")} - {str(path) for path, _ in _shipped().values()}
-        if outside or any(part.startswith("/") for word in words for part in word.replace("@", "=").split("=")):
-            raise ValueError
+        outside |= {part for word in words for part in word.replace("@", "=").split("=") if part.startswith("/")}
+        if outside:
+            raise ValueError(f"it reads {min(outside)}, which is neither in this tree nor in this package")
+        if broken := [name for name in (*places, *words) if name.encode("utf-8", "replace").decode() != name]:
+            raise ValueError(f"a farm takes names in UTF-8 only, and {broken[0]!a} is none")
         files = {name: (path, Digest.of_file(path)) for name, path in places.items() if not name.startswith("/")}
         made = [] if kind == "run" else [node.get_internal_path() for node in targets]
         logs = [f"{targets[0].dir}/.vendor/{name}.txt" for name in ("log", "command") if kind == "vendor"]
@@ -107,5 +125,8 @@ def _shipped() -> dict[str, tuple[Path, Digest]]:
 def use(said: FarmConfig | None) -> list[Any]:
     """Use the farm that variants.yaml (``said``) or the process names. NeuralArtError: It cannot be used so."""
     config = chosen(said, os.environ, FarmConfig)
-    commands.FARM[:] = [FarmSteps(config, os.environ)] if config and os.name == "posix" else []
+    if config and os.name != "posix":
+        print(f"scons: farm {config.url} is not used: steps are sent from POSIX systems only")
+        config = None
+    commands.FARM[:] = [FarmSteps(config, os.environ)] if config else []
     return commands.FARM

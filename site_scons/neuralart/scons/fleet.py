@@ -13,6 +13,7 @@ import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.scons.registry import registry_of
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.config.types import ProjectConfig
@@ -22,10 +23,10 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
     """Leave only the targets of one shard on the command line. NeuralArtError: a target belongs to no variant, the
     shard is none, or the recorded costs are damaged.
     """
-    from neuralart.ci import shards
-    from neuralart.config.read import FLASH_PARTS, VERBS
+    from neuralart.config.read import FLASH_PARTS, verbs
+    from neuralart_fleet.ci import shards
 
-    prefixes = ("", *VERBS, *(f"flash-{part}" for part in FLASH_PARTS))
+    prefixes = ("", *verbs(), *(f"flash-{part}" for part in FLASH_PARTS))
     variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
     script = SCons.Script
     number, count = shards.parse(env.GetOption("shard"))
@@ -36,7 +37,7 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
             raise NeuralArtError(f"'{target}' is no target of one variant", where="--shard", hint=hint)
     mine = shards.split([variant_of[each] for each in asked], shards.costs_of(project), count)[number - 1]
     kept = [target for target in asked if variant_of[target] in mine]
-    print(f"scons: shard {number}/{count}: {' '.join(kept) or 'nothing to build'}", flush=True)
+    say(f"scons: shard {number}/{count}: {' '.join(kept) or 'nothing to build'}", flush=True)
     script.COMMAND_LINE_TARGETS[:] = script.BUILD_TARGETS[:] = kept
     # As with targets of the command line: Default() adds nothing.
     script.BUILD_TARGETS._add_Default = script.BUILD_TARGETS._do_nothing

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart.applications.runtime_files import runtime_parts
 from neuralart.applications.sources import collect
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board
@@ -17,7 +18,6 @@ from neuralart.config.application import ELF, REFERENCE, SOURCES
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.export.collect import runtime_parts
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir

@@ -14,6 +14,7 @@ import SCons.Script
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.scons.paths import COMPILER_CACHE, STAMPS, TOOLCHAIN_CACHE, build_dir
+from neuralart.text.console import say
 
 NAME, OWNER = ".scons.lock", ".scons.owner"
 _CACHES = (TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS)
@@ -42,7 +43,7 @@ def take(env: Any) -> None:
             who = f"process {_read(owner)}, which builds in {build_dir(env)}"
             if not env["NEURALART_WAIT"]:
                 raise NeuralArtError(f"another SCons is at work: {who}", hint="wait until it has ended") from None
-            print(f"scons: waiting for {who}", flush=True)
+            say(f"scons: waiting for {who}", flush=True)
             lock.acquire()
         _take_over(env, folder, owner)
     except OSError as error:

@@ -18,7 +18,7 @@ import SCons.Errors
 import SCons.Node
 
 from neuralart.errors import NeuralArtError
-from neuralart.scons import commands
+from neuralart.scons import commands, making
 from neuralart.scons.commands import Variable, carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.registry import registry_of
@@ -218,5 +218,6 @@ class PartsBuilder(SCons.Builder.BuilderBase):
             assert part is not None
             piece = self._pieces[part.piece]
             mine = [*part.sources, *(extra if not number else [])]
-            piece._execute(env, [*nodes, *(added if not number else [])], mine, overwarn, dict(executor_kw or {}))
+            named = [*nodes, *(added if not number else [])]
+            making.watch(env, piece._execute(env, named, mine, overwarn, dict(executor_kw or {})))
         return SCons.Node.NodeList(targets)

@@ -18,25 +18,29 @@ import SCons.Executor
 import SCons.Node
 import SCons.Script
 
-from neuralart import config, intact
+from neuralart import config, intact, plugins
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.cache import share
+from neuralart.scons.commands import SWITCHES
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.flash.flash import ARGUMENTS, EFFECTS, keep_order
+from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
-from neuralart.scons.registry import declaring, registry_of
+from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
     from neuralart.scons.console import BuildConsole
+    from neuralart.scons.stamps import Recorder
     from neuralart.scons.variant import VariantNodes
 
 
 def owners(names: Sequence[str]) -> dict[str, str]:
     """The variant of each alias that may be named."""
-    return {f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in EFFECTS)) for name in names}
+    return {
+        f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in plugins.names("targets"))) for name in names
+    }
 
 
 def requested(
@@ -91,6 +95,7 @@ class Project:
         self.file = file  # What was read
         self._owners = owners(self.names)
         self.variants = Variants(self._declared)  # Nodes of those that were asked for, by name
+        self._recorder: Recorder | None = None  # Of an SConstruct that is only a description
 
     @property
     def names(self) -> list[str]:
@@ -103,7 +108,8 @@ class Project:
         width = max((len(name) for name in titles), default=0)
         default = set(self.file.config.default)
         rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
-        width_of_targets = max(len(verb) for verb in EFFECTS) + len("  scons -VARIANT  ")
+        targets = {plugin.name: plugin.made.help for plugin in plugins.every("targets")}
+        width_of_targets = max(map(len, targets)) + len("  scons -VARIANT  ")
         return "\n".join(
             [
                 "",
@@ -113,7 +119,7 @@ class Project:
                 "Targets:",
                 "  scons".ljust(width_of_targets) + "build the default variants",
                 "  scons VARIANT".ljust(width_of_targets) + "build one variant: network, firmware, images, summary",
-                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in EFFECTS.items()),
+                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in targets.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
@@ -146,6 +152,37 @@ class Project:
             if name not in names:
                 raise NeuralArtError(f"unknown variable '{name}=' on the command line", hint=nearest(name, names))
 
+    def main(self) -> None:
+        """All that a SConstruct with nothing but a variants.yaml does: help, the variants that the command line asks
+        for, those of ``default`` where it names none, and their summaries. The variables ``VERBOSE`` and ``WAIT`` of
+        the command line are read, others refused. SCons.Errors.UserError: A target, variable or variant is wrong.
+        """
+        from SCons.Script import ARGUMENTS, BUILD_TARGETS, COMMAND_LINE_TARGETS, Default, GetOption, Help
+
+        if GetOption("help"):
+            Help(self.help())
+            return
+        self.check_variables(ARGUMENTS, SWITCHES)
+        self.check_targets(BUILD_TARGETS)
+        self._record()
+        self.build(COMMAND_LINE_TARGETS, everything=GetOption("clean"))
+        Default(list(self.file.config.default))
+        self.print_summaries_at_exit(COMMAND_LINE_TARGETS)
+
+    def _record(self) -> None:
+        """Leave stamps of what is built well, and believe those of the last build, if the SConstruct allows it."""
+        if intact.NO_STAMPS in intact.given(sys.argv[1:]):
+            return
+        from neuralart.scons import description
+
+        if description.described(self._env.Dir("#").abspath):
+            from neuralart.scons.stamps import Recorder
+
+            prerequisites = registry_of(self._env).prerequisites
+            self._recorder = Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
+            declared = self.variants
+            self._recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in declared.declared.items()})
+
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:
         """Declare the variants that the targets ask for. SCons.Errors.UserError: A variant is wrong."""
@@ -157,7 +194,7 @@ class Project:
             registry_of(self._env).every_effect = False
             SCons.Node.arg2nodes_lookups.append(self._effect)
         asked = requested(self.names, self.file.config.default, targets, everything=everything)
-        intact = self._intact(asked if set(targets) <= set(self.names) else ())
+        intact = self._recorder.intact(asked if set(targets) <= set(self.names) else ()) if self._recorder else ()
         for name in asked:
             if name in intact:
                 self._env.Alias(name, self._env.Value("intact"))
@@ -176,26 +213,10 @@ class Project:
         return self.variants[owner].effects[name.removesuffix(f"-{owner}")][0] if named else None
 
     def _declared(self, name: str) -> VariantNodes:
-        if intact.stampless(sys.argv[1:]):
-            made: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-            return made
-        from neuralart.scons import stamps
-
-        with declaring(name):
-            made = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-        stamps.keep_together(made.alias[0], registry_of(self._env).prerequisites)
-        return made
-
-    def _intact(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of some variants that are as their last good build left them. What is built now gets stamps."""
-        if intact.stampless(sys.argv[1:]):
-            return frozenset()
-        from neuralart.scons import stamps
-
-        prerequisites = registry_of(self._env).prerequisites
-        recorder = stamps.Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
-        recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in self.variants.declared.items()})
-        return recorder.intact(names)
+        nodes: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
+        if self._recorder is not None:
+            self._recorder.keep_together(nodes.alias[0])
+        return nodes
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
@@ -267,13 +288,15 @@ class Project:
 
 
 def _print_summary(node: Any, *, whole: bool) -> None:
-    from neuralart.report.summary import shortened
-    from neuralart.text.console import green
+    from neuralart.summary import shortened
+    from neuralart.text.console import say_result
 
     if Path(node.get_abspath()).is_file():
         text = Path(node.get_abspath()).read_text("utf-8")
-        title, newline, rest = (text if whole else shortened(text, str(node))).partition("\n")
-        sys.stdout.write("\n" + green(title, sys.stdout) + newline + rest)
+        title, _, rest = (text if whole else shortened(text, str(node))).partition("\n")
+        print()
+        say_result(title)
+        print(rest, end="")
 
 
 def _cleanup(executor: Any) -> None:
@@ -294,11 +317,6 @@ def _show_steps(env: Any) -> None:
     """Number the steps of what we build. A build without steps loads nothing of it."""
     from SCons.Script import BUILD_TARGETS
 
-    for stream in (sys.stdout, sys.stderr):
-        if stream.isatty() or os.environ.get("CLICOLOR_FORCE"):
-            from neuralart.text import console
-
-            console.on_terminals()
     base = registry_of(env).base
     if base.get("PRINT_CMD_LINE_FUNC"):
         return  # the user's own
@@ -339,7 +357,7 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
-    share(file.config.cache, file.config.execute)
+    share(file.config.added.get("cache"), file.config.added.get("execute"))
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
     for board in file.config.boards:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +12,7 @@ from typing import Any, TypeVar
 from neuralart.boards.types import Board
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import package_parent
+from neuralart.scons import shell
 from neuralart.scons.paths import anchored, readable
 
 T = TypeVar("T")
@@ -24,20 +23,6 @@ _PASSED_ON = (
     # An installation that was found when the SConstruct was read must be found again.
     *("STEDGEAI_CORE_DIR", "NEURALART_STEDGEAI_ROOTS", "NEURALART_STEDGEAI_PATIENCE", "NEURALART_FAILURES"),
 )
-
-
-declared: list[str | None] = [""]
-"""What stamps take for the reader of a file: the variant that is being declared, last; empty: none, but the script."""
-
-
-@contextlib.contextmanager
-def declaring(name: str | None) -> Iterator[None]:
-    """What is read meanwhile belongs to a variant. None: it counts for nothing; a result is looked at as SCons does."""
-    declared.append(name)
-    try:
-        yield
-    finally:
-        declared.pop()
 
 
 def child_environment(own: dict[str, str]) -> dict[str, str]:
@@ -78,6 +63,8 @@ class Registry:
         self.effects: dict[str, str] = {}
         #: Whether all effects of a variant are declared, or those that are named.
         self.every_effect = True
+        #: Nodes that were looked at for what is made of them.
+        self.watched: set[Any] = set()
         #: What must be there before a node, though the node is not made of it.
         self.prerequisites: dict[Any, list[Any]] = {}
 
@@ -99,9 +86,9 @@ class Registry:
         def make() -> Any:
             base = self._root.Clone()
             base["ENV"] = child_environment(dict(base["ENV"]))
+            base.Decider("content")  # whatever the consumer's own steps go by
             if os.name == "posix":
-                # SCons's own leaves ` to the shell.
-                base["ESCAPE"] = shlex.quote
+                base["ESCAPE"] = shell.quote
             # What declares the target of a name does not ask whose it is.
             base.lookup_list = list(base.lookup_list)
             return base

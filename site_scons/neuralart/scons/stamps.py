@@ -1,10 +1,9 @@
 """Stamps of what a good build has read and written (:mod:`neuralart.intact`): intact variants are not declared again.
 
-What SCons knows as nodes counts for the variants that it belongs to. What Python opens, or lists, while the SConstruct
-is read counts for the variant that is being declared, or for all.
+Only an SConstruct that is a description leaves them (:mod:`neuralart.scons.description`): what it depends on is known.
 """
 # Thousands of paths, as text:
-# ruff: noqa: PTH100, PTH109, PTH118, PTH120
+# ruff: noqa: PTH100, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -14,96 +13,31 @@ import json
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import SCons.Node
 import SCons.Node.FS
+import SCons.SConsign
 import SCons.Script
 import SCons.Script.Main
 
-from neuralart import fingerprint, intact, jsontext, plugins
+from neuralart import files, intact
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
-from neuralart.resources import PACKAGE
-from neuralart.scons import registry
+from neuralart.plugins import parts
+from neuralart.resources import PACKAGE, firmware_dir
+from neuralart.scons import description
 from neuralart.scons.cache import edited
 from neuralart.scons.lock import OWNER
-from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
+from neuralart.scons.paths import build_dir
 
-_PROGRAMS = ("subprocess.Popen", "os.system", "os.posix_spawn", "socket.connect")  # Others are asked
 # Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
 _STEP = 20_000_000
 _SECOND = 1_000_000_000
-
-
-class _Watch:
-    """What Python opens or lists while a SConstruct is read."""
-
-    def __init__(self) -> None:
-        self.since = time.time_ns() - _STEP
-        self.environ = intact.environment(os.environ)  # Scripts may change it
-        self.there = {os.path.abspath(name) for name in intact.names_in(".") or ()}  # Logs are written each time
-        self.files: dict[str, set[str]] = {}
-        self.folders: dict[str, set[str]] = {}
-        self.unknown = False  # If a script has asked what no stamp can know
-        sys.addaudithook(self._see)
-
-    def _see(self, event: str, args: tuple[Any, ...]) -> None:
-        if event not in ("open", "os.listdir", "os.scandir", *_PROGRAMS):
-            return
-        variant = registry.declared[-1]
-        if not SCons.Script.sconscript_reading or variant is None:
-            return
-        if event in _PROGRAMS:
-            self.unknown = self.unknown or _of_script()
-        elif isinstance(args[0], (str, os.PathLike)):
-            if event != "open":
-                self.folders.setdefault(variant, set()).add(os.path.abspath(args[0]))
-            elif not (isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)):
-                self.files.setdefault(variant, set()).add(os.path.abspath(args[0]))
-
-
-def _of_script() -> bool:
-    """If code of the user's asks: neither this package nor a tool of SCons, which look for compilers."""
-    scons = os.path.dirname(SCons.__file__) + os.sep
-    ours, plain = (str(PACKAGE) + os.sep, f"{scons}Tool{os.sep}"), (os.path.dirname(os.__file__) + os.sep, scons, "<")
-    names = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe(2)))
-    first = next((name for name in names if name.startswith(ours) or not name.startswith(plain)), "")
-    return not first.startswith(ours)
-
-
-_watches: list[_Watch] = []
-
-
-def watch() -> None:
-    """Begin to look, as early as possible. An audit hook stays until the process ends."""
-    if not _watches:
-        _watches.append(_Watch())
-
-
-class _Numbered:
-    """Rows that stamps refer to by number, each once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[Any, ...], int] = {}
-
-    def number(self, row: Sequence[Any]) -> int:
-        key = tuple(tuple(each) if isinstance(each, list) else each for each in row)
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def moved(self, rows: Sequence[Sequence[Any]], numbers: Iterable[int], known: dict[int, int]) -> list[int]:
-        """Numbers in this table of rows that another one has. ``known``: those that were asked for, by theirs."""
-        for each in numbers:
-            if each not in known:
-                known[each] = self.number(rows[each])
-        return [known[each] for each in numbers]
-
-    def rows(self) -> list[Any]:
-        return list(self._numbers)
+# Options with which SCons says more, or does a part of it. It knows what it says of what is declared.
+_ASKED = ("--tree", "--debug", "--junit", "--shard")
+Row = tuple[Any, ...]
 
 
 def _nodes(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
@@ -119,13 +53,13 @@ def _nodes(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[A
                     todo.append(each)
 
 
-def keep_together(alias: Any, prerequisites: dict[Any, list[Any]]) -> None:
-    """Note which nodes a step makes together, of those that an alias is made of: executors know it until they run."""
-    for node in list(_nodes(alias, prerequisites)):
-        executor = getattr(node, "executor", None)
-        made = executor.get_all_targets() if executor is not None else ()
-        if len(made) > 1:
-            prerequisites.setdefault(node, []).extend(each for each in made if each is not node)
+def _changed_at(path: str) -> int:
+    """When a file or folder was last changed, or made (ns); 0: nothing is there."""
+    try:
+        of = os.lstat(path)
+    except OSError:
+        return 0
+    return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
 class Recorder:
@@ -135,238 +69,234 @@ class Recorder:
     """
 
     def __init__(
-        self, env: Any, default: Sequence[str], aliases: Sequence[str], prerequisites: Mapping[Any, Sequence[Any]]
+        self, env: Any, default: Sequence[str], aliases: Sequence[str], prerequisites: dict[Any, list[Any]]
     ) -> None:
         self._env, self._default, self._aliases, self._prerequisites = env, list(default), aliases, prerequisites
-        self._top, self._build = env.Dir("#").abspath, build_dir(env)
-        self._inside = os.path.join(self._top, self._build) + os.sep
-        self._path = Path(self._inside, intact.NAME)
-        # Brought up to date at the end of each build, though no variant is made of it.
-        self._database = os.path.join(self._top, "compile_commands.json")
-        # Stamps name files as commands do, from the top folder.
-        self._here = os.getcwd() == self._top
-        self._read: set[str] = set()  # Files whose contents SCons knows
+        self._top = env.Dir("#").abspath
+        self._inside = os.path.join(self._top, build_dir(env)) + os.sep
+        self._path = self._inside + intact.NAME
+        self._there = set(os.listdir(self._top))  # A log of this very build may be among them
+        self._words = intact.words_of(sys.argv[1:], aliases, _ASKED)
+        self._asked = intact.words_of(sys.argv[1:], aliases) is None
+        self._environ = intact.environment(os.environ)
+        # By the clock of the file system too: that of a server may be another.
+        began = [int(SCons.Script.start_time * _SECOND), _changed_at(self._inside + OWNER)]
+        self._since = min(filter(None, began)) - _STEP
+        old = intact.load(self._path) or {}
+        # Stamps beside what other builds remember are those of an archive.
+        self._old = old if old.get("remembered") == [*map(list, self._remembered())] else None
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
         """Those of some variants that need not be declared."""
-        asked = intact.shows_nodes(sys.argv[1:]) or any(self._env.GetOption(name) for name in ("clean", "help"))
-        if not self._here or asked:
+        if self._old is None or self._words is None or self._asked:
             return frozenset()
         try:
-            data = intact.load(str(self._path)) or {}
-            checker = intact.Checker(data, self._words(), _watches[0].environ)
-            self._remember({tuple(data["files"][number]) for number in data["read"]})
-            with registry.declaring(None):
-                if not checker.of_world(0):
-                    fingerprint.known.update((tuple(rooms), text) for *rooms, text in data["code"])
-                return frozenset(name for name in names if checker.intact(name))
+            checker = intact.Checker(self._old, self._words, self._environ)
+            return frozenset(name for name in names if checker.intact(name))
         except intact.DAMAGED:
             return frozenset()
 
-    def _remember(self, rows: set[tuple[Any, ...]]) -> None:
-        """Let SCons, which reads what is younger than two days, believe what it knows of a file with such a row."""
-        plain = SCons.Node.FS.File.get_max_drift_csig
-
-        def get_max_drift_csig(node: Any) -> Any:
-            path = node.get_abspath()
-            if (self._name(path), *intact.state(path)) in rows:
-                stored = node.get_stored_info().ninfo
-                if getattr(stored, "timestamp", None) == node.get_timestamp() and stored.size == node.get_size():
-                    return getattr(stored, "csig", "")
-            return plain(node)
-
-        SCons.Node.FS.File.get_max_drift_csig = get_max_drift_csig
+    def keep_together(self, alias: Any) -> None:
+        """Note which nodes of an alias a step makes together: executors know it until they run."""
+        for node in list(_nodes(alias, self._prerequisites)):
+            executor = getattr(node, "executor", None)
+            made = executor.get_all_targets() if executor is not None else ()
+            if len(made) > 1:
+                self._prerequisites.setdefault(node, []).extend(each for each in made if each is not node)
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write them when the build has ended well. ``variants``: gives the nodes of aliases, by name."""
 
         def write() -> None:
             script = SCons.Script
-            quiet = any(script.GetOption(name) for name in ("no_exec", "question", "clean", "help"))
-            named, asked = {*map(str, script.COMMAND_LINE_TARGETS)}, {*map(str, script.BUILD_TARGETS)}
-            # Of what is built beside variants, stamps know nothing.
-            beside = asked != (named or {*map(str, script.DEFAULT_TARGETS)}) or not named <= {*self._aliases}
-            failed = script.Main.exit_status or list(script.GetBuildFailures())
-            if not self._here or quiet or beside or failed or _watches[0].unknown:
+            if any(script.GetOption(name) for name in ("no_exec", "question", "help")):
                 return
+            good = not (script.Main.exit_status or list(script.GetBuildFailures())) and self._words is not None
             done = (SCons.Node.executed, SCons.Node.up_to_date)
-            made = {name: alias for name, alias in variants().items() if alias.get_state() in done}
-            if made:
-                self._write(made)
+            made = {name: alias for name, alias in variants().items() if good and alias.get_state() in done}
+            # A full disk, or a folder that nobody may read: without stamps SCons looks for itself.
+            with contextlib.suppress(NeuralArtError, OSError):
+                if not (made and self._write(made)):
+                    self._keep_valid()
 
         atexit.register(write)
 
-    def _words(self) -> list[str]:
-        return intact.words_of(sys.argv[1:], self._aliases)
+    def _keep_valid(self) -> None:
+        """What is remembered is another file now, but of builds of ours alone."""
+        rows = self._remembered()
+        if self._old is not None and self._old["remembered"] != [*map(list, rows)]:
+            self._save({**self._old, "remembered": rows})
 
-    def _write(self, made: Mapping[str, Any]) -> None:
-        opened = _watches[0].files
-        found = {name: self._of_variant(name, alias) for name, alias in made.items()}
-        known = {path for files, _ in found.values() for path in files}
-        # Read for a variant, but no node of any: the next one may have got it from memory.
-        read = {path for paths in opened.values() for path in paths if self._counts(path)}
-        whole = self._of_all() | (read - known)
-        states = {path: tuple(intact.state(path)) for path in known | whole}
-        now = time.time_ns()
-        if fresh := [path for path, row in states.items() if len(row) > 1 and int(row[2] or 0) >= now - _STEP]:
-            # From now on a change has another time.
-            time.sleep(_STEP / _SECOND)
-            if any(states[path] != tuple(intact.state(path)) for path in fresh):
-                return
-        doubtful = {path for path, row in states.items() if self._doubtful(path, row, now, path in read)}
-        if whole & doubtful or self._grown("", whole, states):
-            return
-        self._read -= doubtful
-        sure = {name: files for name, (files, sure) in found.items() if sure and not files & doubtful}
-        good = {name: sorted(files - whole) for name, files in sure.items() if not self._grown(name, files, states)}
-        self._merge(good, sorted(whole), states)
+    def _save(self, data: dict[str, Any]) -> None:
+        files.write_text(Path(self._path), json.dumps(data, separators=(",", ":")))
 
-    def _doubtful(self, path: str, row: tuple[Any, ...], now: int, opened: bool) -> bool:
-        """If a file may have changed, or gone, since it was read. ``opened``: while scripts were read."""
-        if row[0] is None:
-            return path in self._read
-        coarse = row[2] % _SECOND == 0 and now - row[2] < 2 * _SECOND
-        ours = (path.startswith(self._inside) and not opened) or path == self._database
-        return coarse or (not ours and max(row[1], row[2]) >= self._since())
-
-    def _grown(self, name: str, files: Iterable[str], states: Mapping[str, Any]) -> bool:
-        """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
-        since, there = self._since(), _watches[0].there
-        folders = (path for path in self._near(name, files, states) if (intact.folder_time(path) or 0) >= since)
-        paths = {os.path.join(path, each) for path in folders for each in intact.names_in(path, self._build) or ()}
-        # Python writes bytecode into the folders of the package.
-        own = {os.path.dirname(path) for path in states if path.startswith(str(PACKAGE))}
-        new = (path for path in paths - states.keys() - there - own if (intact.folder_time(path) or 0) >= since)
-        return any(not self._env.fs.Entry(path).is_derived() for path in new)
-
-    @cache  # noqa: B019 - there is one, until the process ends
-    def _since(self) -> int:
-        """When this build began, by the clock of the file system too: that of a server may be another."""
-        began = intact.state(self._inside + OWNER)
-        return min([_watches[0].since, *(int(time or 0) - _STEP for time in began[2:3])])
-
-    def _counts(self, path: str) -> bool:
-        """If what Python opened may decide anything. Installed packages are told by the names in their folder."""
-        others = (str(PACKAGE) + os.sep, os.path.dirname(os.__file__) + os.sep, "/proc/", "/sys/", self._inside + ".")
-        parts = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}.sconsign")
-        return not path.startswith(others) and not any(part in path for part in parts)
-
-    def _of_all(self) -> set[str]:
-        """What all variants depend on: this package, modules of the user's, files that were read for no variant."""
-        walk = ((folder, names) for folder, _, names in os.walk(PACKAGE) if not folder.endswith("__pycache__"))
-        found = {os.path.join(folder, name) for folder, names in walk for name in names}
-        modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        read = [*(os.path.abspath(path) for path in modules if path), *_watches[0].files.get("", ())]
-        found |= {path for path in read if self._counts(path)}
-        added = (each for kind in plugins.kinds.KINDS for each in plugins.known(kind) if each.source is not plugins.OWN)
-        found |= {str(path) for each in added for _, path in each.source.files(each.file)}
-        # Scripts may have been read before :func:`watch`.
-        scripts = {each for node in SCons.Node.SConscriptNodes for each in (node.rfile(), node.srcnode().rfile())}
-        names = (each.get_abspath() for each in scripts)
-        return found | {os.path.join(self._top, "SConstruct"), *names, *self._tools()}
-
-    def _tools(self) -> Iterator[str]:
-        """Compilers that were asked for their version, which counts instead of them."""
-        for name in (TOOLCHAIN_CACHE, COMPILER_CACHE):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                for key in jsontext.loads(Path(self._inside, name).read_bytes()):
-                    yield key.split("|")[0]
-
-    def _of_variant(self, name: str, alias: Any) -> tuple[set[str], bool]:
-        """Its files, and if they are all that counts."""
-        files, sure = {path for path in _watches[0].files.get(name, ()) if self._counts(path)}, True
-        for node in _nodes(alias, self._prerequisites):
-            if isinstance(node, SCons.Node.FS.File):
-                files.add(node.get_abspath())
-                if hasattr(node.ninfo, "csig"):
-                    self._read.add(node.get_abspath())
-                if not node.get_abspath().startswith(self._inside):
-                    files |= {node.srcnode().get_abspath(), node.rfile().get_abspath()}
-            # Of a tree with a build of its own, also what was not read again.
-            files.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
-            # Of a folder, whatever is in it counts. A clock that is set back hides a change, but not from SCons.
-            sure = sure and not (node.always_build or isinstance(node, SCons.Node.FS.Dir) or edited(node))
-        return files | {self._database}, sure
-
-    def _near(self, name: str, files: Iterable[str], states: Mapping[str, Any]) -> set[str]:
-        """Folders in which a file that comes may count: those of sources that stay, and those that were listed."""
-        found = {os.path.dirname(path) for path in files if states[path][0] is not None}
-        found |= _watches[0].folders.get(name, set())
-        # Where SCons has looked for headers, and found none.
-        nodes = (node for root in self._env.fs.Root.values() for node in root._lookupDict.values() if not name)
-        found |= {node.get_abspath() for node in nodes if hasattr(node, "on_disk_entries")}
-        found = {path + os.sep for path in found if not path.endswith("__pycache__")}
-        found = {path for path in found if self._counts(path) or path.startswith(str(PACKAGE))}
-        return {path[:-1] for path in found if not path.startswith(self._inside)}
-
-    def _far(self) -> set[str]:
-        """Folders, and programs, that tell which compilers, libraries, plugins and vendor tools there are."""
-        from neuralart import toolchain
-        from neuralart.compilers.stedgeai.install import places, usual_roots
-
-        found = {*os.environ.get("PATH", "").split(os.pathsep), *(path for path in sys.path if "site-packages" in path)}
-        found.update(map(str, usual_roots(os.environ, sys.platform)))
-        found.update(str(path) for place in places(os.environ, sys.platform) for path in place.programs)
-        found.update(root for root, _ in toolchain.VENDOR_ROOTS)
-        return (found | {os.path.join(self._top, "site_scons", "neuralart_plugins")}) - {""}
+    def _remembered(self) -> list[Row]:
+        """What builds keep in the top folder for the next one: it changes with each, whichever variant it was of."""
+        names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
+        return [self._row(os.path.join(self._top, name)) for name in names]
 
     def _name(self, path: str) -> str:
-        """Relative to the top folder where that is possible."""
+        """As commands name it: relative to the top folder where that is possible."""
+        if path == self._top:
+            return "."
         return path[len(self._top) + 1 :].replace(os.sep, "/") if path.startswith(self._top + os.sep) else path
 
-    def _folder(self, path: str, *, names: bool) -> tuple[Any, ...]:
-        name = "." if path == self._top else self._name(path)
-        return name, intact.folder_time(path), intact.names_in(path, self._build) if names else None
+    def _row(self, path: str) -> Row:
+        return self._name(path), intact.state(path)
 
-    def _merge(self, made: Mapping[str, Sequence[str]], whole: Sequence[str], states: Mapping[str, Any]) -> None:
-        """Put variants into the stamps; those of others stay."""
-        files, folders = _Numbered(), _Numbered()
-
-        def entry(paths: Sequence[str], near: Iterable[str], far: Iterable[str] = ()) -> dict[str, Any]:
-            rows = [self._folder(path, names=True) for path in sorted(near)]
-            rows += [self._folder(path, names=False) for path in sorted(far)]
-            return {
-                "files": [files.number((self._name(path), *states[path])) for path in paths],
-                "folders": [folders.number(row) for row in rows],
-            }
-
-        said = {"words": self._words(), "environ": _watches[0].environ}
-        # Where a script adds targets of its own, SCons knows what is built when nothing is named.
-        default = self._default if {*map(str, SCons.Script.DEFAULT_TARGETS)} == {*self._default} else []
-        worlds = [{**said, "default": default, **entry(whole, self._near("", whole, states), self._far())}]
-        at = time.time_ns() // _SECOND
-        variants = {
-            n: {"world": 0, "at": at, **entry(paths, self._near(n, paths, states))} for n, paths in made.items()
+    def _write(self, made: Mapping[str, Any]) -> bool:
+        """Write stamps; False: something happened while SCons was at work, and nothing is known for sure."""
+        own = {name: self._of_variant(alias) for name, alias in made.items()}
+        known = {path for paths in own.values() for path in paths or ()}
+        nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
+        # Where SCons has looked for files. Above the tree whatever comes belongs to others.
+        listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
+        listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
+        near = {name: {*map(os.path.dirname, paths or ())} & listed for name, paths in own.items()}
+        near = {name: {path for path in paths if path.startswith(self._inside)} for name, paths in near.items()}
+        wide = listed.difference(*near.values()) | self._folders_of_all()
+        world = self._of_all(wide) - known
+        states = {path: self._row(path) for path in known | world}
+        if not self._settled(states):
+            return False
+        doubtful = {path for path in states if self._doubtful(path, nodes.get(path))}
+        there = wide.union(states, *near.values())
+        doubtful |= {path for path in there - states.keys() if self._grown(path, nodes, there)}
+        if doubtful & (world | wide):
+            return False
+        good = {
+            name: self._rows(paths, near[name], states)
+            for name, paths in own.items()
+            if paths is not None and not doubtful & (paths | near[name])
         }
-        read = {files.number((self._name(path), *states[path])) for path in self._read & states.keys()}
-        old = intact.load(str(self._path))
-        if old is not None:
-            with contextlib.suppress(*intact.DAMAGED):
-                read |= self._keep(old, files, folders, worlds, variants)
-        data = {"format": intact.FORMAT, "build": self._build, "worlds": worlds}
-        data |= {"variants": variants, "files": files.rows(), "folders": folders.rows()}
-        data |= {"read": sorted(read), "code": sorted([*rooms, text] for rooms, text in fingerprint.known.items())}
-        with contextlib.suppress(NeuralArtError):  # without stamps SCons looks for itself
-            write_text(self._path, json.dumps(data, separators=(",", ":")))
+        self._merge(good, self._rows(world, wide, states))
+        return True
 
-    def _keep(self, old: Any, files: _Numbered, folders: _Numbered, worlds: list[Any], variants: Any) -> set[int]:
-        """Move the variants of an old table that were not built now into a new one.
-        Returns the numbers there of files whose contents SCons knows.
+    def _settled(self, states: Mapping[str, Row]) -> bool:
+        """If every further change will have another time."""
+        now = time.time_ns()
+        fresh = [path for path in states if _changed_at(path) >= now - _STEP]
+        if fresh:
+            time.sleep(_STEP / _SECOND)
+        return all((self._name(path), intact.state(path)) == states[path] for path in fresh)
+
+    def _doubtful(self, path: str, node: Any) -> bool:
+        """If a source has changed since it was read, or may change without another time; or if somebody else has
+        changed what SCons made.
         """
-        places: dict[int, int] = {}
-        known: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        at = max(_changed_at(path), _changed_at(os.path.realpath(path)))
+        if at % _SECOND == 0 and time.time_ns() - at < 2 * _SECOND:
+            return True  # The clock goes in seconds
+        known = getattr(node, "ninfo", None)
+        if path.startswith(self._inside):
+            now = os.stat(path) if at else None
+            then = (getattr(known, "timestamp", None), getattr(known, "size", None))
+            return None not in then and (now is None or then != (int(now.st_mtime), now.st_size))
+        return at >= self._since or (not at and hasattr(known, "csig"))
 
-        def moved(row: dict[str, Any]) -> dict[str, Any]:
-            own = {"files": files.moved(old["files"], row["files"], known[0])}
-            return {**row, **own, "folders": folders.moved(old["folders"], row["folders"], known[1])}
+    def _grown(self, folder: str, nodes: Mapping[str, Any], known: set[str]) -> bool:
+        """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
+        if _changed_at(folder) < self._since or not os.path.isdir(folder):
+            return False
+        there = {*getattr(nodes.get(folder), "on_disk_entries", ()), *intact.OURS}
+        there |= {*self._there, *(row[0] for row in self._remembered())} if folder == self._top else set()
+        for name in {*os.listdir(folder)} - there:
+            path = os.path.join(folder, name)
+            # What is remembered of tools is hidden in the build folder.
+            ours = path in known or (name.startswith(".") and folder == self._inside[: -len(os.sep)])
+            made = path in nodes and (nodes[path].is_derived() or isinstance(nodes[path], SCons.Node.FS.Dir))
+            if not (ours or made) and _changed_at(path) >= self._since:
+                return True
+        return False
 
-        for name, row in old["variants"].items():
-            if name in variants or name not in self._aliases:
-                continue
-            if row["world"] not in places:
-                world = moved(old["worlds"][row["world"]])
-                if world not in worlds:
-                    worlds.append(world)
-                places[row["world"]] = worlds.index(world)
-            variants[name] = {**moved(row), "world": places[row["world"]]}
-        return {known[0][number] for number in old["read"] if number in known[0]}
+    def _of_all(self, folders: set[str]) -> set[str]:
+        """What all variants depend on: the script, this package, loaded modules, what was read for them, tools.
+        ``folders``: those in which names count; of others with modules, their time does.
+        """
+        trees = (tree for part in parts() for tree in _tree(part))
+        found = {os.path.join(folder, name) for folder, names in trees for name in names}
+        # It names what our packages bring, where they are not installed.
+        found.add(os.path.join(PACKAGE.parents[1], "pyproject.toml"))
+        stdlib = os.path.dirname(os.__file__) + os.sep
+        modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        paths = {os.path.abspath(path) for path in modules if path}
+        found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
+        own = {os.path.join(self._top, row[0]) for row in self._remembered()}
+        found |= {path for path in {*map(os.path.abspath, files.noted)} - own if not path.startswith(self._inside)}
+        installed = {os.path.abspath(path) for path in sys.path if os.path.isdir(path)} - folders
+        return found | installed | {os.path.join(self._top, "SConstruct")}
+
+    def _folders_of_all(self) -> set[str]:
+        """Folders in which what comes may count for all variants."""
+        roots = [*map(str, parts()), str(firmware_dir()), *(path for path, deep in files.noted_folders.items() if deep)]
+        found = {folder for root in map(os.path.abspath, roots) for folder, _ in _tree(root)}
+        found |= {*map(os.path.abspath, files.noted_folders), *description.folders(self._top)}
+        return {path for path in found if not path.startswith(self._inside)}
+
+    def _of_variant(self, alias: Any) -> set[str] | None:
+        """Its files; None: they are not all that counts."""
+        found: set[str] = set()
+        for node in _nodes(alias, self._prerequisites):
+            if node.always_build or isinstance(node, SCons.Node.FS.Dir) or edited(node):
+                return None
+            if isinstance(node, SCons.Node.FS.File):
+                found.add(node.get_abspath())
+            # Of a tree with a build of its own, also what was not read again.
+            found.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
+        return found
+
+    def _ways(self, paths: Iterable[str]) -> set[str]:
+        """The folders and links that lead to some paths."""
+        found: set[str] = set()
+        todo = list(paths)
+        while todo:
+            path = todo.pop()
+            if os.path.islink(path):
+                found.add(path)
+                todo.append(os.path.abspath(os.path.join(os.path.dirname(path), os.readlink(path))))
+            above = os.path.dirname(path)
+            if above not in found and above not in (self._top, path):
+                found.add(above)
+                todo.append(above)
+        return found
+
+    def _rows(self, paths: Iterable[str], folders: Iterable[str], states: Mapping[str, Row]) -> list[Row]:
+        """What is to be compared: files, folders with the names in them, and what leads there."""
+        paths, folders = sorted(paths), sorted(folders)
+        rows = [states[path] for path in paths]
+        rows += [(*self._row(path), intact.names_in(path)) for path in folders]
+        return rows + [(self._name(path), intact.way(path), None) for path in sorted(self._ways([*paths, *folders]))]
+
+    def _merge(self, made: Mapping[str, Sequence[Row]], world: Sequence[Row]) -> None:
+        """Put variants into the stamps; those of others stay."""
+        numbers: dict[Row, int] = {}
+
+        def numbered(rows: Iterable[Row]) -> list[int]:
+            return [numbers.setdefault(tuple(row), len(numbers)) for row in rows]
+
+        head = {"words": self._words, "environ": self._environ, "default": self._default}
+        worlds = [{**head, "rows": numbered(world)}]
+        at = time.time_ns() // _SECOND
+        variants = {name: {"world": 0, "at": at, "rows": numbered(rows)} for name, rows in made.items()}
+        moved: dict[int, int] = {}  # Numbers of worlds
+        with contextlib.suppress(*intact.DAMAGED):
+            old: Any = self._old or {"variants": {}}
+            for name, row in old["variants"].items():
+                if name in variants or name not in self._aliases:
+                    continue
+                if row["world"] not in moved:
+                    before = old["worlds"][row["world"]]
+                    before = {**before, "rows": numbered(old["rows"][number] for number in before["rows"])}
+                    worlds += [before] if before not in worlds else []
+                    moved[row["world"]] = worlds.index(before)
+                rows = numbered(old["rows"][number] for number in row["rows"])
+                variants[name] = {**row, "world": moved[row["world"]], "rows": rows}
+        data = {"format": intact.FORMAT, "remembered": self._remembered(), "worlds": worlds}
+        self._save({**data, "variants": variants, "rows": list(numbers)})
+
+
+def _tree(top: Any) -> Iterator[tuple[str, list[str]]]:
+    """All folders from one on, with the names of their files."""
+    for folder, below, names in os.walk(top):
+        below[:] = [name for name in below if name not in ("__pycache__", ".git")]
+        yield folder, names

@@ -15,6 +15,8 @@ import SCons.Node
 import SCons.Node.FS
 from SCons.Util import hash_signature
 
+from neuralart.scons import making
+
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed, SCons.Node.failed)
 
 
@@ -97,6 +99,8 @@ def _changed(node: Any, stored: Any) -> bool:
     if stored is None:
         return False  # no file
     try:
+        if making.is_watched(node) and making.reason(node):
+            return True
         if not node.exists():
             return True
         if node.sources is None or node.depends is None:

@@ -8,9 +8,12 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from neuralart import intact, plugins
+import SCons.Node.FS
+import SCons.Script.Main
+
+from neuralart import plugins
 from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
 from neuralart.scons.cache import CheckedCache, share
@@ -20,9 +23,41 @@ from neuralart.scons.firmware import image, memory_builder, relocatable
 from neuralart.scons.flash import flash, flash_plan
 from neuralart.scons.network import builder
 from neuralart.scons.registry import Registry
+from neuralart.text import console
 
 BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
-"""Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
+"""Those of the core, in the order of the reference."""
+
+
+class BuilderAdder(Protocol):
+    """Adds a builder to construction environments, registered under the builder's name. A module may be one.
+
+    An example, ``env.Checksum(target, source)``::
+
+        class Checksum:
+            NAME = "Checksum"
+            VARIABLES = (Variable("CHECKSUM", "text", "sha256", "The algorithm."),)
+
+            def add_to(self, env):
+                env["BUILDERS"]["Checksum"] = env.Builder(action="${CHECKSUM}sum $SOURCE > $TARGET")
+
+        register("builders", "Checksum", Checksum(), protocol=1)
+
+    Attributes:
+        NAME: Name of the builder.
+        VARIABLES: Construction variables that it reads (:class:`neuralart.scons.commands.Variable`); an environment
+            that lacks one gets its default.
+    """
+
+    NAME: str
+    VARIABLES: Sequence[Variable]
+
+    def add_to(self, env: Any) -> None:
+        """Add the builder to an environment that has its variables."""
+
+
+for _module in BUILDERS:
+    plugins.register("builders", _module.NAME, _module, protocol=1)
 
 METHODS = {
     "Network": "network.network.network_method",
@@ -49,14 +84,24 @@ def _later(place: str) -> Callable[..., Any]:
     return method
 
 
+def _contents_decide(env: Any) -> None:
+    """By itself, SCons believes that a file older than two days is what it was then, and reads it no more: archives,
+    copies and links bring other contents of the same time.
+    """
+    values = SCons.Script.Main.OptionsParser.values
+    if getattr(values, "max_drift", None) not in (None, -1, SCons.Node.FS.default_max_drift):
+        print("scons: --max-drift is not used: contents decide whether a file has changed", file=sys.stderr)
+    # Before an option of the command line; SCons takes it when all scripts are read.
+    values.max_drift = -1
+    env.fs.set_max_drift(-1)
+
+
 def add_to(env: Any, **kw: Any) -> None:
     """Add builders, methods and defaults; values that the user has set already stay. ``**kw``: ``NEURALART_...`` to
     set.
     """
-    if not intact.stampless(sys.argv[1:]):
-        from neuralart.scons import stamps
-
-        stamps.watch()
+    console.output_streams(colored=True)
+    _contents_decide(env)
     env.Replace(**kw)
     plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)
@@ -65,9 +110,9 @@ def add_to(env: Any, **kw: Any) -> None:
         at_read_time(lock.take)(env)
         at_read_time(share)()
         env["NEURALART_REGISTRY"] = Registry(env)
-    for each in BUILDERS:
-        declare(env, each.VARIABLES)
-        each.add_to(env)
+    for plugin in plugins.every("builders"):
+        declare(env, plugin.made.VARIABLES)
+        plugin.call("add_to", env)
     for name, place in METHODS.items():
         env.AddMethod(_later(place), name)
 

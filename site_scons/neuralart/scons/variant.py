@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.regions import is_on
+from neuralart.scons import making
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.firmware.initializers import InitializerNodes, make_initializers
@@ -111,13 +112,14 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
 
     @cache
     def declare_effects() -> dict[str, Any]:
-        from neuralart.scons.flash.effects import make_effects
+        from neuralart.scons.flash.targets import make_effects
 
         return make_effects(env, programs, index)
 
     if registry_of(env).every_effect or variant.runner:
         declare_effects()
     alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks), *pairs])
+    making.watch_all(env, alias[0], registry_of(env).watched)
     return VariantNodes(
         variant.name,
         list(networks),

@@ -14,7 +14,6 @@ import gc
 import importlib
 import json
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -25,14 +24,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from neuralart import jsontext
+from neuralart.plugins import origins
+from neuralart.scons import shell
 
-# What a compile by the reference compiler imports, besides the operators: these load the rest.
-_LOADED = ["boards.loading", "cli", "compilers.cli", "compilers.own", "compilers.reference.cli", "model.reader"]
-_LOADED += ["compilers.reference.compile", "compilers.reference.lower", "vendor.profile"]
-# And what runs of virtual boards import.
-_RUN = ["app_config.kinds", "emulator.cli", "emulator.coherency", "emulator.gdb.server", "emulator.image"]
-_RUN += ["emulator.runner", "emulator.starting", "files", "flashing.nor", "text.junit"]
-_OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const", "unicorn.unicorn_py3.arch.arm")  # and of these
+# Our packages name modules that import what a compile, and what a run of a virtual board needs.
+_COMPILE, _RUN = "compile", "run"
 
 
 class _Copy:
@@ -82,7 +78,7 @@ def start(env: Mapping[str, str]) -> None:
     """Load what compiles and runs need now, for commands with this environment; also for those of copies of this
     process.
     """
-    _servers.append(_Server(env, *_RUN))
+    _servers.append(_Server(env, _RUN))
 
 
 def end() -> None:
@@ -95,12 +91,10 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
     """Run a command in a copy; None: it is none that can.
     ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
     """
-    ours_too = [sys.executable, "-m", "neuralart"] == list(words[:3]) and hasattr(os, "fork")
-    if not ours_too or words[3:4] not in (["compile"], ["run"] if _servers else []):
+    argv = shell.words_of(words) or []
+    ours_too = [sys.executable, "-m", "neuralart"] == argv[:3] and hasattr(os, "fork")
+    if not ours_too or argv[3:4] not in (["compile"], ["run"] if _servers else []):
         return None
-    argv = shlex.split(" ".join(words))
-    if shlex.join(argv) != " ".join(words):
-        return None  # a shell would do more with it
     ours, theirs = socket.socketpair()
     try:
         with theirs, _starting:
@@ -123,13 +117,10 @@ def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list
 
 
 def load(more: Sequence[str] = ()) -> None:
-    """Import what compiles need, and more of our modules."""
-    for name in ("tempfile", "yaml", *(f"neuralart.{each}" for each in (*_LOADED, *more))):
-        importlib.import_module(name)
-    for name in _OF_OTHERS if more else ():
-        with contextlib.suppress(ImportError):  # a run says that it is missing
-            importlib.import_module(name)
-    importlib.import_module("neuralart.plugins").own("operators")
+    """Import what compiles need; ``more``: further groups, ``run``."""
+    for name in (_COMPILE, *more):
+        for module in origins.of_distribution(f"neuralart.preload_{name}").values():
+            importlib.import_module(module)
 
 
 def _serve(control: socket.socket, more: Sequence[str]) -> None:

@@ -1,5 +1,5 @@
-"""Text for people on a terminal: colors, and writing that does not run into a progress bar. Nothing of this is used
-where the output is no terminal: programs read the same text as ever.
+"""What commands and builds print: no control character of a file, a name or another program reaches a terminal or a
+pipe. On terminals also colors, and writing that does not run into a progress bar.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
+from neuralart.errors import one_line, visible
 from neuralart.patterns import later
 
 RED, YELLOW, GREEN = "31", "33", "32"
+_COLORS = later(r"(\x1b\[[0-9;]*[mK])")  # and "erase to the end of the line", which gcc prints with them
 # What the lines of compilers, linkers, SCons and this package begin with, behind a place. Never a line with colors.
 _LINES = (
     (RED, later(r"^(?:scons: \*\*\*|(?:[^\x1b\n]*?[: ])?(?:fatal )?error: )[^\x1b\n]*", re.M)),
@@ -36,11 +38,6 @@ def _in(color: str, text: str) -> str:
     return f"\x1b[{color}m{text}\x1b[0m"
 
 
-def green(text: str, stream: TextIO) -> str:
-    """A result, which is green where the stream gets colors."""
-    return _in(GREEN, text) if in_color(stream) else text
-
-
 def painted(text: str) -> str:
     """Errors red, warnings and notes yellow, results of SCons green: whole lines of the text."""
     for color, line in _LINES:
@@ -48,21 +45,38 @@ def painted(text: str) -> str:
     return text
 
 
-class TerminalStream:
-    """A stream that takes away what is in the way of a text, and paints it."""
+class OutputStream:
+    """A stream that shows control characters instead of sending them, takes away what is in the way of a text, and
+    paints it where it gets colors. ``colored``: colors of others pass (those of a user's SConstruct, or of gcc).
+    """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, colored: bool = False) -> None:
         self.stream = stream
         self.before: Callable[[], None] = lambda: None  # Called before each text, with :data:`WRITING` held
-        self._paint = in_color(stream)
+        self._colored = colored
 
-    def write(self, text: str) -> int:
-        """Write text; what is not a whole line is not painted."""
+    def write(self, text: str, color: str = "") -> int:
+        """Write text, all of it in a color; without one, what is not a whole line is not painted."""
+        # Every second piece is a color, or "erase to the end of the line".
+        pieces = _COLORS.split(text) if self._colored and "\x1b" in text else [text]
+        shown = "".join(visible(piece) if number % 2 == 0 else piece for number, piece in enumerate(pieces))
+        paint = in_color(self.stream)  # An option of SCons may have changed it
+        if paint:
+            shown = _in(color, shown) if color else painted(shown)
         with WRITING:
             self.before()
-            self.stream.write(painted(text) if self._paint else text)
-            self.stream.flush()
+            try:
+                self.stream.write(shown)
+            except UnicodeEncodeError as error:  # The terminal lacks some of the characters
+                self.stream.write(shown.encode(error.encoding, "backslashreplace").decode(error.encoding))
+            if paint or self.stream.isatty():
+                self.stream.flush()
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after the other."""
+        for line in lines:
+            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -72,10 +86,25 @@ WRITING = threading.RLock()
 """Held by who writes to the terminal."""
 
 
-def on_terminals() -> list[TerminalStream]:
-    """Replace ``sys.stdout`` and ``sys.stderr`` where they are terminals, or get colors. Returns those in use."""
+def output_streams(*, colored: bool = False) -> list[OutputStream]:
+    """Have every text that is printed from now on go through an :class:`OutputStream`. Returns those in use."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if not isinstance(stream, TerminalStream) and (stream.isatty() or in_color(stream)):
-            setattr(sys, name, TerminalStream(stream))
-    return [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TerminalStream)]
+        if stream is not None and not isinstance(stream, OutputStream):
+            setattr(sys, name, OutputStream(stream, colored=colored))
+    return [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, OutputStream)]
+
+
+def say(*lines: str, file: Any = None, flush: bool = False) -> None:
+    """Print lines with names from anywhere in them: each stays one line, and no name can look like another one."""
+    for line in lines:
+        print(one_line(line), file=file or sys.stdout, flush=flush)
+
+
+def say_result(text: str) -> None:
+    """Print what came out, which is green where standard output gets colors."""
+    if isinstance(sys.stdout, OutputStream):
+        sys.stdout.write(text, GREEN)
+        print()
+    else:
+        print(text)

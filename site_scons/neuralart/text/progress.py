@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from neuralart.errors import printable
 from neuralart.text import console
 
 VARIABLE = "NEURALART_PROGRESS"
@@ -65,7 +66,7 @@ def reported(line: str, work: Work) -> bool:
         return False
     done, total, unit = (*line[1:].rstrip("\n").split(" ", 2), "", "")[:3]
     if done.isdecimal() and total.isdecimal():
-        work.show(int(done), int(total), unit)
+        work.show(int(done), int(total), printable(unit))
     return True
 
 
@@ -86,7 +87,7 @@ class Reporter:
         """Begin some work; it replaces that of the same key. It ends when it is not ``alive`` any more."""
         with console.WRITING:
             now = self._last = self._clock()
-            work = self._works[key] = Work(title, now, alive)
+            work = self._works[key] = Work(printable(title), now, alive)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, daemon=True)
                 self._thread.start()
@@ -169,7 +170,8 @@ class _Report(Work):
 
     def show(self, done: int, total: int, unit: str) -> None:
         """Write the numbers to SCons."""
-        print(f"{MARK}{done} {total} {unit}", flush=True)
+        # The mark is a control character, which no other text of a command can have.
+        print(f"{MARK}{done} {total} {unit}", file=getattr(sys.stdout, "stream", sys.stdout), flush=True)
 
 
 @contextlib.contextmanager
@@ -179,7 +181,7 @@ def at_work(title: str, *, quiet: bool = False) -> Iterator[Work]:
     if how:
         yield _Report(title, 0.0) if how == "report" else Work(title, 0.0)
         return
-    streams = console.on_terminals()
+    streams = console.output_streams()
     terminal = next((each.stream for each in streams if each is sys.stderr and each.isatty()), None)
     reporter = Reporter(terminal or sys.stderr, live=terminal is not None)
     for stream in streams:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.emulator.link import Decoder, Frame, encode
-from neuralart.loading import deployment
 from neuralart.relocatable.format import container, load_table
+from neuralart_virtual.emulator.link import Decoder, Frame, encode
+from neuralart_virtual.loading import deployment
 from support.fake_bench import matrix
 from support.fake_bench.bench import SERIALS, Bench
 from support.images import Sect, elf

@@ -14,9 +14,10 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing import runners
-from neuralart.flashing.runners import FlashJob, gdb, openocd, process, session
-from neuralart.flashing.runners.process import Answer, ServerEnded
-from neuralart.flashing.runners.session import ConnectedProbe
+from neuralart.flashing.runners import FlashJob
+from neuralart_board.runners import gdb, openocd, process, session
+from neuralart_board.runners.process import Answer, ServerEnded
+from neuralart_board.runners.session import ConnectedProbe
 from support.fake_bench.bench import FAULTS, SERIALS, Bench, Failure
 from support.fake_bench.tools import answer
 

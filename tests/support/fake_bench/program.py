@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ from support.fake_bench.bench import Bench
 from support.fake_bench.tools import TOOLS, answer
 from support.sconsproject import REPO
 
-_SCRIPT = """#!{python} -IB
-import sys
+# No interpreter in the first line: the kernel takes no path with blanks there.
+_SCRIPT = """#!/bin/sh
+exec {words} "$@"
+"""
+_CODE = """import sys
 sys.path[:0] = {path!r}
 from support.fake_bench.program import main
 main({tool!r}, {state!r})
@@ -28,7 +32,8 @@ def install(folder: Path, bench: Bench, *tools: str) -> Path:
     path = [str(REPO / "tests"), str(REPO / "site_scons")]
     for tool in tools:
         file = folder / tool
-        file.write_text(_SCRIPT.format(python=sys.executable, path=path, tool=tool, state=str(state)), "utf-8")
+        code = _CODE.format(path=path, tool=tool, state=str(state))
+        file.write_text(_SCRIPT.format(words=shlex.join([sys.executable, "-IB", "-c", code])), "utf-8")
         file.chmod(file.stat().st_mode | stat.S_IXUSR)
     return state
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from neuralart.flashing.runners.process import Answer
 from neuralart.text.ihex import HexFile, parse
+from neuralart_board.runners.process import Answer
 from support.fake_bench.bench import Bench, Failure, FakeBoard, Hang, seconds_for, word_after
 
 Tool = Callable[[Bench, list[str], Path], str]
@@ -258,7 +258,7 @@ TOOLS: dict[str, Tool] = {
 
 
 def answer(bench: Bench, words: list[str], folder: Path, seconds: float) -> Answer:
-    """What :func:`neuralart.flashing.runners.process.call` returns."""
+    """What :func:`neuralart_board.runners.process.call` returns."""
     bench.calls.append([str(word) for word in words])
     count = max((path.stat().st_size for path in folder.glob("part*")), default=0)
     try:

@@ -15,12 +15,12 @@ from typing import Any
 
 from neuralart import boards
 from neuralart.applications import runtime
-from neuralart.emulator import image, starting
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
 from neuralart.memory.layout import identity
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
+from neuralart_virtual.emulator import image, starting
 from support import images
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, Said, command, findings

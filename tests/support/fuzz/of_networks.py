@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.compilers.stedgeai import facts_of
-from neuralart.emulator import vectors
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds as inspected
 from neuralart.model import reader
 from neuralart.network import facts
-from neuralart.profiling import estimate, totals
 from neuralart.relocatable.build import driver_options, network_source
 from neuralart.text import ihex
 from neuralart.text.c_source import decode
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c.read import parse as parse_c
+from neuralart_insight.inspect import cli as inspector
+from neuralart_insight.inspect import kinds as inspected
+from neuralart_insight.profiling import estimate, totals
+from neuralart_virtual.emulator import vectors
 from support import counter_logs, firmware
 from support.fuzz import MODELS, POOLS, PROFILES, ROOT
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import boards, config
-from neuralart.adopt import builds, flash
-from neuralart.adopt import networks as adopt_networks
-from neuralart.adopt import tree as adopt_tree
 from neuralart.app_config import application
 from neuralart.applications import cube_project, errorlines, link_errors, lock_facts, version_lock
 from neuralart.compilers import adopted
 from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
-from neuralart.model_zoo import convert, tree
 from neuralart.network import facts
 from neuralart.patching import patchlist
 from neuralart.text import yaml_values
 from neuralart.text.linker_script import read as linker_script
 from neuralart.vendor.generated import cpu_headers
+from neuralart_bring.adopt import builds, flash
+from neuralart_bring.adopt import networks as adopt_networks
+from neuralart_bring.adopt import tree as adopt_tree
+from neuralart_bring.model_zoo import convert, tree
 from support import app_configs as headers
 from support import firmware, repositories
 from support.fuzz import ROOT

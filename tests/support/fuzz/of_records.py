@@ -11,28 +11,28 @@ from pathlib import Path
 
 from neuralart import boards, intact, toolchain
 from neuralart.applications import overlay
-from neuralart.ci import shards
-from neuralart.ci.matrix_cli import record
 from neuralart.compilers import recorded
 from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
 from neuralart.compilers.stedgeai import install, run
 from neuralart.compilers.stedgeai.request import request_of
-from neuralart.config.cache import CacheConfig
 from neuralart.errors import NeuralArtError
-from neuralart.export import folder as exports
-from neuralart.export.plan import ExportInputs, NetworkPart, Raw
 from neuralart.flashing import plan as plans
 from neuralart.memory.plan import last_build
 from neuralart.network import facts
 from neuralart.patching import inplace, journal, mirror
 from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
-from neuralart.remote import client
-from neuralart.remote.messages import DAMAGED, Digest, StepResult, files_of, message, parse
-from neuralart.report.page import document
-from neuralart.report.page.gather import gather
-from neuralart.validation_link.messages import PacketLink, decode, encode
+from neuralart_bring.export import folder as exports
+from neuralart_bring.export.plan import ExportInputs, NetworkPart, Raw
+from neuralart_fleet.ci import shards
+from neuralart_fleet.ci.matrix_cli import record
+from neuralart_fleet.config import CacheConfig
+from neuralart_fleet.remote import client
+from neuralart_fleet.remote.messages import DAMAGED, Digest, StepResult, files_of, message, parse
+from neuralart_insight.report.page import document
+from neuralart_insight.report.page.gather import gather
+from neuralart_virtual.validation_link.messages import PacketLink, decode, encode
 from support import firmware, page_folder, stedgeai_case
 from support.fuzz.damage import damage, json_tree
 from support.fuzz.judge import Kind, command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _board = cache(_load)
 _tree = cache(_compose)
 
 
-def _kept_parser(asked: Container[str | None]) -> Any:
+def _kept_parser(asked: Collection[str | None]) -> Any:
     return _parser(asked)  # type: ignore[arg-type]
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from neuralart.compilers.protocol import NEURALART, FileSet, Job, roles
-from neuralart.compilers.reference.compile import compile_network, write
 from neuralart.plugins import register
+from neuralart_reference.compile import compile_network, write
 
 
 def hashes_h(name: str, files: dict[str, bytes]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.lint.types import WARNING, Facts, Hit, Rule
+from neuralart.findings import WARNING
 from neuralart.plugins import register
+from neuralart_insight.lint.types import Facts, Hit, Rule
 
 
 def _update_room(facts: Facts) -> Iterator[Hit]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
+from neuralart.compilers.fileset import FACTS, PROVENANCE
 from neuralart.compilers.profile_edits import csv_name
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import fileset
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.options import OUTPUT, WORKSPACE
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart import jsontext
+from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
+from neuralart.files import noted, write_text
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_answer, parse_core
 
 CORE_DIR = "STEDGEAI_CORE_DIR"
@@ -39,6 +39,7 @@ class Place:
     @property
     def program(self) -> Path | None:
         """The program, if it is there."""
+        noted.update(map(str, self.programs))  # It may come later
         return next((path for path in self.programs if path.is_file()), None)
 
 
@@ -77,6 +78,7 @@ def _newest_first(folder: Path) -> tuple[tuple[int, ...], str]:
 
 def _below(root: Path, system: str) -> list[Place]:
     """The versions in a root; a root that is an installation itself is one, too."""
+    noted.add(str(root))
     try:
         folders = sorted((folder for folder in root.iterdir() if folder.is_dir()), key=_newest_first)
     except OSError:
@@ -186,8 +188,7 @@ def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cac
     """The version of a program; starting it takes seconds, so it is remembered until the file changes. ``cache`` is the
     file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of :func:`ask`.
     """
-    stat = program.stat()
-    key = f"{program}|{stat.st_size}|{stat.st_mtime_ns}"
+    key = f"{program}|{intact.state(str(program))}"
     known = _remembered(cache)
     found = parse_core(known.get(key, ""))
     if found is not None:

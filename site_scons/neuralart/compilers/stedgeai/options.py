@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from neuralart.compilers.reference.options import GENERATE
+from neuralart.compilers.options import GENERATE
 from neuralart.compilers.stedgeai.request import ToolRequest
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.releases import Release

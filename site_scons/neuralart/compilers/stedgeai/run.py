@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from neuralart import jsontext
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
 from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
@@ -47,6 +47,7 @@ _PREFIX = ".work-"
 _ABANDONED = 24 * 3600.0
 # The back end crashes on other letters in any folder above it.
 _AWKWARD = "@"
+_TEMPORARY = ("/tmp",) if os.name == "posix" else ()  # Behind the one that the process names
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,13 @@ def working_folder(output: Path) -> Iterator[Path]:
     try:
         output.mkdir(parents=True, exist_ok=True)
         _abandoned(output)
-        place = str(output.resolve())
-        inside = place.isascii() and _AWKWARD not in place
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output if inside else None)).resolve()
+        folders = [str(Path(each).resolve()) for each in (output, tempfile.gettempdir(), *_TEMPORARY)]
+        place = next((each for each in folders if each.isascii() and _AWKWARD not in each), None)
+        if place is None:
+            what = "ST Edge AI Core crashes below folders with '@' or letters outside ASCII in their path"
+            hint = f"another output folder, or another TMPDIR than {folders[1]}"
+            raise NeuralArtError(what, where=str(output), hint=hint)
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place)).resolve()
     except OSError as error:
         raise _cannot(output, error) from error
     try:

@@ -113,6 +113,14 @@ class Runner(ABC):
         """What no two commands may use at the same time."""
         return f"{self.name} {probe or 'device'}"
 
+    def found(self) -> Path | None:
+        """The program that this runner starts; None: it is not on this machine, or it starts none."""
+        return None
+
+    def installed(self) -> tuple[dict[str, str], Path]:
+        """Where the programs that :meth:`script` names are on this machine, by name; and the folder of loaders."""
+        return {}, Path("ExternalLoader")
+
     def words(self, probe: str) -> list[str]:
         """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device."""
         return ["--runner", self.name, *(["--probe", probe] if probe else []), "--record"]

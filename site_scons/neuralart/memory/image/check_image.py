@@ -20,6 +20,7 @@ from neuralart.memory.image.place_checks import stack_range
 from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
 from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
 from neuralart.text import sizes
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     import argparse
@@ -254,7 +255,7 @@ def run(args: argparse.Namespace) -> int:
         print(as_text(data), end="")
     else:
         for finding in findings:
-            print(f"{args.image}: {finding.level}: {finding}", file=sys.stderr)
+            say(f"{args.image}: {finding.level}: {finding}", file=sys.stderr)
         if data["ok"]:
             print(summary(data))
     return 0 if data["ok"] else REFUSED

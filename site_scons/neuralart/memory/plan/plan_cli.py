@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.text.console import say
+
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
     from neuralart.memory.layout.strategies import LayoutNetwork
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(plan_report.to_json(plan, variant.name), end="")
         for note in notes:
-            print(f"neuralart plan: note: {note}", file=sys.stderr)
+            say(f"neuralart plan: note: {note}", file=sys.stderr)
     else:
         data = plan_report.as_data(plan, variant.name)
         print(plan_report.text(data, notes, plan_report.unpowered(board)), end="")

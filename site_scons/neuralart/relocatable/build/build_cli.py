@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build import driver_options
 from neuralart.relocatable.format.types import OFFSET, Image, align8
+from neuralart.text.console import say
 from neuralart.vendor.releases import dotted
 
 if TYPE_CHECKING:
@@ -156,9 +157,10 @@ class _Output:
         self.verbosity = verbosity
 
     def say(self, text: str, level: int = 1) -> None:
-        self.lines.append(text)
+        lines = text.split("\n")
+        self.lines += lines
         if level <= self.verbosity:
-            print(text)
+            say(*lines)
 
 
 def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str, Any]) -> None:
@@ -182,7 +184,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         for level, caption, heads, rows in _parsed(prepared):
             output.say("\n".join(["", *report.table(heads.split(), rows, f"{caption} ({len(rows)})")]), level)
         for warning in prepared.warnings:
-            print(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
+            say(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
         _write_json(args, request, {"network": _network_data(prepared)})
         return
     try:
@@ -193,9 +195,9 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     for text in (*built.compiler.ran, *built.compiler.said):
         output.say(text, 2)
     for note in built.compiler.notes:
-        print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
+        say(f"neuralart relocatable build: note: {note}", file=sys.stderr)
     for warning in built.prepared.warnings:
-        print(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
+        say(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
     image = _checked(built)
     name = request.name
     extra = {}
@@ -228,7 +230,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
 
 def run(args: argparse.Namespace) -> int:
     """Build. NeuralArtError: the network cannot become a relocatable model."""
-    from neuralart.files import write_text
+    from neuralart.files import write_lines
 
     request = request_of(args)
     output = _Output(2 if args.debug else int(args.verbosity))
@@ -240,7 +242,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         if args.log is not None:
             path = Path(args.log) if args.log else request.output / f"{request.name}_reloc.log"
-            write_text(path, "".join(f"{line}\n" for line in output.lines))
+            write_lines(path, output.lines)
     return 0
 
 

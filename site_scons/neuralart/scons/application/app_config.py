@@ -19,7 +19,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.network.nodes import Compiled, check_compiled
@@ -27,6 +27,7 @@ from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.registry import code_value, registry_of
+from neuralart.text.console import say
 from neuralart.text.values import Location
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
     # A file that stays the same is left alone, so it must be there to look at.
     env.Precious(nodes)
+    making.watch(env, nodes)
     return nodes, facts
 
 
@@ -194,7 +196,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         if not file.is_file() or file.read_bytes() != data:
             write_text(file, texts[file.name])
     for note in made.notes:
-        print(f"{target[0]}: note: {note}", file=sys.stderr)
+        say(f"{target[0]}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (

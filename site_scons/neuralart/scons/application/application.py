@@ -21,7 +21,6 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.application import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.lint.types import RUNTIME_HEADER
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands
 from neuralart.scons.application.versions import core_name, version_node
@@ -49,6 +48,7 @@ from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import LiteralWord, build_dir, top, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
+from neuralart.vendor.runtime_header import RUNTIME_HEADER
 
 if TYPE_CHECKING:
     from neuralart.scons.flash.images import ModelNodes

@@ -16,7 +16,7 @@ import SCons.Builder
 from neuralart.config import patch as settings
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.application.app_config import section_of
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, in_action
@@ -24,6 +24,7 @@ from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import literal, named, place, readable
 from neuralart.scons.registry import code_value
+from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -223,6 +224,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, code_value(env, "patching", "patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)
+    making.watch(env, nodes)
     return nodes, plan.sources
 
 
@@ -242,7 +244,7 @@ def _patch(target: list[Any], source: list[Any], env: Any) -> None:
         hint = f"delete {folder}, it is made again" if ours else error.hint.partition(", or say --force")[0]
         raise NeuralArtError(error.what, where=error.where, hint=hint) from error
     for note in made.notes:
-        print(f"{folder}: note: {note}", file=sys.stderr)
+        say(f"{folder}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (

@@ -19,6 +19,7 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NetworkNodes
 from neuralart.scons.paths import named
 from neuralart.scons.registry import code_value
+from neuralart.text.console import say
 from neuralart.toolchain import Toolchain
 
 
@@ -40,7 +41,7 @@ def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
         chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
     )
     for note in notes:
-        print(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
+        say(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
     write_text(Path(str(target[0])), "".join(f"{note.what}\n" for note in notes))
 
 

@@ -15,7 +15,7 @@ from neuralart.files import write_text
 from neuralart.memory.layout.placements import Layout
 from neuralart.network import facts
 from neuralart.resources import firmware_dir
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, making, plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import image
 from neuralart.scons.firmware.image import ImagePlan
@@ -149,6 +149,7 @@ def board_files(env: Any, board: Board, folder: str) -> Any:
     )
     base.Depends(files, board_value(base, board))
     base.Depends(files, code_value(base, "linker-fragment", "memory/startup/linker.py"))
+    making.watch(base, files)  # who includes them knows them by their contents only
     return files
 
 

@@ -9,7 +9,9 @@ made of a program with an error.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from typing import Any
 import SCons.Errors
 import SCons.Node.FS
 
+from neuralart import products
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import SignConfig
 from neuralart.config.variant_keys import SIGNERS
@@ -35,7 +38,8 @@ from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNode
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, child_environment, code_value, registry_of
+from neuralart.text.console import say
 
 NAME = "NeuralArtImage"
 OBJCOPY, APPLICATION, SIGN = "objcopy", "application", "sign"
@@ -62,12 +66,12 @@ def _check(part: FilePart) -> None:
     plan: ImagePlan = part.data
     path, *rest = (Path(str(node)) for node in part.sources)
     networks = [facts.load(each) for each in rest]
-    image = check_image.read(path, read_bytes(path), plan.board)
+    image = check_image.read(path, products.read(path), plan.board)
     findings = check_image.check(image, plan.board, plan.machine, networks, allow_reference=plan.allow_reference)
     errors = [finding for finding in findings if finding.level == "error"]
     for finding in findings:
         if finding not in errors[:1]:
-            print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
+            say(f"{path}: {finding.level}: {finding}", file=sys.stderr)
     if errors:
         raise NeuralArtError(str(errors[0]), where=str(path))
     data = check_image.as_data(image, plan.board, plan.machine, networks, findings)
@@ -78,11 +82,11 @@ def _write_application(part: FilePart) -> None:
     room, kind, version = part.data
     path = Path(str(part.sources[0]))
     if not version:
-        write_bytes(Path(part.names[0]), b"\xff" * room + read_bytes(path))
+        write_bytes(Path(part.names[0]), b"\xff" * room + products.read(path))
         return
     from neuralart.text import image_header
 
-    made = image_header.make(read_bytes(path), kind, image_header.VERSIONS[version], str(path))
+    made = image_header.make(products.read(path), kind, image_header.VERSIONS[version], str(path))
     image_header.judged(made, part.names[0])
     write_bytes(Path(part.names[0]), made)
 
@@ -105,7 +109,7 @@ def _application(env: Any, first: Any, binary: Sequence[Any], plan: ImagePlan) -
         words if vendor else data,
         "" if vendor else json.dumps(data),
         (
-            code_value(env, "vendor-signing", "signing/cli.py")
+            code_value(env, "vendor-signing", "neuralart_board/signing/cli.py")
             if vendor
             else code_value(env, "image-header", "text/image_header.py"),
         ),
@@ -153,19 +157,29 @@ def _write_places(part: FilePart) -> None:
     from neuralart.memory.image import elf_facts
 
     path = Path(str(part.sources[0]))
-    program = elf_facts.read(path, read_bytes(path))
+    program = elf_facts.read(path, products.read(path))
     for name, span in zip(part.names, part.data, strict=True):
         write_bytes(Path(name), program.span(*span)[1])
 
 
+def _program(env: Any) -> str:
+    """A hash of objcopy, wherever it is; empty if it is not there."""
+    name = str(env.subst("$OBJCOPY"))
+    path = shutil.which(name, path=child_environment(dict(env["ENV"]))["PATH"])
+
+    def digest() -> str:
+        return hashlib.sha256(read_bytes(Path(path or ""))).hexdigest()
+
+    return registry_of(env).once("objcopy", path, digest) if path else ""
+
+
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
-    made = [
-        FilePart(
-            kind, "OBJCOPY", (first.dir.File(f"{stem}.{suffix}"),), (elf,), data=kind, after=(first,), piece=OBJCOPY
-        )
-        for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
-    ]
+    values = (env.Value(_program(env), name="objcopy"),)
+    made = []
+    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
+        file = first.dir.File(f"{stem}.{suffix}")
+        made.append(FilePart(kind, "OBJCOPY", (file,), (elf,), data=kind, values=values, after=(first,), piece=OBJCOPY))
     if plan.outside is not None:
         # objcopy would fill everything between the two flashes, a gigabyte or more.
         held = areas(plan.board)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from neuralart import plugins
+from neuralart import plugins, products
 from neuralart.config.types import STRATEGIES
-from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.files import write_bytes, write_text
 from neuralart.memory.layout.placements import Initializer
 from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.memory.layout.strategies import Constants
@@ -62,20 +62,20 @@ def write_io(part: FilePart) -> None:
 
 def copy_image(part: FilePart) -> None:
     """The bytes of a file under another name."""
-    write_bytes(Path(part.names[0]), read_bytes(Path(str(part.sources[0]))))
+    write_bytes(Path(part.names[0]), products.read(Path(str(part.sources[0]))))
 
 
 @in_action
 def copy(target: list[Any], source: list[Any], env: Any) -> None:
     """The bytes of a file under another name."""
-    write_bytes(Path(str(target[0])), read_bytes(Path(str(source[0]))))
+    write_bytes(Path(str(target[0])), products.read(Path(str(source[0]))))
 
 
 def write_hex(part: FilePart) -> None:
     """A binary as Intel HEX at its address."""
     from neuralart.text.ihex import ihex
 
-    write_text(Path(part.names[0]), ihex(part.data.address, read_bytes(Path(str(part.sources[0])))))
+    write_text(Path(part.names[0]), ihex(part.data.address, products.read(Path(str(part.sources[0])))))
 
 
 def write_descriptor(part: FilePart) -> None:
@@ -87,7 +87,7 @@ def write_descriptor(part: FilePart) -> None:
     # The sources behind the facts are the raw files, in the order of the described initializers.
     described: list[Initializer] = part.data
     for item, node in zip(described, part.sources[len(networks) :], strict=True):
-        data = read_bytes(Path(str(node)))
+        data = products.read(Path(str(node)))
         raws[(item.network, item.pool)] = (len(data), zlib.crc32(data))
     write_bytes(Path(part.names[0]), identity.describe(networks, described, raws))
 
@@ -100,7 +100,7 @@ def write_link_object(part: FilePart) -> None:
     raw = Path(str(part.sources[0]))
     text = tables.link_object_c(item.network, item.pool, raw.name)
     # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
-    write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
+    write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(products.read(raw)):08x} */\n")
 
 
 def strategy_files(env: Any, first: Any, network: Member, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
@@ -135,7 +135,7 @@ def strategy_files(env: Any, first: Any, network: Member, item: Initializer, aft
 
 def _write(part: FilePart) -> None:
     plugin, item = part.data
-    data = read_bytes(Path(str(part.sources[0])))
+    data = products.read(Path(str(part.sources[0])))
     made = plugin.call("make", Constants(item.network, item.pool, item.run_address, item.load_address, data))
     missing = [node.name for node in part.targets if not isinstance(made.get(node.name), bytes)]
     if missing:

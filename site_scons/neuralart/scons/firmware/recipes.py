@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import copy
 import hashlib
 import os
-import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -26,6 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
+from neuralart.scons import shell
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -63,33 +61,18 @@ class Recipe:
     rename: str = "-ffile-prefix-map"  # The option that does so
 
 
-def _direct(spawn: Any) -> Any:
-    """What runs commands, but without a shell where SCons's own would start one that has nothing to do."""
-
-    def run(sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str], *outputs: Any) -> int:
-        if sh == "sh" and all(word == shlex.quote(word) for word in args):
-            with contextlib.suppress(OSError):  # the shell says that it is not there
-                out, errors = outputs or (None, None)
-                return subprocess.call(args, env=env, stdout=out, stderr=errors)
-        return int(spawn(sh, escape, cmd, args, env, *outputs))
-
-    return run if getattr(spawn, "__module__", "") == "SCons.Platform.posix" else spawn
-
-
 class WatchedTools:
     """What runs the commands of an environment (``SPAWN``), given that of its own."""
 
-    captures = True  # It prints what a compiler said by itself, when the compiler is done
-
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
-        self._plain, self._captured = _direct(made["SPAWN"]), _direct(made["PSPAWN"])
+        self._plain, self._captured = shell.direct(made["SPAWN"]), shell.direct(made["PSPAWN"])
         self._verbose = made["NEURALART_VERBOSE"]
         self._prefix = prefix
 
     def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
         """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
-        words = [word.strip("'\"") for word in args]
+        words = shell.words_of(args)
         if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
             return int(self._plain(sh, escape, cmd, args, env))
         from neuralart.scons.firmware.tool_output import run_watched
@@ -225,7 +208,6 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CCFLAGS=[*_words(*recipe.flags, *(f"-D{text}" for text in recipe.defines)), *_prefix_maps(recipe)],
         CPPPATH=list(include),
     )
-    # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
@@ -300,7 +282,8 @@ def link(
     """
     env, found = recipe.env, recipe.found
     paths = [f"-L{node.dir}" for node in included]
-    words = _words(*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T")
+    # Not -Wl, which takes a comma in a folder's name for its own.
+    words = _words(*recipe.flags, *flags, "-Xlinker", f"-Map={folder}/firmware.map", *paths, "-T")
     elf, link_map = env.Program(
         [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
         objects,
@@ -308,7 +291,10 @@ def link(
         # Of LIBS, SCons makes text that the shell would read.
         _LIBFLAGS=_group([named(env, Path(each.get_abspath())) for each in archives], libraries),
     )
-    files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
-    needed = [env.fs.File(str(path)) for path in files]
-    env.Depends([elf, link_map], [*needed, *included, *archives, env.Value(found.counts, name="toolchain")])
+    found_libraries = toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))
+    # Megabytes that SCons would read in each build: their hashes are remembered as long as the files are the same.
+    digests = env.Value(" ".join(found_libraries.values()), name="libraries")
+    elf.attributes.neuralart_files = tuple(found_libraries)
+    needed = [env.fs.File(str(script)), digests, env.Value(found.counts, name="toolchain")]
+    env.Depends([elf, link_map], [*needed, *included, *archives])
     return elf, link_map

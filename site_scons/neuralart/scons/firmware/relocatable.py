@@ -19,7 +19,7 @@ from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainCo
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
@@ -188,6 +188,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
     store = env.fs.Dir(f"#{plan.store}")
     env.Clean(nodes, [store, store.dir.File(ANSWERS)])
+    making.watch(env, nodes)
     return nodes, sources
 
 
@@ -221,7 +222,7 @@ def add_to(env: Any) -> None:
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
-            action=Process("NEURALART_RELOCATABLE", _tools),
+            action=Process("NEURALART_RELOCATABLE", _tools, farm=True),
             emitter="$NEURALART_RELOCATABLEEMITTER",
             # What the C includes is the runtime, which is named.
             source_scanner=NO_INCLUDES,

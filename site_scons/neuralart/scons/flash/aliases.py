@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from neuralart import plugins
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons.failures import at_read_time, refuse_unknown
@@ -12,10 +13,10 @@ from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.image import make_check
 from neuralart.scons.firmware.relocatable import RelocatableNodes
 from neuralart.scons.flash import flash
-from neuralart.scons.flash.effects import run_alias
 from neuralart.scons.flash.flash import declare_effect
 from neuralart.scons.flash.images import FlashNodes, ModelNodes, VariantProgram
 from neuralart.scons.flash.refusals import reason
+from neuralart.scons.flash.targets import DeclaredVariant
 from neuralart.scons.paths import literal, named_source
 from neuralart.scons.registry import registry_of
 
@@ -90,6 +91,8 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
     why, hint = reason("load", program, flash.runner_of(env, board, machine)[0])
     if why:
         raise NeuralArtError(why, where=name, hint=hint)
-    alias = run_alias(registry.base, name, "load", [program])
+    alias = plugins.find("machines", machine.kind, name).call(
+        "declare", "load", name, DeclaredVariant(env, [program], None)
+    )
     declare_effect(env, name, name)
     return env.AlwaysBuild(alias)[0]

@@ -21,6 +21,7 @@ import SCons.Node.Alias
 import SCons.Node.FS
 import SCons.Scanner
 
+from neuralart import plugins
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import plans
@@ -59,24 +60,6 @@ def declare_effect(env: Any, name: str, owner: str) -> None:
         keep_order(env, COMMAND_LINE_TARGETS)
 
 
-# Verbs of effects and what they do, for ``scons -h``.
-EFFECTS = {
-    "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
-    "flash": "write the variant's own virtual flash, which stays, or a real board's",
-    "flash-application": "write the application only",
-    "flash-model": "write constants and identity descriptor only",
-    "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
-    "debug": "like run, but wait for gdb before the first instruction",
-    "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
-    "plan": "build, and show who has which addresses",
-    "profile": "build, and show what is expected of each epoch; fail where a limit of a network is not kept",
-    "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
-    "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
-    "export": "write sources, images and CMake and make files for a build of your own",
-    "verify": "compare the flash with what the build would write",
-    "reset": "start a real board anew",
-    "monitor": "print what the serial port of a real board says",
-}
 NAME = "NeuralArtFlash"
 VERBS = {"write": "flash", "verify": "verify"}
 PARTS = ("", "application", "model")
@@ -152,11 +135,13 @@ def fitting(board: Board, machine: Machine) -> Runner:
 
     if machine.kind != "silicon":
         return runners.find(runners.DEFAULT)
-    from neuralart.flashing.runners.programmer import Programmer
-
-    known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
-    here = [each for each in known if isinstance(each, Programmer) and each.found() is not None]
-    return next(iter([*here, *known]), runners.find(_OF_SILICON[0]))
+    names = [name for name in _OF_SILICON if name in plugins.names("runners", name)]
+    if not names:
+        hint = "the whole of scons-neuralart has cubeprogrammer, openocd and pyocd"
+        raise NeuralArtError("no flash runner for real boards is installed", where=board.name, hint=hint)
+    known = [each for each in map(runners.find, names) if not each.refusal("write", board, machine)[0]]
+    here = [each for each in known if each.found() is not None]
+    return next(iter([*here, *known]), runners.find(names[0]))
 
 
 def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple[Runner, str]:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.files import write_bytes, write_text
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
@@ -67,7 +68,7 @@ def _begins(write: FlashWrite) -> int:
     from neuralart.memory.image import elf_facts
 
     path = Path(str(write.program or ""))
-    loaded = elf_facts.read(path, read_bytes(path)).loaded if write.program is not None else ()
+    loaded = elf_facts.read(path, products.read(path)).loaded if write.program is not None else ()
     return min((part.load for part in loaded if part.load >= write.address), default=write.address)
 
 
@@ -75,7 +76,7 @@ def _reads(program: Path) -> bool:
     """Whether code of a program reads the identity descriptor; a program without symbols may."""
     from neuralart.memory.image import elf_facts
 
-    image = elf_facts.read(program, read_bytes(program))
+    image = elf_facts.read(program, products.read(program))
     names = {name for _, _, name in image.functions}
     # Link-time optimization may leave no function of that name, but what it says.
     return not names or READER in names or any(b"identity descriptor" in part.data for part in image.loaded)

@@ -105,9 +105,9 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 
 @in_action
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart import summary
     from neuralart.memory.plan import plan, plan_report
     from neuralart.memory.plan.plan import firmware_sizes
-    from neuralart.report import summary
 
     board = registry_of(env).board(env["NEURALART_BOARD"])
     networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
@@ -129,7 +129,7 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
 
 @in_action
 def _write_boot_loader(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.signing import fsbl
+    from neuralart.memory.image import boot_loader as fsbl
 
     board = registry_of(env).board(env["NEURALART_BOARD"])
     slot, room = env["NEURALART_FSBL_SLOT"]
@@ -155,7 +155,7 @@ def _boot_loader(env: Any, variant: VariantConfig, board: Board, layout: Layout)
         NEURALART_BOARD=board.name,
         NEURALART_FSBL_SLOT=(slot.start, slot.end - slot.start),
     )
-    base.Depends(node, [code_value(base, "fsbl", "signing/fsbl.py"), board_value(base, board)])
+    base.Depends(node, [code_value(base, "fsbl", "memory/image/boot_loader.py"), board_value(base, board)])
     return slot.start, node
 
 
@@ -223,7 +223,7 @@ def make_images(
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py")
+    code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "summary.py")
     rooms = base.Value(code, name="address-plan")
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, board_value(base, board))

@@ -24,17 +24,16 @@ from neuralart.config.keys import PATH, WORDS, value_of
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.network.facts import changed_since
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
-from neuralart.scons import plans
+from neuralart.scons import making, plans
 from neuralart.scons.commands import FARM, Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
-from neuralart.scons.registry import declaring, registry_of
+from neuralart.scons.registry import registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -135,12 +134,6 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if owner != first.name:
         what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
         raise NeuralArtError(what, where=str(first), hint="a folder for each network")
-    with declaring(None):
-        # SCons does not look at targets.
-        changed = changed_since(folder, plan.names)
-    for name in changed:
-        print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
-        env.AlwaysBuild(nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
@@ -151,6 +144,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     else:
         env.Depends(nodes, env.Value(plan.compiler.identity, name="compiler"))
         env.Clean(nodes, first.dir.Dir(".vendor"))
+    making.watch(env, nodes)
     for node in nodes:
         if node.name in plan.includes:
             node.includes = [('"', header, '"') for header in plan.includes[node.name]]
@@ -236,7 +230,7 @@ VARIABLES = (
 
 def add_to(env: Any) -> None:
     """Add the builder, and models as sources of ``CFile``."""
-    action = Process("NEURALART")
+    action = Process("NEURALART", farm=True)
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(

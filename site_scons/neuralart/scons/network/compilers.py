@@ -14,6 +14,7 @@ from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.protocol import FileSet, checked_files, job_from_words, roles
 from neuralart.config.types import COMPILERS, NetworkConfig, of_compiler
 from neuralart.errors import NeuralArtError
+from neuralart.files import searched
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.pools import initializer_name
 from neuralart.scons.network.pools import Pools, source_file
@@ -154,7 +155,7 @@ def _recorded(env: Any, config: NetworkConfig, said: list[str], places: list[Any
 
     folder = Path(env.fs.Dir(config.recording).srcnode().get_abspath())
     found = load(folder)
-    files = [env.fs.File(str(path)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [env.fs.File(str(path)) for path in sorted(searched(folder, deep=True).rglob("*")) if path.is_file()]
     places = ["--recording", *word(env, folder), *places]
     identity = f"recorded {found.tool.text} in {stable(env, folder)}"
     return ChosenCompiler(RECORDED, identity, found.tool, tuple(said), places, files)
@@ -183,6 +184,6 @@ def files_of(
         job = job_from_words(words, config.said())
         identity = f"{compiler.kind} {plugin.call('identity', job)}"
         return replace(compiler, identity=identity), checked_files(plugin, job)
-    from neuralart.compilers.own import vendor_files
+    from neuralart.compilers.builtin import vendor_files
 
     return compiler, vendor_files(job_from_words(words, config.said()), compiler.version)

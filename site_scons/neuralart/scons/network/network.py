@@ -29,14 +29,15 @@ from neuralart.scons.network.plan import CompilePlan, is_cpu
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named_source
 from neuralart.scons.registry import code_value, registry_of
+from neuralart.text.console import say
 
-_ROOMS = ("lint/budgets.py",)
+_ROOMS = ("budgets.py",)
 
 
 def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
     """Check a compiled network; its name."""
-    from neuralart.lint import budgets
-    from neuralart.lint.types import ERROR
+    from neuralart import budgets
+    from neuralart.findings import ERROR
     from neuralart.vendor.c_info import read as c_info
 
     network = facts.load(Path(str(facts_file)))
@@ -44,7 +45,7 @@ def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
     errors = [finding for finding in findings if finding.level == ERROR]
     for finding in findings:
         if finding not in errors[:1]:
-            print(finding, file=sys.stderr)
+            say(str(finding), file=sys.stderr)
     if errors:
         raise NeuralArtError(errors[0].message, where=errors[0].where, hint=errors[0].hint)
     return network.name

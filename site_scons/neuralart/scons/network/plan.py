@@ -177,7 +177,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     # Whatever a compiler's default is: applications that are fitted to networks are written for this one.
     words += [*LEGACY_OPTIONS, *map(LiteralWord, options), *compiler.words]
     if of_vendor:
-        from neuralart.compilers.own import vendor_files
+        from neuralart.compilers.builtin import vendor_files
 
         compiler = replace(compiler, runtime=NETWORK_RUNTIME)
         job = job_from_words([*asked, *LEGACY_OPTIONS, *options, *compiler.said], config.said())

@@ -127,7 +127,14 @@ def _block(
             for match in of.get(-1 if number is None else number, ())
             if match.re is _STREAM
         ),
+        start=_function(named.get("start_epoch_block", "")),
+        end=_function(named.get("end_epoch_block", "")),
     )
+
+
+def _function(text: str) -> str:
+    found = text.strip("& ()")
+    return "" if found in ("NULL", "0") else found
 
 
 def blocks(text: str, where: str, lines: Lines) -> tuple[list[EpochBlock], list[Problem]]:

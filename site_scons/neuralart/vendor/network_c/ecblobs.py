@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
@@ -52,6 +52,10 @@ class BlobRelocation:
     index: int | None  # Its number in the table; None if not given
     symbol: str  # C expression of the new base; empty if not given
     patches: int | None  # How many words; None where the table is not in the file
+    words: tuple[int, ...] = field(default=(), repr=False)  # Which ones, behind the program's head
+
+
+Binary = bytes  # In the class below, ``bytes`` is a member
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class EpochBlob:
     relocations: tuple[BlobRelocation, ...]  # By id
     encrypted: bool | None  # What its macro says; None without macro
     address: str  # What ``<symbol>_address`` stands for; empty without macro
+    program: Binary = field(default=b"", repr=False)  # Head and instructions, as the file has them
 
 
 @dataclass(frozen=True)
@@ -132,29 +137,57 @@ def _data(array: _Array) -> bytes | None:
     return b"".join((number or 0).to_bytes(array.bits // 8, "little") for number in numbers)
 
 
-def _wrapped(data: bytes) -> dict[str, int]:
-    """Words to move by id; ValueError if the table leads out of the array."""
-
-    def word(at: int) -> int:
-        if not 0 <= at <= len(data) - 4:
-            raise ValueError(f"its table of relocations leads to byte {at} of {len(data)}")
-        return int(struct.unpack_from("<I", data, at)[0])
-
-    blob, table = word(WRAPPERS[word(0)]), word(_TABLE_AT)
-    if word(blob) != BLOB_MAGIC:
+def _wrapped(data: bytes) -> tuple[bytes, dict[str, tuple[int, ...]]]:
+    """The program, and the words to move by id; ValueError if the table leads out of the array."""
+    blob, table = _word(data, WRAPPERS[_word(data, 0)]), _word(data, _TABLE_AT)
+    if _word(data, blob) != BLOB_MAGIC:
         raise ValueError(f"no program begins at byte {blob}, where its head says")
-    count = word(table)
+    count = _word(data, table)
     if table + 4 + 12 * count > blob:
         raise ValueError(f"{count} relocations do not fit in front of the program at byte {blob}")
+    return data[blob:], _patches(data[table:])
+
+
+def _word(data: bytes, at: int) -> int:
+    if not 0 <= at <= len(data) - 4:
+        raise ValueError(f"its table of relocations leads to byte {at} of {len(data)}")
+    return int(struct.unpack_from("<I", data, at)[0])
+
+
+def _patches(table: bytes) -> dict[str, tuple[int, ...]]:
+    """Which words move with which id: a row has the offsets of its name and its list, and the list's length."""
     found = {}
-    for row in range(table + 4, table + 4 + 12 * count, 12):
-        start = table + word(row)
-        end = data.find(b"\0", start, start + _LONGEST_ID)
-        name = data[start : max(end, start)].decode("ascii", "replace")
+    for row in range(4, 4 + 12 * _word(table, 0), 12):
+        start = _word(table, row)
+        end = table.find(b"\0", start, start + _LONGEST_ID)
+        name = table[start : max(end, start)].decode("ascii", "replace")
         if not name.isidentifier():
-            raise ValueError(f"the id of a relocation at byte {start} is no name")
-        found[name] = word(row + 4)
+            raise ValueError(f"the id of a relocation at byte {start} of its table is no name")
+        count, at = _word(table, row + 4), _word(table, row + 8)
+        if at + 4 * count > len(table):
+            raise ValueError(f"{count} relocations of {name} do not fit in its table")
+        found[name] = struct.unpack_from(f"<{count}I", table, at)
     return found
+
+
+def moved(blob: EpochBlob, bases: dict[str, int], where: str) -> list[int]:
+    """The words of a program, moved to where its pools and buffers are: base addresses by id.
+
+    ``where``: the header's name. Raises NeuralArtError: the array is no program, or a base is missing.
+    """
+    if blob.form == "unknown" or len(blob.program) < 8:
+        raise NeuralArtError(f"array {blob.symbol} is no program of the epoch controller", where=where)
+    size = len(blob.program) // 4
+    words = list(struct.unpack_from(f"<{size}I", blob.program))[: 2 + int.from_bytes(blob.program[4:8], "little")]
+    for relocation in blob.relocations:
+        if relocation.words and relocation.id not in bases:
+            raise NeuralArtError(f"blob {blob.symbol} wants an address for {relocation.id}", where=where)
+        for place in relocation.words:
+            if place + 2 >= len(words):
+                what = f"blob {blob.symbol} has no word {place}, which moves with {relocation.id}"
+                raise NeuralArtError(what, where=where)
+            words[place + 2] = words[place + 2] + bases[relocation.id] & 0xFFFFFFFF
+    return words
 
 
 class _Macros:
@@ -166,16 +199,20 @@ class _Macros:
         self.symbol = {match[1]: match[2] for match in _SYMBOL.finditer(text)}
         self.address = {match[1]: match[2] for match in _ADDRESS.finditer(text)}
 
-    def relocations(self, blob: str, patches: dict[str, int]) -> tuple[BlobRelocation, ...]:
+    def relocations(self, blob: str, patches: dict[str, tuple[int, ...]]) -> tuple[BlobRelocation, ...]:
         # _ec_blob_n_1_xSPI2 belongs to _ec_blob_n_1, _ec_blob_n_12_xSPI2 does not.
         mine = f"{blob}_"
         ids = {name.removeprefix(mine): name for name in (*self.index, *self.symbol) if name.startswith(mine)}
         found = [
-            BlobRelocation(id_, self.index.get(name), self.symbol.get(name, ""), patches.get(id_))
+            BlobRelocation(id_, self.index.get(name), self.symbol.get(name, ""), *_counted(patches.get(id_)))
             for id_, name in ids.items()
         ]
-        found += [BlobRelocation(id_, None, "", count) for id_, count in patches.items() if id_ not in ids]
+        found += [BlobRelocation(id_, None, "", *_counted(words)) for id_, words in patches.items() if id_ not in ids]
         return tuple(sorted(found, key=lambda relocation: (relocation.index is None, relocation.index, relocation.id)))
+
+
+def _counted(words: tuple[int, ...] | None) -> tuple[int | None, tuple[int, ...]]:
+    return (None, ()) if words is None else (len(words), words)
 
 
 def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
@@ -202,14 +239,18 @@ def _blob(
     head = _data(replace(array, values=(array.values or ())[:8])) or b""
     magic = int.from_bytes(head[:4], "little") if len(head) >= 4 else 0
     form = "wrapped" if magic in WRAPPERS else "plain" if magic == BLOB_MAGIC else "unknown"
-    patches: dict[str, int] = {}
-    if form == "wrapped":
-        data = _data(array)
+    patches: dict[str, tuple[int, ...]] = {}
+    data = _data(array)
+    program = data or b""
+    if data is not None:
         try:
-            patches = _wrapped(data) if data is not None else {}
+            if form == "wrapped":
+                program, patches = _wrapped(data)
+            elif "_reloc_table" in parts:
+                patches = _patches(_data(parts["_reloc_table"]) or b"")
         except ValueError as reason:
             problems.append(Problem(place, f"blob {base}: {reason}"))
-    if array.values and _data(array) is None:
+    if array.values and data is None:
         problems.append(Problem(place, f"array {array.symbol} has a value of more than {array.bits} bits"))
     name = _NUMBER.fullmatch(base)
     return EpochBlob(
@@ -223,6 +264,7 @@ def _blob(
         relocations=macros.relocations(base, patches),
         encrypted=macros.encrypted.get(base),
         address=macros.address.get(base, ""),
+        program=program,
     )
 
 

@@ -13,6 +13,7 @@ _STRUCTS = later(r"\]\s*=\s*\{(?=\s*\{)")
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _ELEMENT = later(rf'[\s,]*\{{([^{{}}"]*(?:(?:{_STRING}|\{{[^{{}}]*\}})[^{{}}"]*)*)\}}')
 _FIELD = later(rf'\.(\w+)(?:\.\w+)?\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
+_PATH = later(rf'\.(\w+(?:\.\w+)*)\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
 _BEHIND = later(r"[\s,]*")
 _LITERAL = later(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
 _WHOLE = later(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
@@ -41,6 +42,11 @@ def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:
 def members(body: str) -> dict[str, str]:
     """The members of a struct, from what stands between its braces without comments: name -> what it is set to."""
     return {name: value.strip() for name, value in _FIELD.findall(body)}
+
+
+def paths(body: str) -> dict[str, str]:
+    """As :func:`members`, with the whole path as name: ``.general.input.dim.tensor_b = 1``."""
+    return {path: value.strip() for path, value in _PATH.findall(body)}
 
 
 def array_text(text: str, name: str, before: int | None = None) -> str | None:

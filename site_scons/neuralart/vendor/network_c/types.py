@@ -125,6 +125,8 @@ class EpochBlock(NamedTuple):
     total_cycles: int | None  # The compiler's estimate; None if it gives none
     # Stream engines, by comments: ``i`` (reads) or ``o``, engine, pool, first byte in the pool, byte behind the last
     streams: tuple[tuple[str, int, int, int, int], ...] = ()
+    start: str = ""  # The function that starts it; empty if there is none
+    end: str = ""  # The function that ends it; empty if there is none
 
 
 @dataclass(frozen=True)

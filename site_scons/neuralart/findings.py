@@ -1,0 +1,27 @@
+"""What a check says: a level, a place, what is so, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuralart.errors import printable
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+LEVELS = (ERROR, WARNING, NOTE)
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """A trap that was found."""
+
+    rule: str  # Id of the rule
+    level: str  # ``error``, ``warning`` or ``note``
+    where: str  # ``file:line``, or the file
+    message: str  # What is so, with the numbers that show it
+    hint: str = ""  # What to do about it
+
+    def __str__(self) -> str:
+        text = f"{self.message} ({self.hint})" if self.hint else self.message
+        return printable(" ".join(f"{self.where}: {self.level}: {text} [{self.rule}]".split()))

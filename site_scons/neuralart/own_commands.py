@@ -1,0 +1,123 @@
+"""Commands of the core."""
+
+from __future__ import annotations
+
+from neuralart.command import ModuleCommand
+from neuralart.plugins import register
+
+_COMMANDS = (
+    ModuleCommand(
+        "schema",
+        "begin",
+        "print what editors check variants.yaml and board files with",
+        "schema variants > .vscode/variants.schema.json",
+        "neuralart.boards.schema_cli",
+    ),
+    ModuleCommand(
+        "build",
+        "build",
+        "call scons, unless all that is asked for is known to be intact",
+        "build digits-n6 run-digits-n6",
+        "neuralart.build",
+    ),
+    ModuleCommand(
+        "why",
+        "build",
+        "show what has changed since the last good build of a variant",
+        "why digits-n6",
+        "neuralart.why",
+    ),
+    ModuleCommand(
+        "compile",
+        "build",
+        "compile a .tflite or .onnx into network.c, initializers and reports",
+        "compile -m doorbell.tflite --target stm32n6570-dk -o out",
+        "neuralart.compilers.cli",
+    ),
+    ModuleCommand(
+        "record",
+        "build",
+        "compile with ST Edge AI Core and keep the result for others",
+        "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
+        "neuralart.compilers.recorded",
+    ),
+    ModuleCommand(
+        "flash",
+        "board",
+        "write the flash of a device by a flash plan",
+        "flash --plan flash_plan.json --nor board.nor",
+        "neuralart.flashing.cli",
+    ),
+    ModuleCommand(
+        "verify",
+        "board",
+        "compare the flash of a device with a flash plan",
+        "verify --plan flash_plan.json --nor board.nor",
+        "neuralart.flashing.cli",
+    ),
+    ModuleCommand(
+        "boards",
+        "board",
+        "list the boards, show one, or list what is connected",
+        "boards stm32n6570-dk",
+        "neuralart.boards.cli",
+    ),
+    ModuleCommand(
+        "plan",
+        "look",
+        "show who has which addresses: slots, pools, firmware, staging, free banks",
+        "plan digits-n6 --svg plan.svg",
+        "neuralart.memory.plan.plan_cli",
+    ),
+    ModuleCommand(
+        "check-image",
+        "look",
+        "check a firmware image before it reaches a board",
+        "check-image firmware.elf --board stm32n6570-dk --network network.json",
+        "neuralart.memory.image.check_image",
+    ),
+    ModuleCommand(
+        "application",
+        "more",
+        "build the user's own application around networks, or check it",
+        "application check --folder ../firmware --generated doorbell:out/doorbell.c",
+        "neuralart.applications.cli",
+    ),
+    ModuleCommand(
+        "patch",
+        "more",
+        "fit an application's own C sources to a network",
+        "patch ../firmware --network out --aspect-ratio crop --diff",
+        "neuralart.patching.cli",
+    ),
+    ModuleCommand(
+        "appconfig",
+        "more",
+        "write app_config.h or ai_model_config.h for an application",
+        "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
+        "neuralart.app_config.cli",
+    ),
+    ModuleCommand(
+        "relocatable",
+        "more",
+        "build, verify or check a relocatable model (network_rel.bin)",
+        "relocatable check network_rel.bin --at 0x71000000 --ram 0x34200000:512K",
+        "neuralart.relocatable.cli",
+    ),
+    ModuleCommand(
+        "plugins",
+        "more",
+        "list compilers, boards, rules and so on, and who brings them",
+        "plugins --added compilers boards",
+        "neuralart.plugins.cli",
+    ),
+    ModuleCommand(
+        "completion",
+        "more",
+        "print a script with which a shell completes this command",
+        "completion bash > ~/.local/share/bash-completion/completions/neuralart",
+        "neuralart.completion",
+    ),
+)
+for _command in _COMMANDS:
+    register("commands", _command.name, _command, protocol=1)

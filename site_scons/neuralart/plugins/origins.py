@@ -1,0 +1,255 @@
+"""Where modules with plugins come from: our other packages, installed packages, a project's folder.
+
+Entry points are read from their files, because ``importlib.metadata`` takes ten times as long. An entry point whose
+name begins with ``_`` names a module that registers several plugins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import traceback
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from neuralart import __version__
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.patterns import later
+from neuralart.plugins.kinds import Kind
+from neuralart.resources import PACKAGE, firmware_dir
+
+DISTRIBUTION = "scons-neuralart"
+FOLDER = "site_scons/neuralart_plugins"
+# The name that files of a project have as modules, so that they can import each other.
+_PACKAGE = "neuralart_plugins"
+# ``[neuralart.lint]`` of an installed package; pyproject.toml has the same lines with quotes.
+_SECTION = later(r'\[(?:project\.entry-points\.")?([^"\]]+)"?\]')
+_POINT = later(r'"?([^"=\s]+)"?\s*=\s*"?([^"]+?)"?')
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A place that a plugin comes from."""
+
+    text: str  # What messages call it: a package with its version, or a file
+    version: str = ""  # Of the package; empty for a file
+    module: str = ""  # The module to import
+    name: str = ""  # The plugin that an entry point promises; empty: known when the module is imported
+    folder: Path | None = None  # Of a project's file: its folder
+
+    @property
+    def package(self) -> str:
+        """The package without its version, or the file."""
+        return self.text.removesuffix(f" {self.version}") if self.version else self.text
+
+    def remedy(self, text: str) -> str:
+        """What to do, for the user who installed it, or its author."""
+        return f"{text}, or uninstall {self.text}" if self.version else text
+
+    def error(self, what: str, hint: str) -> NeuralArtError:
+        """A mistake of its author."""
+        return NeuralArtError(what, where=self.text, hint=hint)
+
+    def taken(self, what: str, other: Origin) -> NeuralArtError:
+        """The name of a plugin is another's."""
+        return self.error(
+            f"{what}: the name is taken by {other.text}",
+            self.remedy("register it under another name"),
+        )
+
+    def files(self, file: Path) -> list[tuple[str, Path]]:
+        """The code behind a plugin: a module, package or file with helpers.
+
+        Returns names, the same on each machine, and paths.
+        """
+        if self.folder is not None:
+            return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
+        top = sys.modules.get(self.module.partition(".")[0])
+        folders = [Path(entry) for entry in getattr(top, "__path__", ())]
+        files = [
+            (folder, path)
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        ]
+        named = [(f"{folder.name}/{path.relative_to(folder).as_posix()}", path) for folder, path in files]
+        return named or [(file.name, file)]
+
+
+OWN = Origin(f"{DISTRIBUTION} {__version__}", __version__)
+"""This distribution: the core and the packages beside it."""
+
+
+# ---- entry points
+
+
+def _entry_points(text: str) -> dict[str, dict[str, str]]:
+    """Name and module of the entry points of a file, by group (``neuralart.lint``)."""
+    groups: dict[str, dict[str, str]] = {}
+    group: dict[str, str] = {}
+    for line in map(str.strip, text.splitlines()):
+        if section := _SECTION.fullmatch(line):
+            name = section[1]
+            group = groups.setdefault(name, {}) if name.startswith("neuralart.") else {}
+        elif point := _POINT.fullmatch(line):
+            group[point[1]] = point[2]
+    return groups
+
+
+def _infos(folder: str) -> Iterator[str]:
+    """Folders of metadata of the distributions that are installed in a folder."""
+    with contextlib.suppress(OSError):
+        names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - hundreds of names
+        yield from (f"{folder or '.'}/{name}" for name in names if name.endswith((".dist-info", ".egg-info")))
+
+
+def _text(folder: str, name: str) -> str:
+    with contextlib.suppress(OSError):
+        return Path(folder, name).read_text("utf-8", "replace")
+    return ""
+
+
+@cache
+def _of_distribution() -> Mapping[str, Mapping[str, str]]:
+    """Our entry points: of the checkout that the core is in, else of its installation."""
+    project = _text(str(PACKAGE.parent.parent), "pyproject.toml")
+    if f'name = "{DISTRIBUTION}"' in project:
+        return _entry_points(project)
+    start = f"{PACKAGE.parent}{os.sep}{DISTRIBUTION.replace('-', '_')}-"
+    infos = (info for info in _infos(str(PACKAGE.parent)) if str(Path(info)).startswith(start))
+    return _entry_points(_text(next(infos, ""), "entry_points.txt"))
+
+
+@cache
+def _of_others() -> Mapping[str, tuple[Origin, ...]]:
+    """Entry points of other installed distributions, by group; of a name that is installed twice the first."""
+    points: dict[str, list[Origin]] = {}
+    known = {DISTRIBUTION}
+    for info in (info for folder in dict.fromkeys(sys.path) for info in _infos(folder)):
+        text = _text(info, "entry_points.txt")
+        if "[neuralart." not in text:
+            continue
+        metadata = _text(info, "METADATA") or _text(info, "PKG-INFO")
+        fields = dict(line.split(": ", 1) for line in metadata.partition("\n\n")[0].splitlines() if ": " in line)
+        name, version = fields.get("Name", ""), fields.get("Version", "")
+        if name and name in known:
+            continue
+        known.add(name)
+        for group, modules in _entry_points(text).items():
+            for plugin, value in modules.items():
+                module = value.partition("[")[0].partition(":")[0].strip()
+                shown = f"{name} {version}" if name and version else value
+                origin = Origin(shown, version if name else "", module, _promised(plugin))
+                points.setdefault(group, []).append(origin)
+    return {
+        group: tuple(sorted(origins, key=lambda origin: (origin.name, origin.text)))
+        for group, origins in points.items()
+    }
+
+
+def _promised(name: str) -> str:
+    """The plugin that an entry point of this name promises; empty: some."""
+    return "" if name.startswith("_") else name
+
+
+def of_distribution(group: str) -> Mapping[str, str]:
+    """Modules of our entry points of a group, by name."""
+    return _of_distribution().get(group, {})
+
+
+def own_modules(kind: Kind) -> Mapping[str, str]:
+    """Modules of this distribution with plugins of a kind, by the name of their entry point."""
+    return {**kind.own, **of_distribution(kind.group)}
+
+
+def somebody_installed() -> bool:
+    """Whether an installed package of others has a plugin for us."""
+    return bool(_of_others())
+
+
+def of_others(group: str) -> tuple[Origin, ...]:
+    """Entry points of other distributions, sorted by name; none of them is imported."""
+    return _of_others().get(group, ())
+
+
+def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:
+    """Files of a project that name a kind of plugin somewhere. ``top``: the project; None: the current folder."""
+    folder = (top or Path.cwd()) / FOLDER
+    for path in sorted(folder.glob("[!_]*.py")):
+        if path.is_file() and kind.name.encode() in read_bytes(path):
+            yield Origin(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
+
+
+# ---- modules
+
+
+def loaded(kind: Kind, source: Origin) -> None:
+    """Import the module of a source. NeuralArtError: it cannot be imported; ``where`` is the line that failed."""
+    if source.folder is not None:
+        package = sys.modules.setdefault(_PACKAGE, types.ModuleType(_PACKAGE))
+        package.__path__ = [str(source.folder)]
+    try:
+        importlib.import_module(source.module)
+    except NeuralArtError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = f" '{source.name}'" if source.name else ""
+        what = f"{kind.one}{name} cannot be loaded: {said(error)}"
+        hint = source.remedy("repair it")
+        raise NeuralArtError(what, where=place(source, error), hint=hint) from error
+
+
+def said(error: BaseException) -> str:
+    """An exception of a plugin's code, in words."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def place(source: Origin, error: BaseException) -> str:
+    """The source, with the line of its own code that failed."""
+    stem = source.module.replace(".", os.sep)
+    top = source.module.partition(".")[0]
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append((error.filename, error.lineno))
+    mine = [(name, line) for name, line in frames if f"{os.sep}{top}{os.sep}" in name or name.endswith(f"{stem}.py")]
+    if not mine:
+        return source.text
+    name, line = mine[-1]
+    if source.folder is not None:
+        return f"{FOLDER}/{Path(name).name}:{line}"
+    inside = name[name.rfind(f"{os.sep}{top}") + 1 :].replace(os.sep, "/")
+    return f"{source.text}: {inside}:{line}"
+
+
+def unload(source: Origin) -> None:
+    """Let the module of a source be imported again; of a project's folder, all modules."""
+    top = _PACKAGE if source.folder is not None else source.module
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+        del sys.modules[name]
+
+
+def parts() -> tuple[Path, ...]:
+    """Folders of the packages of this distribution: the core, and those that its entry points name."""
+    modules = {name for points in _of_distribution().values() for name in points.values()}
+    names = sorted({name.partition(".")[0] for name in modules} - {PACKAGE.name, "neuralart"})
+    return (PACKAGE, *(PACKAGE.parent / name for name in names))
+
+
+def own_files() -> Iterator[tuple[str, Path]]:
+    """The files of this distribution: the code and data of its packages, and the C sources."""
+    roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
+    for name, root in roots.items():
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{name}/{path.relative_to(root).as_posix()}", path
+
+
+def forget() -> None:
+    """Forget what is installed."""
+    _of_others.cache_clear()

@@ -1,0 +1,218 @@
+"""What is made is written down where it is made (:mod:`neuralart.products`), and what is no longer that is made again.
+
+Two things are compared with the contents of a file before SCons decides about it: the list of its folder, which the
+step wrote that made the file, and what SCons itself remembers (``.sconsign.dblite``). A build folder that was restored
+alone agrees with its own lists, but not with SCons; a ``.sconsign.dblite`` that was restored alone does not agree with
+the files.
+"""
+# Paths of SCons, as text:
+# ruff: noqa: PTH118, PTH120
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import SCons.Action
+import SCons.Errors
+import SCons.Executor
+import SCons.Node
+import SCons.Node.FS
+import SCons.Node.Python
+from SCons.Util import hash_signature
+
+from neuralart import products
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.scons.paths import build_dir
+from neuralart.scons.registry import registry_of
+
+_UNDECIDED = (SCons.Node.no_state, SCons.Node.pending)
+# What ``Command`` makes is an entry until SCons looks for it.
+_FILES = (SCons.Node.FS.File, SCons.Node.FS.Entry)
+
+
+class _Contents(NamedTuple):
+    state: tuple[int, ...] | None  # Of the file when it was read
+    csig: str  # As SCons hashes
+    sha256: str
+
+
+_lock = threading.RLock()
+_contents: dict[str, _Contents] = {}
+_lists: dict[str, tuple[tuple[int, ...] | None, dict[str, str] | None]] = {}
+_unlisted: set[str] = set()  # Folders that had no list, and were named
+
+
+def _state(path: str) -> tuple[int, ...] | None:
+    """What changes with a file, the time of its change among them, which no program can set; None: it is not there."""
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return None
+    return now.st_mode, now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+
+
+def _read(path: str) -> _Contents:
+    """The hashes of a file. It is read once as long as it is not touched. NeuralArtError: it cannot be read."""
+    state, known = _state(path), _contents.get(path)
+    if known is None or known.state != state:
+        data = read_bytes(Path(path))
+        known = _contents[path] = _Contents(state, hash_signature(data), hashlib.sha256(data).hexdigest())
+    return known
+
+
+def _listed(folder: str) -> dict[str, str] | None:
+    state = _state(os.path.join(folder, products.LIST))
+    if folder not in _lists or _lists[folder][0] != state:
+        _lists[folder] = state, products.listed(Path(folder))
+    return _lists[folder][1]
+
+
+def record(node: Any) -> None:
+    """Write down the hash of a file that was made just now. NeuralArtError: the list cannot be written."""
+    path = node.get_abspath()
+    folder, name = os.path.split(path)
+    digest = _read(path).sha256
+    with _lock:
+        products.write_list(Path(folder), {**(_listed(folder) or {}), name: digest})
+
+
+def record_copy(node: Any, digest: str = "") -> bool:
+    """The same for a file that came out of a cache; False: it is not what has this SHA-256 there."""
+    if not SCons.Action.execute_actions or not is_watched(node):
+        return True
+    try:
+        if digest and _read(node.get_abspath()).sha256 != digest:
+            return False
+        record(node)
+    except NeuralArtError:
+        return False  # the step that makes it instead says why
+    return True
+
+
+class RecordingExecutor(SCons.Executor.Executor):
+    """Runs the actions of a step, and writes down what they have made."""
+
+    __slots__ = ()
+
+    def __call__(self, target: Any, **kw: Any) -> Any:
+        """Run them. SCons.Errors.BuildError: One failed, or a file that is used is not what this build made."""
+        targets = {node.get_abspath(): node for node in self.get_all_targets() if isinstance(node, _FILES)}
+        try:
+            if not SCons.Action.execute_actions:
+                return super().__call__(target, **kw)
+            self._refuse_changed()
+            for path in filter(os.path.islink, targets):
+                Path(path).unlink()  # nothing is written through it
+            status = super().__call__(target, **kw)
+            # A tool has read the files meanwhile.
+            self._refuse_changed()
+            for path, node in targets.items():
+                if stat.S_ISREG((_state(path) or (0,))[0]):
+                    record(node)
+        except NeuralArtError as error:
+            raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
+        return status
+
+    def _refuse_changed(self) -> None:
+        """NeuralArtError: A file that the step uses is no longer as it was made, or as it was found to be."""
+        for node in self.get_all_children():
+            path = node.get_abspath() if isinstance(node, _FILES) else ""
+            known = _contents.get(path)
+            if known is not None and known.state != _state(path) and _read(path)[1:] != known[1:]:
+                del _contents[path]
+                what = "is not what the build made: it was changed while the build ran"
+                raise NeuralArtError(what, where=str(node), hint="build again")
+
+
+def reason(node: Any) -> str:
+    """Why a file is made again though nothing that it is made of has changed; empty: it is what was made, or SCons
+    makes it anyway.
+    """
+    path = node.get_abspath()
+    folder, name = os.path.split(path)
+    state, stored = _state(path), node.get_stored_info()
+    if state is None or stored.binfo.bactsig is None:
+        return ""
+    if stat.S_ISLNK(state[0]):
+        return f"{node} is a link: it is made again"
+    try:
+        hashes, contents = _listed(folder), _read(path)
+    except NeuralArtError as error:
+        return f"{error}: it is made again"
+    if hashes is None:
+        return f"{node.dir} has no {products.LIST}: what was made in it is made again"
+    if name not in hashes:
+        return f"{node} is not in {products.LIST}: it is made again"
+    if hashes[name] != contents.sha256:
+        return f"{node} was changed after it was made: it is made again"
+    if getattr(stored.ninfo, "csig", contents.csig) != contents.csig:
+        return f"{node} is not what SCons made last: it is made again"
+    return ""
+
+
+def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) -> bool:
+    """The decider of :data:`_MADE`: whether a file is to be made again, whatever it depends on."""
+    _keep(target)
+    if target.get_state() not in _UNDECIDED:
+        return False
+    why, path = reason(target), target.get_abspath()
+    folder = os.path.dirname(path)
+    if why and folder not in _unlisted:
+        print(f"neuralart: {why}")
+        if not os.path.lexists(os.path.join(folder, products.LIST)):
+            _unlisted.add(folder)
+    elif not why and path in _contents:
+        # SCons need not read it as well.
+        target.get_ninfo().csig = _contents[path].csig
+    return bool(why)
+
+
+_MADE = SCons.Node.Python.ValueWithMemo("made", name="what was made")
+_MADE.Decider(_changed)
+
+
+def _keep(node: Any) -> None:
+    """What makes a file writes it down."""
+    executor = node.get_executor()
+    if type(executor) is SCons.Executor.Executor:
+        executor.__class__ = RecordingExecutor
+
+
+def is_watched(node: Any) -> bool:
+    """Whether a file is compared with what was made."""
+    return _MADE in (node.depends or ())
+
+
+def watch(env: Any, nodes: Sequence[Any]) -> None:
+    """Compare the files of a step with what was made, and write down what is made. Their builder may not be set yet."""
+    for node in nodes:
+        if isinstance(node, _FILES) and not is_watched(node):
+            node.add_dependency([_MADE])
+            if node.has_builder():
+                _keep(node)
+            # SCons does not find it in its folder: nothing is made of it.
+            list_of_folder = SCons.Node.FS.File(products.LIST, node.dir, node.dir.fs)
+            # For stamps: without its line there, a file is not what it was.
+            registry_of(env).prerequisites.setdefault(node, []).append(list_of_folder)
+            env.Clean(nodes[0], list_of_folder)  # SCons asks for the first one of a step
+
+
+def watch_all(env: Any, top: Any, known: set[Any]) -> None:
+    """The same for all below the build folder that a node is made of. ``known``: nodes that were looked at before."""
+    inside, todo = f"{build_dir(env)}/", [top]
+    while todo:
+        node = todo.pop()
+        if node in known:
+            continue
+        known.add(node)
+        todo += [*(node.sources or ()), *(node.depends or ()), *(node.prerequisites or ())]
+        if isinstance(node, _FILES) and node.has_builder():
+            made = node.get_executor().get_all_targets()
+            watch(env, [each for each in made if each.get_internal_path().replace(os.sep, "/").startswith(inside)])

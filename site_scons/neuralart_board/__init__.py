@@ -1,0 +1,1 @@
+"""Real boards: programmers, signing, serial ports."""

@@ -1,0 +1,1 @@
+"""Flash runners of programs of others, and what they share."""

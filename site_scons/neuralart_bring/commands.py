@@ -1,0 +1,53 @@
+"""Commands that bring a model or a repository in, and take a build out."""
+
+from __future__ import annotations
+
+from neuralart.command import ModuleCommand
+from neuralart.plugins import register
+
+_COMMANDS = (
+    ModuleCommand(
+        "new",
+        "begin",
+        "make a folder in which a model of yours is built and run",
+        "new doorbell --board stm32n6570-dk --model doorbell.tflite",
+        "neuralart_bring.own_model.project",
+    ),
+    ModuleCommand(
+        "import",
+        "begin",
+        "turn a model-zoo user_config.yaml into entries of variants.yaml",
+        "import user_config.yaml -o variants.yaml",
+        "neuralart_bring.adopt.import_cli",
+    ),
+    ModuleCommand(
+        "adopt",
+        "begin",
+        "find the networks and builds of a repository, and write its variants.yaml",
+        "adopt ../firmware -o variants.yaml",
+        "neuralart_bring.adopt.adopt_cli",
+    ),
+    ModuleCommand(
+        "ide",
+        "begin",
+        "write debug configurations for Visual Studio Code",
+        "ide digits-n6",
+        "neuralart_bring.export.ide",
+    ),
+    ModuleCommand(
+        "export",
+        "more",
+        "write what a variant made as a folder for a build of your own",
+        "export digits-n6 --to ../product/third_party/digits",
+        "neuralart_bring.export.cli",
+    ),
+    ModuleCommand(
+        "matrix",
+        "more",
+        "print jobs that build the variants on several machines",
+        "matrix --all --format github --shards 3 --verb run",
+        "neuralart_fleet.ci.matrix_cli",
+    ),
+)
+for _command in _COMMANDS:
+    register("commands", _command.name, _command, protocol=1)

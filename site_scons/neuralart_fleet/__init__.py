@@ -1,0 +1,1 @@
+"""Many builds: remote cache and execution, shards, watch."""

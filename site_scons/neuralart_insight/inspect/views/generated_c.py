@@ -1,0 +1,199 @@
+"""Records of generated C: a network.c, a header with epoch-controller blobs, an initializer as an array."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from neuralart.vendor import releases, tables
+from neuralart.vendor.network_c import checks, ecblobs
+from neuralart.vendor.network_c import pools as pool_text
+from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
+from neuralart.vendor.network_c.read import read
+from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
+from neuralart.vendor.tables import (
+    address,
+    fields,
+    page,
+    plural,
+    problems,
+    quantization,
+    table,
+    used_pools,
+)
+from neuralart_insight.inspect.kinds import View
+from neuralart_insight.report import offload
+
+_TABLES = ("input", "output", "internal")
+_PORT_HEADS = ("name", "address", "pool", "bytes", "type", "in memory", "channels", "scale, zero point")
+
+
+def _one(values: tuple[Any, ...]) -> Any:
+    """A value alone; one per channel as a list."""
+    return values[0] if len(values) == 1 else list(values) if values else None
+
+
+def _port(port: NetworkPort) -> dict[str, Any]:
+    return {
+        **fields(port, "name=row.name address bytes=row.bytes shape mem_shape channel_position dtype bits"),
+        "scale": _one(port.quant.scales) if port.quant else None,
+        "zero_point": _one(port.quant.zero_points) if port.quant else None,
+        **fields(port, "user_allocated=row.user_allocated pool"),
+    }
+
+
+def _weights(placed: dict[str, list[BufferRow]], pools: dict[str, Pool]) -> Iterator[dict[str, Any]]:
+    for fname, rows in placed.items():
+        params = [row for row in rows if row.is_param]
+        if params:
+            end = extent(pools[fname], params) if fname in pools else max(row.end for row in params)
+            yield {"pool": fname, "bytes": covered(params), "end": end, "buffers": len(params)}
+
+
+def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, Any]:
+    """The record of a network that has been read; with its path, the files beside it are compared with it."""
+    placed = rows_by_pool(network)
+    release = releases.of_runtime(network.runtime)
+    return {
+        **fields(network, "name runtime=runtime_text guard"),
+        "tool": release.core if release else None,
+        "tool_branch": network.banner.branch,
+        "tool_description": network.banner.origin.get("GIT_DESCRIPTION", ""),
+        **fields(network, "model=banner.model front_end=banner.front_end epoch_controller ecblobs"),
+        "blocks": len(network.blocks),
+        "block_kinds": {kind: sum(block.kind == kind for block in network.blocks) for kind in BLOCK_KINDS},
+        "epochs": [
+            {
+                **fields(block, "number last"),
+                "kind": block.kind or None,
+                **fields(block, "operators npu_cycles total_cycles"),
+            }
+            for block in network.blocks
+        ],
+        "pools": [
+            {
+                **fields(pool, "fname name address size"),
+                "used": used(pool, placed, network.pools),
+                **fields(pool, "mode rights virtual score cacheable initializers"),
+            }
+            for pool in network.pools
+        ],
+        "inputs": [_port(port) for port in network.inputs],
+        "outputs": [_port(port) for port in network.outputs],
+        "weights": list(_weights(placed, {pool.fname: pool for pool in network.pools})),
+        "relative_pools": [pool.fname for pool in network.pools if pool.relative and not pool.of_user],
+        "buffer_rows": {name: sum(row.table == name for row in network.rows) for name in _TABLES},
+        "offload": offload.as_data(offload.from_epochs(network.blocks)),
+        "options": network.banner.options,
+        "findings": problems(checks.problems(network, path, placed)),
+    }
+
+
+def _port_row(port: dict[str, Any]) -> list[Any]:
+    place = "application" if port["user_allocated"] else address(port["address"])
+    shape = "x".join(map(str, port["mem_shape"])) or "-"
+    first = port["name"], place, port["pool"] or "-", port["bytes"], port["dtype"], shape
+    return [*first, port["channel_position"], quantization(port)]
+
+
+def _head(record: dict[str, Any]) -> list[str]:
+    core = record["tool"]
+    tool = f"ST Edge AI Core {core}" if core else record["tool_description"] or "an unknown compiler"
+    guard = f", {record['guard']} for another one" if record["guard"] else ""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in record["block_kinds"].items() if count)
+    lines = [
+        f"network '{record['name']}' by {tool} ({record['tool_branch'] or 'no branch given'})",
+        f"  runtime   {record['runtime'] or 'unknown'}{guard}",
+        f"  model     {record['model'] or 'unknown'}",
+        f"  epochs    {plural(record['blocks'], 'block')}{f' ({kinds})' if kinds else ''}",
+    ]
+    return [*lines, f"  blobs     {record['ecblobs'] or 'epoch controller'}"] if record["epoch_controller"] else lines
+
+
+def _text(record: dict[str, Any]) -> str:
+    """Pools that are not used are left out."""
+    pools, title = used_pools(record)
+    rows = []
+    for pool in pools:
+        first = pool["fname"], pool["name"], address(pool["address"]), pool["size"], pool["used"], pool["rights"]
+        rows.append([*first, pool["mode"] + (", virtual" if pool["virtual"] else "")])
+    heads = ("pool", "name", "base", "size", "used", "rights", "mode")
+    lines = [*_head(record), "", title, *table(heads, rows)]
+    for title in ("inputs", "outputs"):
+        lines += ["", f"{title}:", *table(_PORT_HEADS, (_port_row(port) for port in record[title]))]
+    lines += ["", "weights:"]
+    for found in record["weights"]:
+        said = f"{found['bytes']:,} bytes in {plural(found['buffers'], 'buffer')}, up to {found['end']:,}"
+        lines.append(f"  {found['pool'] or 'outside of all pools'}: {said}")
+    lines.append("  rows: " + ", ".join(f"{count} {kind}" for kind, count in record["buffer_rows"].items()))
+    epochs = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
+    if epochs:
+        title = f"{plural(len(epochs), 'block')} with software:"
+        lines += ["", title, *tables.rows(epochs, "epoch=number kind operators=&operators")]
+    return page(record, lines)
+
+
+NETWORK_C = View(lambda path: as_record(read(path), path), _text)
+
+
+def _blobs(path: Path) -> dict[str, Any]:
+    header = ecblobs.read(path)
+    names, patched = "symbol number words bytes form copy_words encrypted address", "id index symbol patches"
+    return {
+        "name": header.name,
+        "blobs": [
+            {**fields(blob, names), "relocations": [fields(each, patched) for each in blob.relocations]}
+            for blob in header.blobs
+        ],
+        "words": sum(blob.words for blob in header.blobs),
+        "bytes": header.bytes,
+        "copy_bytes": sum(8 * blob.copy_words for blob in header.blobs),
+        "relocated_by": sorted({each.id for blob in header.blobs for each in blob.relocations}),
+        "encrypted": sum(blob.encrypted is True for blob in header.blobs),
+        "findings": problems(header.problems),
+    }
+
+
+def _blobs_text(record: dict[str, Any]) -> str:
+    blobs = record["blobs"]
+    copies = f", {record['copy_bytes']:,} more in RAM for copies" if record["copy_bytes"] else ""
+    head = f"epoch-controller blobs of network '{record['name'] or 'unknown'}': {plural(len(blobs), 'blob')}"
+    known = {True: "yes", False: "no", None: "-"}
+    rows = []
+    for blob in blobs:
+        ids = ", ".join(each["id"] for each in blob["relocations"]) or "-"
+        rows.append([blob["symbol"], blob["words"], blob["form"], known[blob["encrypted"]], ids])
+    lines = table(("blob", "words", "form", "encrypted", "relocated by"), rows)
+    return page(record, [f"{head}, {record['bytes']:,} bytes{copies}", *lines])
+
+
+ECBLOBS = View(_blobs, _blobs_text)
+
+
+def _initializer(path: Path) -> dict[str, Any]:
+    """What such a file says; not its contents."""
+    found = pool_text.read_initializer(path)
+    pool = found.pool
+    return {
+        **fields(found, "symbol name=network"),
+        "pool": pool.fname if pool else "",
+        "pool_name": pool.name if pool else "",
+        "address": pool.address if pool else None,
+        "size": pool.size if pool else None,
+        "mode": pool.mode if pool else "",
+        **fields(found, "bytes=size words"),
+        "crc32": zlib.crc32(found.data),
+        "findings": problems(found.problems),
+    }
+
+
+def _initializer_text(record: dict[str, Any]) -> str:
+    pool = f"pool {record['pool']} ({record['pool_name']})" if record["pool"] else "a pool without description"
+    place = f", {record['mode']}, base {address(record['address'])}" if record["address"] is not None else ""
+    size = f"{record['bytes']:,} bytes in {record['words']:,} words, CRC-32 0x{record['crc32']:08x}"
+    return page(record, [f"initializer of {pool}{place}", f"  array {record['symbol']}: {size}"])
+
+
+INITIALIZER_C = View(_initializer, _initializer_text)

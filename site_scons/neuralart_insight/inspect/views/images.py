@@ -1,0 +1,199 @@
+"""Records of images and models: executables, Intel HEX, contents of pools, boot images, relocatable models, TFLite."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.model.graph import Tensor
+from neuralart.text import image_header
+from neuralart.text.ihex import parse
+from neuralart.vendor.tables import address, fields, page, plural, quantization, table
+from neuralart_insight.inspect.kinds import View
+
+_ITEMS = "LL_ATON_EpochBlockItems_"
+_RAW_NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw|bin)", re.I)
+
+
+def _elf(path: Path) -> dict[str, Any]:
+    """What an executable for a 32-bit Arm core puts where, and which networks are linked into it."""
+    from neuralart.memory.image import elf_facts
+
+    image = elf_facts.read(path, read_bytes(path))
+    cpu = image.attributes
+    return {
+        "entry": image.entry,
+        "sections": [
+            {**fields(part, "name run load size"), "bytes": len(part.data), "executable": part.executable}
+            for part in image.parts
+        ],
+        "load_bytes": sum(len(part.data) for part in image.parts),
+        "functions": len(image.functions),
+        "networks": sorted(name.removeprefix(_ITEMS) for _, _, name in image.functions if name.startswith(_ITEMS)),
+        "cpu": {**fields(cpu, "arch profile fp_arch mve"), "hard_float": cpu.vfp_args == 1} if cpu else None,
+    }
+
+
+def _elf_text(record: dict[str, Any]) -> str:
+    entry = "no entry point" if record["entry"] is None else f"entry {address(record['entry'])}"
+    lines = [
+        f"Arm executable: {record['load_bytes']:,} bytes to load, {entry}, {plural(record['functions'], 'function')}",
+        f"  networks: {', '.join(record['networks']) or 'none'}",
+    ]
+    rows = []
+    for part in record["sections"]:
+        kind = "code" if part["executable"] else "data" if part["bytes"] else "zeroed"
+        load = address(part["load"]) if part["bytes"] else "-"
+        rows.append([part["name"], address(part["run"]), load, part["size"], kind])
+    return page(record, [*lines, *table(("section", "runs at", "loaded at", "bytes", "what"), rows)])
+
+
+ELF = View(_elf, _elf_text)
+
+
+def _ihex(path: Path) -> dict[str, Any]:
+    """Which bytes a HEX file puts where."""
+    found = parse(read_bytes(path), str(path))
+    segments = [{"address": at, "bytes": len(data), "crc32": zlib.crc32(data)} for at, data in found.parts]
+    return {"segments": segments, "bytes": sum(len(data) for _, data in found.parts), "start": found.start}
+
+
+def _ihex_text(record: dict[str, Any]) -> str:
+    segments = record["segments"]
+    heads = ("first", "last", "bytes", "CRC-32")
+    spans = ((part, part["address"], part["address"] + part["bytes"] - 1) for part in segments)
+    rows = ([address(first), address(last), part["bytes"], f"0x{part['crc32']:08x}"] for part, first, last in spans)
+    title = f"Intel HEX: {record['bytes']:,} bytes in {plural(len(segments), 'segment')}"
+    return page(record, [title, *table(heads, rows)])
+
+
+IHEX = View(_ihex, _ihex_text)
+
+
+def _raw(path: Path) -> dict[str, Any]:
+    """Describe the contents of a memory pool (``network_atonbuf.<pool>.raw``) by name and bytes."""
+    data = read_bytes(path)
+    named = _RAW_NAME.fullmatch(path.name)
+    filled = data.rstrip(b"\0")
+    return {
+        **{key: (named[key] or "") if named else "" for key in ("name", "prefix", "pool")},
+        **{"bytes": len(data), "crc32": zlib.crc32(data), "zeros_at_end": len(data) - len(filled)},
+        "blank": not data.strip(b"\xff") or not filled,
+    }
+
+
+def _raw_text(record: dict[str, Any]) -> str:
+    pool = f"pool {record['pool']}" if record["pool"] else "a pool its name does not tell"
+    owner = f" of network '{record['name']}'" if record["name"] else ""
+    blank = ", all of one value: as of an erased memory" if record["blank"] and record["bytes"] else ""
+    return f"contents of {pool}{owner}: {record['bytes']:,} bytes, CRC-32 0x{record['crc32']:08x}{blank}\n"
+
+
+RAW = View(_raw, _raw_text)
+
+
+def _boot_image(path: Path) -> dict[str, Any]:
+    """The first image with the header of an STM32N6 of a binary or an Intel HEX file; the others under ``_more``."""
+    data = read_bytes(path)
+    parts = parse(data, str(path)).parts if data.lstrip().startswith(b":") else ((0, data),)
+    headers = ((base, part, at) for base, part in parts for at in image_header.find(part))
+    found = [image_header.record(image_header.read(part, at, str(path)), base + at) for base, part, at in headers]
+    if not found:
+        # Says what is wrong with the header that gave the file its kind.
+        image_header.read(parts[0][1] if parts else b"", 0, str(path))
+        raise NeuralArtError("no image header in it", where=str(path))
+    return {**found[0], "_more": found[1:]}
+
+
+def _boot_image_text(record: dict[str, Any]) -> str:
+    lines = []
+    for each in (record, *record.get("_more", ())):
+        version, vectors = each["header_version"], each["vector_table_offset"]
+        kind = "first-stage boot loader" if each["binary_type"] == image_header.TYPES["fsbl"] else "application"
+        placed = "not found" if vectors is None else f"at 0x{vectors:x}, stack {address(each['stack_pointer'])}"
+        lines += [
+            f"image at {address(each['at'])}: header {version >> 16}.{version >> 8 & 0xFF}, {kind}, "
+            f"{each['image_length']:,} bytes behind the header, {'signed' if each['signed'] else 'no signature'}",
+            f"  entry {address(each['entry_point'])}, vector table {placed}",
+            *(f"  problem: {problem}" for problem in each["problems"]),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+BOOT_IMAGE = View(_boot_image, _boot_image_text)
+
+
+def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict[str, Any]:
+    """What a relocatable model says. It begins at ``offset``; ``params``: the second file of a split model."""
+    from neuralart.relocatable.format import container
+    from neuralart.relocatable.verify import report
+
+    data = read_bytes(path)
+    if offset and offset >= len(data):
+        what = f"--offset 0x{offset:x} is behind the end of the file, which has {len(data)} bytes"
+        raise NeuralArtError(what, where=str(path))
+    image = container.parse(data[offset:], str(path), read_bytes(params) if params is not None else None)
+    return {"schema": report.SCHEMA, "reloc_binary_image": report.image_data(image), "_text": report.as_text(image)}
+
+
+RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
+
+
+def _tensor(tensor: Tensor) -> dict[str, Any]:
+    quant = tensor.quantization
+    names = "scale=scales zero_point=zero_points" if quant and quant.per_channel else "scale zero_point"
+    scale = fields(quant, names) if quant else {"scale": None, "zero_point": None}
+    return {**fields(tensor, "name shape dtype"), **scale}
+
+
+def _tflite(path: Path) -> dict[str, Any]:
+    """What a model is made of."""
+    from neuralart.model import reader
+    from neuralart_reference.lower import lower
+
+    model, refused, kinds = reader.read(path), "", dict[str, int]()
+    try:
+        lower(model)
+    except NeuralArtError as error:
+        refused, kinds = str(NeuralArtError(error.what, hint=error.hint)), getattr(error, "kinds", {})
+    tensors = [tensor for tensor in model.tensors if tensor.dtype]
+    constants = [tensor.data for tensor in tensors if tensor.data is not None]
+    types = Counter(tensor.dtype for tensor in tensors if tensor.data is None)
+    return {
+        "format": "onnx" if model.channels_first else "tflite",
+        "name": model.stem,
+        "inputs": [_tensor(model.tensors[number]) for number in model.inputs],
+        "outputs": [_tensor(model.tensors[number]) for number in model.outputs],
+        "operators": dict(sorted(Counter(operator.kind for operator in model.operators).items())),
+        "operator_count": len(model.operators),
+        "refused": refused,
+        "refused_operators": dict(sorted(kinds.items())),
+        "tensors": len(tensors),
+        "constants": len(constants),
+        "constant_bytes": sum(map(len, constants)),
+        "activation_types": dict(sorted(types.items())),
+    }
+
+
+def _tflite_text(record: dict[str, Any]) -> str:
+    counted = f"{plural(record['operator_count'], 'operator')}, {record['constant_bytes']:,} bytes of constants"
+    lines = [f"{record['format']} model '{record['name']}': {counted}"]
+    for title in ("inputs", "outputs"):
+        rows = (
+            [each["name"], "x".join(map(str, each["shape"])) or "scalar", each["dtype"], quantization(each)]
+            for each in record[title]
+        )
+        lines += ["", f"{title}:", *table(("name", "shape", "type", "scale, zero point"), rows)]
+    counts = sorted(record["operators"].items(), key=lambda item: (-item[1], item[0]))
+    marked = ([kind, count, "refused" * (kind in record["refused_operators"])] for kind, count in counts)
+    lines += ["", *table(("operator", "count", ""), marked)]
+    lines += ["", f"refused by the reference compiler: {record['refused']}"] if record["refused"] else []
+    return page(record, lines)
+
+
+TFLITE = View(_tflite, _tflite_text)

@@ -1,0 +1,84 @@
+"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else. Nothing of
+the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an element that
+is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads nothing at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.resources import TEMPLATE_RULES
+from neuralart_insight.report.page import (
+    figures,
+    flash,
+    lifetimes,
+    memory_map,
+    network_graph,
+    provenance,
+    treemap,
+)
+from neuralart_insight.report.page.gather import PageFacts
+from neuralart_insight.report.page.parts import PageSection
+
+LARGEST = 2_000_000
+"""Bytes of a page."""
+_MOST = (800, 400, 200, 100, 50)
+"""Rows of a graph and boxes of lifetimes: the next number is tried if the page is too large."""
+_TEMPLATES = Path(__file__).with_name("templates")
+More = Callable[[int], Sequence[PageSection]]
+
+
+def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
+    """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
+    first = provenance.build(facts), memory_map.section(facts), lifetimes.section(facts, most)
+    shown = *first, network_graph.section(facts, most), *(more(most) if more is not None else ())
+    return [*shown, treemap.section(facts), flash.section(facts), provenance.section(facts)]
+
+
+def data(parts: list[PageSection]) -> str:
+    """JSON of all pictures for an element of the page: no ``<`` in it can end that."""
+    pictures = [figures.as_json(each.figure, each.key) for section in parts for each in section.pictures]
+    text = json.dumps({"ink": figures.INK, "pictures": pictures}, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def _html(facts: PageFacts, parts: list[PageSection]) -> str:
+    import jinja2
+
+    version, library = figures.script()
+    # A browser hashes lines as it reads them: with \n.
+    scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, **rules)
+    said: dict[str, Any] = {
+        **{"name": f"{facts.index['variant']} on {facts.board.name}", "title": facts.title, "sections": parts},
+        **{"style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"), "pictures": data(parts)},
+        **{"scripts": scripts, "hashes": " ".join(map(_hash, scripts)), "bokeh": version},
+    }
+    return environment.get_template("page.html").render(said)
+
+
+def html(facts: PageFacts, more: More | None = None) -> str:
+    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes. NeuralArtError:
+    the plotting library is not installed, or a variant is too large for a page.
+    """
+    figures.script()  # Before anything else: without it nothing can be made.
+    size = 0
+    for most in _MOST:
+        text = _html(facts, sections(facts, most, more))
+        size = len(text.encode("utf-8", "replace"))
+        if size <= LARGEST:
+            return text
+    what = f"the page would have {size:,} bytes, possible are {LARGEST:,}"
+    raise NeuralArtError(what, where=f"variant {facts.index['variant']}", hint="neuralart inspect shows each file")

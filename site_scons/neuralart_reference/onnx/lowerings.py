@@ -1,0 +1,335 @@
+"""What operators of ONNX become, and the ends of the model.
+
+Whatever is a function of one stored value, over however many operators, becomes one table of 256 entries with exactly
+the results that floats would have. What moves values is asked where it moves numbers of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from neuralart.errors import NeuralArtError
+from neuralart.model.graph import Model
+from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last
+from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, load, run
+from neuralart_reference.onnx.qoperator import FORMS, spread
+from neuralart_reference.onnx.quantization import MOVES, quantized
+from neuralart_reference.onnx.windows import LAST, convolution, in_rows, pool, product, transposed
+
+_FUNCTIONS = """
+Abs Atan Ceil Celu Clip Cos Div Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log Mish Neg Pow Reciprocal
+Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt Tanh ThresholdedRelu
+"""
+_BINARY = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL", "Max": "MAXIMUM", "Min": "MINIMUM", "PRelu": "PRELU"}
+_SOFTMAX = Scale((1 / 256,), (-128,))
+
+
+def _real(builder: Builder, name: str) -> Array | None:
+    """A constant as float32, None if it is none."""
+    stored, scale = builder.graph.stored.get(name, (None, None))
+    return builder.graph.constants.get(name) if stored is None or scale is None else scale.real(stored)
+
+
+def _function(builder: Builder, node: Node) -> bool:
+    """Lower a function of one stored value; False if the node is none."""
+    given, bases, name = list[Array | None](), set[tuple[int, Order]](), node.outputs[0]
+    for each in node.inputs:
+        constant, value = _real(builder, each), builder.values.get(each)
+        if value is not None:
+            bases.add((value.tensor, value.order))
+            results = builder.scale_of(value.tensor).real(GRID) if value.results is None else value.results
+            given.append(results)
+        elif each and (constant is None or constant.size != 1):
+            return False
+        else:
+            given.append(None if constant is None else constant.reshape(()))
+    if len(bases) != 1:
+        return False
+    ((tensor, order),) = bases
+    results = run(builder.graph, node, given)[0]
+    shape = tuple(builder.graph.shapes[name][axis] for axis in order)
+    if results.dtype != np.float32 or shape != builder.tensors[tensor].shape:
+        raise Unfit(f"its result is {results.dtype}, or broadcast")
+    builder.values[name] = Held(tensor, order, results)
+    if name in builder.graph.scales:
+        scale = builder.graph.scales[name]
+        builder.values[name] = Held(builder.table(name, tensor, scale.stored(results), scale), order)
+    return True
+
+
+def _only_function(builder: Builder, node: Node) -> None:
+    if not _function(builder, node):
+        raise Unfit("not a function of one computed value")
+
+
+def _leaky(builder: Builder, node: Node) -> None:
+    """Lower a LeakyRelu. Between two scales it is that of a .tflite, which rounds ties in another way than floats."""
+    held, name = builder.values.get(node.inputs[0]), node.outputs[0]
+    if held is None or held.results is not None or name not in builder.graph.scales:
+        _only_function(builder, node)
+        return
+    builder.scale_of(held.tensor)
+    target, alpha = builder.target(name, held.order), float(node.get("alpha", 0.01))
+    builder.define(name, builder.emit("LEAKY_RELU", [held.tensor], target, alpha=alpha), held.order)
+
+
+def _order(builder: Builder, node: Node) -> Order:
+    """The order for a node over several values: that of the first that is not stored as it is."""
+    plain = tuple(range(len(builder.graph.shapes[node.outputs[0]])))
+    orders = [builder.values[name].order for name in node.inputs if name in builder.values]
+    return next((order for order in orders if len(order) == len(plain) and order != plain), plain)
+
+
+def _binary(builder: Builder, node: Node) -> None:
+    if _function(builder, node):
+        return
+    order, name, cut = _order(builder, node), node.outputs[0], node.kind in ("Max", "Min")
+    operands, target = list[int](), builder.target(name, order)
+    for each in node.inputs:
+        if each in builder.graph.stored or each in builder.graph.constants:
+            stored, scale = builder.graph.stored.get(each) or _bytes(builder.graph.constants[each])
+            full = stored.reshape((1,) * (len(order) - stored.ndim) + stored.shape).transpose(order)
+            operands.append(builder.constant(full, "int8", scale, each))
+        elif len(builder.graph.shapes.get(each, order)) == len(order):
+            operands.append(builder.arranged(each, order))
+    if len(operands) != 2:
+        raise Unfit("of other than two values with equally many dimensions")
+    if cut:  # Their kernels take one scale for all.
+        operands = [builder.rescaled(name, each, builder.scale_of(target)) for each in operands]
+    options = {} if cut or node.kind == "PRelu" else {"fused_activation_function": "NONE"}
+    builder.define(name, builder.emit(_BINARY[node.kind], operands, target, **options), order)
+
+
+def _bytes(real: Array) -> tuple[Array, Scale]:
+    """A constant that the model left in float: as int8 around 0."""
+    scale = Scale((float(np.float32(np.abs(real).max() / 127)) or 1.0,), (0,))
+    return scale.stored(real), scale
+
+
+def _softmax(builder: Builder, node: Node) -> None:
+    name, rank, old = node.outputs[0], len(builder.graph.shapes[node.outputs[0]]), builder.graph.opset < 13
+    axis = int(node.get("axis", 1 if old else -1)) % rank
+    if old and axis != rank - 1:
+        raise Unfit("over several dimensions, as before opset 13")
+    order = (*(each for each in _order(builder, node) if each != axis), axis)
+    source, target = builder.arranged(node.inputs[0], order), builder.target(name, order, _SOFTMAX)
+    builder.define(name, builder.emit("SOFTMAX", [source], target, beta=1.0), order)
+
+
+def _quantize(builder: Builder, node: Node) -> None:
+    """Lower a change of scale, or the quantization of an input of the model."""
+    name, value, scale = node.outputs[0], builder.values[node.inputs[0]], builder.wanted(node.outputs[0])
+    if builder.tensors[value.tensor].dtype == "float32":
+        tensor = builder.emit("QUANTIZE", [value.tensor], builder.target(name, value.order))
+    else:
+        results = builder.scale_of(value.tensor).real(GRID) if value.results is None else value.results
+        tensor = builder.table(name, value.tensor, scale.stored(results), scale)
+    builder.values[name] = Held(tensor, value.order)
+
+
+def _move(builder: Builder, node: Node) -> None:
+    """Lower an operator that only moves or repeats values."""
+    name, graph = node.inputs[0], builder.graph
+    more = [graph.constants.get(each) for each in node.inputs[1:]]
+    steps = node.get("perm", list(range(len(graph.shapes[name])))[::-1])
+    if name in graph.stored:
+        stored, scale = graph.stored[name]
+        if len(scale.scales) > 1 and node.kind != "Transpose":
+            raise Unfit("of a constant with several scales")
+        axis = steps.index(scale.axis) if len(scale.scales) > 1 else 0
+        graph.stored[node.outputs[0]] = (run(graph, node, [stored, *more])[0], scale._replace(axis=axis))
+        return
+    value = builder.value(name)
+    ramp = builder.ramp(value.tensor).transpose([value.order.index(axis) for axis in range(len(value.order))])
+    if any(each and each not in graph.constants for each in node.inputs[1:]):
+        raise Unfit("what it takes is computed")
+    if node.kind == "Resize" and node.get("mode", "nearest") == "linear":
+        _linear(builder, node, ramp)
+        return
+    elements = _nearest(builder, node, ramp) if node.kind == "Resize" else run(graph, node, [ramp, *more])
+    for output, found in zip(node.outputs, elements, strict=True):
+        orders = [tuple(range(found.ndim)), channels_last(found.ndim)]
+        if node.kind == "Transpose":
+            orders.append(tuple(steps.index(axis) for axis in value.order))
+        elif found.ndim == ramp.ndim:
+            orders.append(value.order)
+        # The order that costs nothing, or else the one that the value was stored in.
+        free = [o for o in orders if found.size == ramp.size and (np.diff(found.transpose(o).ravel()) == 1).all()]
+        order = (free or orders[::-1])[0]
+        builder.define(output, builder.moved(value.tensor, found.transpose(order), output), order)
+
+
+def _nearest(builder: Builder, node: Node, ramp: Array) -> list[Array]:
+    """The rows and columns that a Resize to the nearest ones takes, asked for one dimension at a time."""
+    shape, taken = builder.graph.shapes[node.outputs[0]], []
+    scales = builder.graph.constants.get(node.input(2), np.zeros(0))
+    for axis, (before, after) in enumerate(zip(ramp.shape, shape, strict=True)):
+        line = np.arange(before, dtype=np.float32)
+        factor = np.array([scales[axis] if scales.size == len(shape) else after / before], np.float32)
+        one = run(builder.graph, Node("Resize", ["x", "", "s"], ["y"], node.attributes), [line, None, factor])[0]
+        taken.append(one.astype(np.int64))
+    if ramp[np.ix_(*taken)].shape != shape:
+        raise Unfit("a scale that gives no whole size")
+    return [ramp[np.ix_(*taken)]]
+
+
+def _linear(builder: Builder, node: Node, ramp: Array) -> None:
+    shape, name = builder.graph.shapes[node.outputs[0]], node.outputs[0]
+    mode = node.get("coordinate_transformation_mode", "half_pixel")
+    scales = builder.graph.constants.get(node.input(2), np.zeros(0))
+    if mode not in ("half_pixel", "align_corners", "asymmetric") or len(shape) != 4 or shape[:2] != ramp.shape[:2]:
+        raise Unfit(f"coordinates {mode}, or of other than rows and columns")
+    if node.get("antialias", 0) or (scales.size and tuple(scales * ramp.shape) != shape):
+        raise Unfit("antialias, or a scale that gives no whole size")
+    source = builder.arranged(node.inputs[0], LAST)
+    target, size = builder.target(name, LAST, builder.scale_of(source)), builder.constant(shape[2:])
+    options = {"align_corners": mode == "align_corners", "half_pixel_centers": mode == "half_pixel"}
+    builder.define(name, builder.emit("RESIZE_BILINEAR", [source, size], target, **options), LAST)
+
+
+def _concat(builder: Builder, node: Node) -> None:
+    order, sources = _order(builder, node), list[int]()
+    scale, target = builder.wanted(node.outputs[0]), builder.target(node.outputs[0], order)
+    for name in node.inputs:
+        constant = _real(builder, name)
+        if constant is None:
+            sources.append(builder.arranged(name, order))
+        else:
+            sources.append(builder.constant(scale.stored(constant).transpose(order), "int8", scale, name))
+    axis = order.index(int(node.attributes["axis"]) % len(order))
+    builder.define(node.outputs[0], builder.emit("CONCATENATION", sources, target, axis=axis), order)
+
+
+def _pad(builder: Builder, node: Node) -> None:
+    pads, order = builder.graph.constants.get(node.inputs[1]), builder.value(node.inputs[0]).order
+    fill = _real(builder, node.input(2)) if node.input(2) else np.zeros(1, np.float32)
+    if fill is None or pads is None or node.get("mode", "constant") != "constant" or node.input(3) or (pads < 0).any():
+        raise Unfit("supported are constant paddings from 0 on of all dimensions, mode constant")
+    source = builder.arranged(node.inputs[0], order)
+    scale, table = builder.scale_of(source), pads.reshape(2, -1).T[list(order)]
+    more = [builder.constant(table), builder.constant(scale.stored(fill.reshape(1)), "int8", scale)]
+    target = builder.target(node.outputs[0], order, scale)
+    builder.define(node.outputs[0], builder.emit("PADV2", [source, *more], target), order)
+
+
+def _mean(builder: Builder, node: Node) -> None:
+    value, keep = builder.value(node.inputs[0]), node.get("keepdims", 1)
+    rank = len(value.order)
+    axes = builder.graph.constants.get(node.input(1), np.array(node.get("axes", range(rank)))) % rank
+    if node.kind == "GlobalAveragePool":
+        axes = np.arange(2, rank)
+    left = [axis for axis in range(rank) if keep or axis not in axes]
+    order = tuple(left.index(axis) for axis in value.order if axis in left)
+    where = builder.constant([value.order.index(axis) for axis in sorted(axes)])
+    target = builder.target(node.outputs[0], order)
+    builder.define(node.outputs[0], builder.emit("MEAN", [value.tensor, where], target, keep_dims=bool(keep)), order)
+
+
+def _position(builder: Builder, node: Node) -> None:
+    """Lower an ArgMax or ArgMin; indices are int32."""
+    value, name = builder.value(node.inputs[0]), node.outputs[0]
+    if node.get("select_last_index", 0):
+        raise Unfit("of the last among equals")
+    axis, keep = node.get("axis", 0) % len(value.order), node.get("keepdims", 1)
+    order = tuple(each - (each > axis and not keep) for each in value.order if each != axis)
+    source, where = builder.tensors[value.tensor], value.order.index(axis)
+    builder.scale_of(value.tensor)
+    shape = [size for at, size in enumerate(source.shape) if at != where]
+    found = builder.emit(
+        "ARG_MAX" if node.kind == "ArgMax" else "ARG_MIN",
+        [value.tensor, builder.constant(np.int32(where))],
+        builder.tensor(name, shape, None, "int32"),
+    )
+    if keep:
+        found = builder.moved(found, builder.ramp(found).reshape(1, *shape), name)
+        order = (axis, *order)
+    builder.define(name, found, order)
+
+
+LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
+    **dict.fromkeys(_FUNCTIONS.split(), _only_function),
+    **dict.fromkeys(_BINARY, _binary),
+    **dict.fromkeys(MOVES, _move),
+    **dict.fromkeys(("ReduceMean", "GlobalAveragePool"), _mean),
+    **dict.fromkeys(("Gemm", "MatMul"), product),
+    **dict.fromkeys(("MaxPool", "AveragePool"), in_rows(pool)),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _position),
+    "Conv": in_rows(convolution),
+    "ConvTranspose": in_rows(transposed),
+    "LeakyRelu": _leaky,
+    "Concat": _concat,
+    "Pad": _pad,
+    "Softmax": _softmax,
+    "QuantizeLinear": _quantize,
+}
+"""Each makes operators of the graph of a node, or raises Unfit."""
+FOLDED = ("BatchNormalization", "DequantizeLinear", *FORMS)
+"""Operators that become a part of others."""
+
+
+@np.errstate(all="ignore")
+def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) -> Model:
+    """Read the bytes of an .onnx file.
+
+    ``asked``: types of inputs and of outputs, then channel positions (``chfirst``, the model's own, or ``chlast``); of
+    each nothing, one for all or one for each. An end that is quantized to what is asked for loses its float form.
+    Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is not supported; all such
+    operators are named at once.
+    """
+    graph = load(data, display, {*LOWERINGS, *FOLDED}, spread)
+    quantized(graph)
+    builder = Builder(graph)
+    inputs = [_input(builder, name, _at(asked[0], at), _at(asked[2], at)) for at, name in enumerate(graph.inputs)]
+    for node in graph.nodes:
+        if graph.skipped(node, LOWERINGS):
+            continue
+        try:
+            LOWERINGS[node.kind](builder, node)
+        except (Unfit, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
+            graph.problem(node, str(error))
+    graph.check(data)
+    outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
+    operators = tuple(builder.operators)
+    return Model(display, stem, tuple(builder.tensors), operators, tuple(inputs), tuple(outputs), channels_first=True)
+
+
+def _at(given: Sequence[str], number: int) -> str:
+    return given[min(number, len(given) - 1)] if given else ""
+
+
+def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
+    """The tensor that the application fills, and the value behind it."""
+    graph, shape = builder.graph, builder.graph.shapes[name]
+    order = channels_last(len(shape)) if position == "chlast" else tuple(range(len(shape)))
+    stored, scale, found = [shape[axis] for axis in order], graph.scales.get(name), graph.dtype(name)
+    readers = [node for node in graph.nodes if name in node.inputs]
+    scales = {graph.scales.get(node.outputs[0]) for node in readers if node.kind == "QuantizeLinear"}
+    if found == "float32" and dtype in ("int8", "uint8") and len(scales) == len(readers) == 1:
+        scale, found = scales.pop(), "int8"
+    tensor = inner = builder.tensor(name, stored, scale, found)
+    if found == "uint8" and scale is not None:
+        inner = builder.emit("QUANTIZE", [tensor], builder.tensor(f"{name}_int8", stored, scale))
+    builder.values[name] = Held(inner, order)
+    return tensor
+
+
+def _output(builder: Builder, name: str, asked: str, position: str) -> int:
+    """The tensor that the application reads, of the type that the model gives it."""
+    graph, where = builder.graph, f"{builder.graph.path}: output '{name}'"
+    value, dtype = graph.same.get(name, name), graph.dtype(name)
+    try:
+        if value not in builder.values:
+            raise Unfit("is a constant")
+        tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if position == "chlast" else None)
+    except Unfit as problem:
+        raise NeuralArtError(str(problem), where=where, hint="leave it out of the model") from problem
+    found = builder.tensors[tensor]
+    if found.dtype != "int8" or dtype == "int8" or (dtype == "float32" and asked in ("int8", "uint8")):
+        builder.tensors[tensor] = replace(found, name=name)
+        return tensor
+    outer = builder.tensor(name, found.shape, builder.scale_of(tensor) if dtype == "uint8" else None, dtype)
+    builder.tensors[tensor] = replace(found, name=f"{name}_int8")
+    return builder.emit("QUANTIZE" if dtype == "uint8" else "DEQUANTIZE", [tensor], outer)

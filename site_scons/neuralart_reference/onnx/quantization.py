@@ -1,0 +1,116 @@
+"""Which scale each value has: QuantizeLinear and DequantizeLinear become facts about values. What lies between them is
+computed in integers, with the scale of its inputs and of its output. Operators that only move, select or cut off values
+need none of their own: it comes from what is behind or in front of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from neuralart_reference.onnx.load import Node, OnnxGraph, Scale, Unfit
+
+MOVES = (
+    *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),
+    *("DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"),
+)
+_OF_STORED = (*MOVES, "MaxPool", "ArgMax", "ArgMin")  # The same of stored integers as of what they mean
+_KEEPS = (*MOVES, "Relu", "Clip", "MaxPool", "Concat", "Pad")
+# Their results lie between their inputs: the scale of the input serves where none is given.
+_BETWEEN = (*_KEEPS, "AveragePool", "GlobalAveragePool", "ReduceMean")
+
+
+def quantized(graph: OnnxGraph) -> None:
+    """Find the scales of a graph; a QuantizeLinear that stays changes the scale of a value."""
+    nodes, graph.nodes = graph.nodes, []
+    for node in nodes:
+        try:
+            if node.kind not in ("QuantizeLinear", "DequantizeLinear"):
+                stored = any(name and name in graph.shapes and graph.dtype(name) != "float32" for name in node.inputs)
+                if stored and node.kind not in _OF_STORED:
+                    raise Unfit("computes with stored integers")
+                node.inputs = [graph.same.get(name, name) for name in node.inputs]
+                graph.nodes.append(node)
+            elif not graph.skipped(node, (node.kind,)):
+                _linear(graph, node)
+        except Unfit as problem:
+            graph.problem(node, str(problem))
+    _fuse(graph)
+    _spread(graph)
+
+
+def _linear(graph: OnnxGraph, node: Node) -> None:
+    """Take in a QuantizeLinear or DequantizeLinear."""
+    source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
+    constant, scale = graph.constants.get(source), graph.constants.get(node.inputs[1])
+    dtype = graph.dtype(target if node.kind == "QuantizeLinear" else node.inputs[0])
+    if scale is None or (node.input(2) and node.input(2) not in graph.constants):
+        raise Unfit("its scale is computed")
+    if dtype not in ("int8", "uint8", "int32") or node.get("block_size", 0):
+        raise Unfit(f"{dtype}, or in blocks; supported are int8 and uint8")
+    values = scale.astype(np.float32).ravel()
+    points = np.ravel(graph.constants.get(node.input(2), np.zeros(values.size))).astype(np.int64)
+    points -= 128 if dtype == "uint8" else 0
+    if not (np.isfinite(values).all() and (values > 0).all() and values.size == points.size):
+        raise Unfit("a scale that is not a positive number")
+    rank = len(graph.shapes[target])
+    found = Scale(tuple(values.tolist()), tuple(points.tolist()), node.get("axis", 1) % rank if values.size > 1 else 0)
+    if constant is not None:
+        graph.stored[target] = (
+            (constant.astype(np.int16) - 128).astype(np.int8) if dtype == "uint8" else constant,
+            found,
+        )
+        return
+    if values.size > 1:
+        raise Unfit("several scales for a value that is no constant")
+    if node.kind == "DequantizeLinear" and graph.scales.setdefault(source, found) != found:
+        raise Unfit("another scale than the value was quantized with")
+    if node.kind == "QuantizeLinear" and source not in graph.inputs:
+        graph.scales.setdefault(source, found)
+    if graph.scales.get(source) == found:
+        graph.same[target] = source
+    else:
+        graph.scales[target], node.inputs[0] = found, source
+        graph.nodes.append(node)
+
+
+def _readers(graph: OnnxGraph) -> Counter[str]:
+    """How often each value is read, by operators and as an output of the model."""
+    counted = Counter(name for node in graph.nodes for name in node.inputs)
+    counted.update(graph.same.get(name, name) for name in graph.outputs)
+    return counted
+
+
+def _fuse(graph: OnnxGraph) -> None:
+    """Let a Conv do the BatchNormalization that follows in float."""
+    counted, nodes, writers = _readers(graph), graph.nodes, dict[str, Node]()
+    graph.nodes = []
+    for node in nodes:
+        source = next((name for name in node.inputs if name in writers), "")
+        constants = [graph.constants[name].astype(np.float64) for name in node.inputs if name in graph.constants]
+        before, alone = writers.get(source), counted[source] == 1 and source not in graph.scales
+        if before is not None and alone and node.kind == "BatchNormalization" and len(constants) == 4:
+            gain, offset, mean, variance = constants
+            gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
+            before.affine, before.outputs = (gain, offset - mean * gain), node.outputs
+        else:
+            graph.nodes.append(node)
+            writers.update({node.outputs[0]: node} if node.kind == "Conv" else {})
+
+
+def _spread(graph: OnnxGraph) -> None:
+    """Give values without a scale that of what is made of them, or else of what they are made of."""
+    counted = _readers(graph)
+    for node in reversed(graph.nodes):
+        scale = graph.scales.get(node.outputs[0])
+        for name in node.inputs if node.kind == "Concat" else node.inputs[:1]:
+            # Other readers would have to live with what is cut off here.
+            if node.kind in _KEEPS and scale and name in graph.shapes and counted[name] == len(node.outputs) == 1:
+                graph.scales.setdefault(name, scale)
+    for node in graph.nodes:
+        given = node.inputs if node.kind == "Concat" else node.inputs[:1]
+        scale = graph.scales.get(given[0]) if given else None
+        if node.kind in _BETWEEN and scale and all(graph.scales.get(name) == scale for name in given):
+            for name in node.outputs:
+                graph.scales.setdefault(name, scale)

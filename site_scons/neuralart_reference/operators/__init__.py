@@ -1,0 +1,101 @@
+"""The operators: one small file each, found by itself.
+
+A file, of this folder or of a plugin, registers a function with :func:`operator`; the function checks what it is given
+and emits kernel calls. Files whose name starts with an underscore are shared helpers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from neuralart import plugins
+from neuralart.model.graph import Operator
+from neuralart_reference.context import Lowering, describe
+from neuralart_reference.quantize import RANGES
+
+Lower = Callable[[Lowering, Operator], None]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """How an operator is lowered whose first input is of another type than int8."""
+
+    lower: Lower  # emits its calls
+    types: tuple[str, ...]  # of the first input; a scale, if the tensor has one, does not count
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A supported operator.
+
+    Attributes:
+        kind: Upper-case TFLite name.
+        limits: What of it is supported, for people.
+        lower: Emits its calls.
+        floats: It takes float32 tensors itself.
+    """
+
+    kind: str
+    limits: str
+    lower: Lower
+    floats: bool = False
+
+
+def operator(
+    kind: str, *, limits: str, floats: bool = False, plain: Plain | None = None, protocol: int = 0
+) -> Callable[[Lower], Lower]:
+    """Register the lowering of an operator kind.
+
+    Args:
+        kind: Upper-case TFLite name.
+        limits: What of it is supported, for people: types, shapes, options.
+        floats: It takes float32 tensors itself; otherwise they are refused before it is called.
+        plain: What lowers it instead where its first input is a plain number; the limits name the types.
+        protocol: Of a plugin: the version of the protocol that it was written for.
+    """
+
+    def register(lower: Lower) -> Lower:
+        made = Registration(kind, limits, lower, floats)
+        if plain is not None:
+            said = f"{limits}; also {' and '.join(plain.types)}" if limits else " and ".join(plain.types)
+            made = Registration(kind, said, _either(lower, plain), floats or "float32" in plain.types)
+        plugins.register("operators", kind, made, protocol=protocol)
+        return lower
+
+    return register
+
+
+def _either(lower: Lower, plain: Plain) -> Lower:
+    def chosen(ctx: Lowering, op: Operator) -> None:
+        first = ctx.input(op)
+        mixed = any(tensor.dtype in RANGES and tensor.data is None for tensor in ctx.model.tensors)
+        if first.dtype == "float32" and not mixed:
+            what = f"float32 model: the operator computes on {describe(first)}"
+            ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")
+        (plain.lower if first.dtype in plain.types else lower)(ctx, op)
+
+    return chosen
+
+
+@cache
+def registry() -> Mapping[str, Registration]:
+    """The package's own operators by kind, in alphabetical order."""
+    return {plugin.name: plugin.made for plugin in sorted(plugins.own("operators"), key=lambda each: each.name)}
+
+
+def every() -> tuple[Registration, ...]:
+    """All operators, those of plugins too, in alphabetical order; NeuralArtError when a plugin cannot be loaded."""
+    added = (plugin.made for plugin in plugins.added("operators"))
+    return tuple(sorted((*registry().values(), *added), key=lambda entry: entry.kind))
+
+
+def lookup(kind: str) -> Registration | None:
+    """The operator of a kind; plugins are looked for only where it is none of ours. Raises NeuralArtError when a plugin
+    cannot be loaded.
+    """
+    own = registry().get(kind)
+    if own is not None:
+        return own
+    return next((plugin.made for plugin in plugins.added("operators") if plugin.name == kind), None)

@@ -1,0 +1,86 @@
+"""Operators on plain numbers, as those parts of a model compute that are not quantized: float32 and int32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neuralart.model.graph import Operator, Tensor
+from neuralart_reference.context import Lowering, describe, float_literal, struct
+from neuralart_reference.moves import BROADCAST_RANK, Broadcast, broadcast
+from neuralart_reference.operators import Plain
+from neuralart_reference.quantize import ACTIVATIONS
+from neuralart_reference.unsigned import is_unsigned
+
+SUFFIXES = {"int8": "s8", "uint8": "u8", "int16": "s16"}
+SUFFIXES |= {"int32": "i32", "int64": "i64", "float32": "f32"}
+"""Element type -> how the names of kernels end."""
+_LARGEST = float.fromhex("0x1.fffffep127")
+# Kind -> kernel, and its two numbers.
+_FUNCTIONS: Mapping[str, tuple[str, float, float]] = {
+    "RELU6": ("clip", 0.0, 6.0),
+    "RELU_0_TO_1": ("clip", 0.0, 1.0),
+    "RELU_N1_TO_1": ("clip", -1.0, 1.0),
+}
+
+
+def same_type(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
+    """Check that all tensors are of one type; NeuralArtError when they are not."""
+    for other in tensors[1:]:
+        if other.dtype != tensors[0].dtype:
+            ctx.refuse(op, f"{describe(tensors[0])} and {describe(other)} have different types")
+
+
+def as_stored(ctx: Lowering, op: Operator) -> None:
+    """Refuse uint8 where the profile has no such operator, or the bytes themselves count: they become int8."""
+    if is_unsigned(op):
+        ctx.refuse(op, "quantized uint8 is not supported", "supported: int8")
+
+
+def walked(ctx: Lowering, op: Operator, first: Tensor, second: Tensor, target: Tensor) -> Broadcast:
+    """How two inputs fill the output; NeuralArtError when their shapes do not fit, or the kernels cannot."""
+    walk = broadcast(first.shape, second.shape)
+    ctx.expect_shape(op, target, walk.output)
+    check_rank(ctx, op, walk)
+    return walk
+
+
+def check_rank(ctx: Lowering, op: Operator, walk: Broadcast) -> None:
+    """Check that the kernels can walk so many dimensions; NeuralArtError when they cannot."""
+    if len(walk.shape) > BROADCAST_RANK:
+        ctx.refuse(op, f"broadcasting over {len(walk.shape)} dimensions is not supported", f"at most {BROADCAST_RANK}")
+
+
+def _two_inputs(ctx: Lowering, op: Operator) -> None:
+    """Lower an operator with two inputs. Operations counted as multiply-accumulate: output elements."""
+    first, second, target = ctx.input(op), ctx.input(op, 1), ctx.output(op)
+    same_type(ctx, op, first, second, target)
+    walk = walked(ctx, op, first, second, target)
+    if op.kind == "PRELU" and walk.output != first.shape:
+        ctx.refuse(op, f"slopes {describe(second)} do not broadcast to {describe(first)}")
+    low, high = ACTIVATIONS[ctx.activation(op)]
+    if first.dtype == "int32":
+        bounds = ("INT32_MIN" if low is None else str(int(low)), "INT32_MAX" if high is None else str(int(high)))
+    else:
+        bounds = (float_literal(-_LARGEST if low is None else low), float_literal(_LARGEST if high is None else high))
+    suffix = SUFFIXES[first.dtype]
+    parameters = struct(f"na_numbers_{suffix}_t", broadcast=walk.expression(), low=bounds[0], high=bounds[1])
+    args = (ctx.read(op, first, "input1"), ctx.read(op, second, "input2"), ctx.write(target), parameters)
+    ctx.emit(op, f"na_{op.kind.lower()}_{suffix}", args, macc=target.elements)
+
+
+def _function(ctx: Lowering, op: Operator) -> None:
+    """Lower a function of one value. Operations counted as multiply-accumulate: output elements."""
+    source, target = ctx.input(op), ctx.output(op)
+    same_type(ctx, op, source, target)
+    ctx.expect_shape(op, target, source.shape)
+    name, low, high = _FUNCTIONS.get(op.kind, (op.kind.lower(), float(op.options.get("alpha", 0.0)), 0.0))
+    parameters = struct("na_function_f32_t", count=source.elements, low=float_literal(low), high=float_literal(high))
+    ctx.emit(op, f"na_{name}_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements)
+
+
+FUNCTION = Plain(_function, ("float32",))
+"""A function of one value."""
+NUMBERS = Plain(_two_inputs, ("float32", "int32"))
+"""An operator with two inputs."""
+REALS = Plain(_two_inputs, ("float32",))
+"""Likewise, of float32 only."""

@@ -1,0 +1,283 @@
+"""Operators with a state: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM, in integers throughout."""
+
+from __future__ import annotations
+
+import math
+import struct as binary
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from neuralart.model.graph import Operator
+from neuralart_reference.context import Lowering, Operand, describe, integers, struct
+from neuralart_reference.ir import Arg, Null, TensorArg
+from neuralart_reference.operators import operator
+from neuralart_reference.operators._plain import as_stored
+from neuralart_reference.quantize import single
+
+_C_TYPES = {"int8": "int8_t", "int16": "int16_t", "int32": "int32_t"}
+_INTERMEDIATES = 5
+_LAYER_NORM_BITS = 12
+_LEAST_VARIANCE = 10000  # times the scale of the coefficients
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """Where a gate of an LSTM has its inputs."""
+
+    weights: int
+    recurrent: int
+    peephole: int | None  # No weights for the cell gate
+    bias: int
+    norm: int
+    intermediate: int  # The tensor that has the scale of the sum, for layer normalization
+
+
+_FORGET = _Gate(2, 6, 10, 13, 21, 1)
+_CELL = _Gate(3, 7, None, 14, 22, 2)
+_OUTPUT = _Gate(4, 8, 11, 15, 23, 3)
+_INPUT = _Gate(1, 5, 9, 12, 20, 0)
+_PROJECTION, _PROJECTION_BIAS, _OUTPUT_STATE, _CELL_STATE = 16, 17, 18, 19
+
+
+class _Parts:
+    """Reads the constants and states of an operator, and remembers which it has read."""
+
+    def __init__(self, ctx: Lowering, op: Operator) -> None:
+        self._ctx, self._op = ctx, op
+        self._read = {0}
+        if ctx.input(op).variable:
+            ctx.refuse(op, f"input {describe(ctx.input(op))} is a variable tensor", "only states may be variable")
+
+    def constant(self, position: int, role: str, dtype: str, shape: Sequence[int]) -> bytes:
+        """The bytes of a constant; NeuralArtError when it is of another type or shape, or computed."""
+        self._read.add(position)
+        tensor = self._ctx.input(self._op, position)
+        data = self._ctx.constant(self._op, tensor, role, (dtype,))
+        self._ctx.expect_shape(self._op, tensor, shape)
+        return data
+
+    def scale(self, position: int) -> float:
+        """The only scale of a tensor whose zero point is 0; NeuralArtError for another quantization."""
+        tensor = self._ctx.input(self._op, position)
+        quantization = self._ctx.quantization(self._op, tensor)
+        if quantization.per_channel or quantization.zero_point:
+            self._ctx.refuse(self._op, f"{describe(tensor)} must have one scale, and zero point 0")
+        return quantization.scale
+
+    def bias(self, position: int, units: int) -> tuple[int, ...]:
+        """The values of a bias."""
+        return integers(self.constant(position, "biases", "int32", (units,)), "int32")
+
+    def state(self, position: int, dtype: str, elements: int) -> TensorArg:
+        """The address of a variable tensor; NeuralArtError when it is none, or has another type or size."""
+        self._read.add(position)
+        tensor = self._ctx.input(self._op, position)
+        if tensor.index not in self._ctx.model.states or (tensor.dtype, tensor.elements) != (dtype, elements):
+            what = f"state {describe(tensor)} is no variable tensor of {elements} {dtype} values"
+            self._ctx.refuse(self._op, what)
+        return TensorArg(tensor.index, _C_TYPES[dtype], written=True)
+
+    def check_all_read(self) -> None:
+        """NeuralArtError when there is an input that nothing has asked for."""
+        for position in range(len(self._op.inputs)):
+            tensor = self._ctx.optional(self._op, position)
+            if tensor is not None and position not in self._read:
+                what = f"input {position} {describe(tensor)} is there, but not all that belongs to it"
+                self._ctx.refuse(self._op, what)
+
+
+def _biases(bias: Sequence[int], weights: bytes, offset: int) -> bytes:
+    """Biases, with what an offset of all values adds to each sum of products; sums wrap."""
+    signed, columns = memoryview(weights).cast("b"), len(weights) // len(bias)
+    sums = (b + offset * sum(signed[at : at + columns]) for b, at in zip(bias, count(0, columns), strict=False))
+    return b"".join(binary.pack("<I", value & 0xFFFFFFFF) for value in sums)
+
+
+@operator(
+    "SVDF",
+    limits="int8, as state; constant int8 input weights, int16 time weights and state, int32 bias or none; any rank; "
+    "fused RELU, which is the smallest int8 value as in LiteRT",
+)
+def svdf(ctx: Lowering, op: Operator) -> None:
+    """Lower a singular value decomposition filter.
+
+    The profile takes RELU alone, and leaves it to the zero point of the output, -128. Multiply-accumulate operations:
+    filters x (inputs + memory) for each batch.
+    """
+    as_stored(ctx, op)
+    if len(op.inputs) != 5:
+        ctx.refuse(op, f"it has {len(op.inputs)} inputs, not 5")
+    (source, target), parts = ctx.ends(op), _Parts(ctx, op)
+    weights, time = ctx.input(op, 1), ctx.input(op, 2)
+    rank = int(op.options.get("rank", 0))
+    if len(source.shape) != 2 or len(weights.shape) != 2 or len(time.shape) != 2:
+        ctx.refuse(op, f"{describe(source.tensor)}, {describe(weights)} or {describe(time)} has not 2 dimensions")
+    (batches, inputs), filters, memory = source.shape, weights.shape[0], time.shape[1]
+    if rank < 1 or filters % rank:
+        ctx.refuse(op, f"{filters} filters of rank {rank} are no whole number of units")
+    units = filters // rank
+    ctx.expect_shape(op, target.tensor, (batches, units))
+    if (activation := ctx.activation(op)) != "RELU":
+        ctx.refuse(op, f"fused activation {activation} is not supported", "supported: RELU, as in LiteRT")
+    state, bias = parts.state(4, "int16", batches * filters * memory), ctx.optional(op, 3)
+    inner = parts.scale(4)
+    before = ctx.fixed_point(op, single(single(source.scale * parts.scale(1)) / inner))
+    after = ctx.fixed_point(op, single(single(inner * parts.scale(2)) / target.scale))
+    parameters = struct(
+        "na_svdf_t",
+        batches=batches,
+        inputs=inputs,
+        units=units,
+        rank=rank,
+        memory=memory,
+        input_offset=-source.zero_point,
+        **before.members("state_"),
+        **after.members("output_"),
+        output_offset=target.zero_point,
+    )
+    args = (
+        ctx.read(op, source.tensor),
+        ctx.data(op, parts.constant(1, "weights", "int8", (filters, inputs)), "int8_t", "weights", weights),
+        ctx.data(op, parts.constant(2, "time weights", "int16", (filters, memory)), "int16_t", "time_weights", time),
+        ctx.data(op, parts.constant(3, "biases", "int32", (units,)), "int32_t", "bias", bias) if bias else Null(),
+        state,
+        ctx.write(target.tensor),
+        parameters,
+    )
+    ctx.emit(op, "na_svdf_s8", args, macc=batches * filters * (inputs + memory))
+
+
+@operator(
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    limits="int8, as state; constant int8 weights, int16 cell with a scale from 2^-15 to 2^-9, int32 biases; either "
+    "order of batch and time; coupled input and forget gate, peephole, projection, layer normalization, clips",
+)
+def lstm(ctx: Lowering, op: Operator) -> None:
+    """Lower a long short-term memory over a sequence. Multiply-accumulate operations: those of all matrices, for each
+    batch and time.
+    """
+    as_stored(ctx, op)
+    (source, target), parts = ctx.ends(op), _Parts(ctx, op)
+    weights = ctx.input(op, _FORGET.weights)
+    if (len(source.shape), len(target.shape), len(weights.shape)) != (3, 3, 2):
+        shown = ", ".join(map(describe, (source.tensor, target.tensor, weights)))
+        ctx.refuse(op, f"{shown} have not 3, 3 and 2 dimensions")
+    if len(op.inputs) not in (20, 24) or len(op.intermediates) != _INTERMEDIATES or min(op.intermediates) < 0:
+        what = f"{len(op.inputs)} inputs and {len(op.intermediates)} intermediates, expected 20 or 24 and 5"
+        ctx.refuse(op, what, "quantize the model to int8 with int16 cells, as TFLiteConverter does")
+    if (activation := op.options.get("fused_activation_function", "NONE")) != "TANH":
+        ctx.refuse(op, f"fused activation {activation} is not supported", "supported: TANH")
+    (*leading, inputs), outputs, cells = source.shape, target.shape[-1], weights.shape[0]
+    ctx.expect_shape(op, target.tensor, (*leading, outputs))
+    time_major = bool(op.options.get("time_major", False))
+    steps, batches = leading if time_major else reversed(leading)
+    gates = (_FORGET, _CELL, _OUTPUT) + (() if ctx.optional(op, _INPUT.weights) is None else (_INPUT,))
+    output_state = parts.state(_OUTPUT_STATE, "int8", batches * outputs)
+    cell_state, last = parts.state(_CELL_STATE, "int16", batches * cells), ctx.input(op, _OUTPUT_STATE)
+    tensors, rows = _gates(ctx, op, parts, gates, source, ctx.operand(op, last), cells)
+    hidden = ctx.operand(op, ctx.tensors[op.intermediates[-1]])
+    scale, projected = ctx.operand(op, last), ctx.optional(op, _PROJECTION) is not None
+    factor, projection = ctx.fixed_point(op, 0.0), tuple[Arg, ...]((Null(), Null()))
+    if projected:
+        data = parts.constant(_PROJECTION, "weights", "int8", (outputs, cells))
+        factor = ctx.fixed_point(op, single(single(parts.scale(_PROJECTION) * hidden.scale) / scale.scale))
+        bias = (0,) * outputs if ctx.optional(op, _PROJECTION_BIAS) is None else parts.bias(_PROJECTION_BIAS, outputs)
+        projection = (
+            ctx.data(op, data, "int8_t", "projection", ctx.input(op, _PROJECTION)),
+            ctx.data(op, _biases(bias, data, hidden.zero_point), "int32_t", "projection_bias"),
+        )
+    elif outputs != cells:
+        ctx.refuse(op, f"{describe(target.tensor)} needs a projection: there are {cells} cells")
+    parts.check_all_read()
+    opened = ctx.fixed_point(op, single(2.0**-30 / hidden.scale))
+    parameters = struct(
+        "na_lstm_t",
+        batches=batches,
+        steps=steps,
+        inputs=inputs,
+        cells=cells,
+        outputs=outputs,
+        batch_step=1 if time_major else steps,
+        time_step=batches if time_major else 1,
+        gates=len(gates),
+        cell_bits=15 + _cell_exponent(ctx, op, parts),
+        cell_clip=_clip(ctx, op, "cell_clip", parts.scale(_CELL_STATE), 32767),
+        output_clip=_clip(ctx, op, "proj_clip", target.scale, 127),
+        **opened.members("hidden_"),
+        hidden_offset=-hidden.zero_point if projected else hidden.zero_point,
+        **factor.members("output_"),
+        output_offset=scale.zero_point,
+        gate="{" + ", ".join(rows) + "}",
+    )
+    args = (ctx.read(op, source.tensor), *tensors, *projection, output_state, cell_state, ctx.write(target.tensor))
+    macc = batches * steps * cells * (len(gates) * (inputs + outputs) + outputs * projected)
+    ctx.emit(op, "na_lstm_s8", (*args, parameters), macc=macc, scratch=cells * (2 * len(gates) + projected))
+
+
+def _gates(
+    ctx: Lowering, op: Operator, parts: _Parts, gates: Sequence[_Gate], source: Operand, last: Operand, cells: int
+) -> tuple[tuple[Arg, ...], list[str]]:
+    """Constants of all gates one behind the other, and each gate's factors as a C initializer."""
+    inputs, outputs = source.shape[-1], ctx.output(op).shape[-1]
+    peepholes, normed = (ctx.optional(op, n) is not None for n in (_OUTPUT.peephole or 0, _OUTPUT.norm))
+    if peepholes and outputs != cells:
+        ctx.refuse(op, "a peephole and a projection to another size: LiteRT confuses the cells of batches")
+    weights, recurrent, peephole, norm, biases, sums, old, rows = b"", b"", b"", b"", b"", b"", b"", list[str]()
+    for gate in gates:
+        # The profile computes these factors in float32, from the left.
+        scale = 2.0**-_LAYER_NORM_BITS
+        if normed:
+            scale = ctx.quantization(op, ctx.tensors[op.intermediates[gate.intermediate]]).scale
+        data = parts.constant(gate.weights, "weights", "int8", (cells, inputs))
+        looped = parts.constant(gate.recurrent, "weights", "int8", (cells, outputs))
+        bias = parts.bias(gate.bias, cells)
+        factors = [
+            ctx.fixed_point(op, single(single(parts.scale(position) * side.scale) / scale))
+            for position, side in ((gate.weights, source), (gate.recurrent, last))
+        ]
+        weights, recurrent = weights + data, recurrent + looped
+        sums += _biases((0,) * cells if normed else bias, data, -source.zero_point)
+        old += _biases((0,) * cells, looped, -last.zero_point)
+        if peepholes and gate.peephole:
+            peephole += parts.constant(gate.peephole, "peephole weights", "int16", (cells,))
+            cell = 2.0 ** _cell_exponent(ctx, op, parts)
+            factors.append(ctx.fixed_point(op, single(cell * parts.scale(gate.peephole) / scale)))
+        else:
+            peephole += bytes(2 * cells)
+            factors.append(ctx.fixed_point(op, 0.0))
+        least = 1
+        if normed:
+            norm += parts.constant(gate.norm, "coefficients", "int16", (cells,))
+            biases += _biases(bias, data, 0)
+            factors.append(ctx.fixed_point(op, parts.scale(gate.norm) * 2.0**_LAYER_NORM_BITS))
+            least = max(1, int(single(_LEAST_VARIANCE * parts.scale(gate.norm))))
+        else:
+            factors.append(ctx.fixed_point(op, 0.0))
+        rows.append("{" + ", ".join(f"{each.multiplier}, {each.shift}" for each in factors) + f", {least}}}")
+    args: tuple[Arg, ...] = (
+        ctx.data(op, weights, "int8_t", "input_weights"),
+        ctx.data(op, recurrent, "int8_t", "recurrent_weights"),
+        ctx.data(op, sums + old, "int32_t", "bias"),
+        ctx.data(op, peephole, "int16_t", "peephole") if peepholes else Null(),
+        ctx.data(op, norm, "int16_t", "norm") if normed else Null(),
+        ctx.data(op, biases, "int32_t", "norm_bias") if normed else Null(),
+    )
+    return args, rows
+
+
+def _cell_exponent(ctx: Lowering, op: Operator, parts: _Parts) -> int:
+    """The scale of the cell as a power of two; NeuralArtError when it is none that tanh takes."""
+    exact = math.log2(parts.scale(_CELL_STATE))
+    if abs(exact - round(exact)) >= 1e-3 or not -15 <= round(exact) <= -9:
+        what = f"scale {parts.scale(_CELL_STATE):g} of {describe(ctx.input(op, _CELL_STATE))} is not supported"
+        ctx.refuse(op, what, "supported: powers of two from 2**-15 to 2**-9")
+    return round(exact)
+
+
+def _clip(ctx: Lowering, op: Operator, name: str, scale: float, most: int) -> int:
+    """A bound as a stored value, towards zero; NeuralArtError when it is negative."""
+    bound = float(op.options.get(name, 0.0))
+    if bound < 0:
+        ctx.refuse(op, f"{name} {bound:g} is negative")
+    return int(min(single(bound / scale), most))

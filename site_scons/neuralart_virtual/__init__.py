@@ -1,0 +1,1 @@
+"""Virtual boards, golden vectors, and validation of networks."""

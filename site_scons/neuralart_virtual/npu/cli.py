@@ -1,0 +1,239 @@
+"""``neuralart npu``: run what ST Edge AI Core compiled on the virtual NPU, and compare it with LiteRT by epoch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuralart.errors import NeuralArtError, shown
+from neuralart.files import read_bytes, write_bytes
+from neuralart.text.progress import at_work
+
+if TYPE_CHECKING:
+    from neuralart_virtual.npu.reference import BufferComparison
+    from neuralart_virtual.npu.run import EpochResult, Run, VirtualNetwork
+
+SCHEMA = "neuralart-npu-1"
+
+
+def _named(text: str, example: str) -> tuple[str, Path]:
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise argparse.ArgumentTypeError(f"'{text}' is not {example}")
+    return name, Path(path)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
+    add("network", type=Path, metavar="NETWORK.C", help="network.c of a compile for the STM32N6")
+    pool = partial(_named, example="POOL=FILE, for example xSPI2=network_atonbuf.xSPI2.raw")
+    several("--raw", type=pool, metavar="POOL=FILE", help="contents of a pool (default: NETWORK_*.POOL.raw beside it)")
+    given = partial(_named, example="NAME=FILE, for example image=cat.npy")
+    text = "an input: .npy, or its bytes as they stand in memory (default: noise by --seed)"
+    several("--input", type=given, metavar="NAME=FILE", help=text)
+    add("--seed", type=int, default=1, metavar="N", help="of the noise (default: 1)")
+    add("-o", "--output", type=Path, metavar="DIR", help="write each output there as NAME.npy")
+    text = "execute a mode that is not known for sure, as the message that stops at it says"
+    several("--assume", metavar="UNIT.FIELD=VALUE", help=text)
+    add("--ties", choices=("away", "up", "even"), default="away", help="how ties are rounded (default: away)")
+    text = "compare each epoch's buffers of bytes with the tensors of this model in LiteRT"
+    add("--model", type=Path, metavar="MODEL.tflite", help=text)
+    add("--force", action="store_true", help="with --model: feed each epoch with the reference")
+    add("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one inference. NeuralArtError: it cannot be executed."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        hint = "pip install 'scons-neuralart[npu]'"
+        raise NeuralArtError(f"the virtual NPU needs NumPy: {error}", hint=hint) from error
+    from neuralart_virtual.npu.run import load
+    from neuralart_virtual.npu.units.rounding import Ties
+
+    if args.force and args.model is None:
+        raise NeuralArtError("--force needs the model that the reference comes from", hint="give --model")
+    network = load(args.network, dict(args.raw), assume=args.assume, ties=Ties(args.ties))
+    drawn = _set_inputs(network, dict(args.input), args.seed)
+    comparison = _comparison(network, args.model, args.force) if args.model else None
+    with at_work(f"virtual NPU: {args.network.name}", quiet=args.json) as work:
+        blocks = len(network.network.blocks)
+        done: list[str] = []
+
+        def observe(result: EpochResult) -> None:
+            done.append(result.label)
+            work.show(len(done), max(blocks, len(done)), "epochs")
+            if comparison is not None:
+                comparison(result)
+
+        result = network.run(observe)
+    if args.output is not None:
+        _write(args.output, result)
+    if args.json:
+        print(json.dumps(_record(network, result, comparison, drawn), indent=2))
+    else:
+        print("\n".join(_lines(network, result, comparison, drawn)))
+    return 0
+
+
+def _set_inputs(network: VirtualNetwork, given: dict[str, Path], seed: int) -> list[str]:
+    """Set all inputs. Returns the names of those that are noise."""
+    import numpy as np
+
+    drawn = []
+    for name, path in given.items():
+        network.set_input(name, _contents(path))
+    for number, port in enumerate(network.network.inputs):
+        if port.row.name in given:
+            continue
+        rng = np.random.default_rng([seed, number])
+        if port.dtype == "float32":
+            data = rng.random(port.row.bytes // 4, np.float32).tobytes()
+        else:
+            data = rng.integers(0, 256, port.row.bytes, dtype=np.uint8).tobytes()
+        network.set_input(port.row.name, data)
+        drawn.append(port.row.name)
+    return drawn
+
+
+def _contents(path: Path) -> bytes:
+    import io
+
+    import numpy as np
+
+    data = read_bytes(path)
+    if path.suffix != ".npy":
+        return data
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise NeuralArtError(f"no array of NumPy: {error}", where=str(path)) from error
+    return bytes(np.ascontiguousarray(array).tobytes())
+
+
+def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComparison:
+    """Run LiteRT on the same input. NeuralArtError: it cannot, or the inputs do not fit each other."""
+    from neuralart.model import reader
+    from neuralart_virtual.npu.reference import BufferComparison, References
+    from neuralart_virtual.vectors import expected
+
+    if not expected.has_litert():
+        hint = "pip install 'scons-neuralart[oracle]'"
+        raise NeuralArtError("LiteRT is not installed", hint=hint)
+    graph = reader.read(model)
+    ports = expected.ports(graph, graph.inputs)
+    inputs = [network.memory_of(port.row.name) for port in network.network.inputs]
+    if [port.bytes for port in ports] != [len(data) for data in inputs]:
+        sizes = [port.bytes for port in ports], [len(data) for data in inputs]
+        what = f"inputs of {sizes[0]} bytes, the network's own are {sizes[1]}"
+        raise NeuralArtError(f"the model has {what}", where=str(model), hint="is it the model of this compile?")
+    tensors: dict[str, Any] = {}
+    for interpreter in expected.litert_runs(model, ports, [b"".join(inputs)], every_tensor=True):
+        for detail in interpreter.get_tensor_details():
+            shape = list(detail["shape"])
+            if detail["dtype"].__name__ == "int8" and shape[:1] == [1] and len(shape) in (2, 3, 4):
+                try:
+                    tensors[f"{detail['name']}"] = interpreter.get_tensor(detail["index"])
+                except ValueError:
+                    continue  # No operator computes it
+    return BufferComparison(References(tensors), network.memory, force=force)
+
+
+def _write(folder: Path, result: Run) -> None:
+    import io
+
+    import numpy as np
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NeuralArtError(f"no folder: {error.strerror}", where=str(folder)) from error
+    for name, value in result.outputs.items():
+        data = io.BytesIO()
+        np.save(data, value)
+        safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+        write_bytes(folder / f"{safe}.npy", data.getvalue())
+
+
+# ---- what is printed ----
+
+
+def _record(
+    network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]
+) -> dict[str, Any]:
+    from neuralart_virtual.npu.run import SAYS
+
+    pairs = comparison.pairs if comparison is not None else []
+    return {
+        "schema": SCHEMA,
+        "network": network.network.name,
+        "says": SAYS,
+        "noise": drawn,
+        "assumptions": result.notes,
+        "epochs": [
+            {
+                "epoch": epoch.label,
+                "hardware": epoch.hardware,
+                "units": list(epoch.work.units),
+                "bytes_read": epoch.work.read_bytes,
+                "bytes_written": epoch.work.written_bytes,
+                "products": epoch.work.products,
+                "buffers": [{"address": o.start, "bytes": o.size * o.elements} for o in epoch.outputs],
+            }
+            for epoch in result.epochs
+        ],
+        "pairs": [
+            {
+                "epoch": pair.epoch,
+                "address": pair.output.start,
+                "tensor": pair.tensor,
+                "elements": pair.output.elements,
+                "equal": round(1 - pair.different, 6),
+                "largest": pair.largest,
+            }
+            for pair in pairs
+        ],
+        "outputs": {
+            name: {"dtype": value.dtype.name, "shape": list(value.shape), "values": value.reshape(-1).tolist()}
+            for name, value in result.outputs.items()
+        },
+    }
+
+
+def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]) -> list[str]:
+    from neuralart.vendor.tables import table
+    from neuralart_virtual.npu.run import SAYS
+
+    lines = []
+    if comparison is not None:
+        rows = [
+            # Fused operators have the names of all of them.
+            (
+                p.epoch,
+                str(p.output.elements),
+                shown(p.tensor.split(";")[0], 60),
+                f"{100 * (1 - p.different):.2f} %",
+                str(p.largest),
+            )
+            for p in comparison.pairs
+        ]
+        lines += table(("epoch", "values", "tensor of LiteRT", "equal", "largest difference"), rows)
+        lines += [f"{len(comparison.unpaired)} buffers are like no tensor of the model", ""]
+    hardware = sum(epoch.hardware for epoch in result.epochs)
+    products = sum(epoch.work.products for epoch in result.epochs)
+    lines.append(
+        f"{network.network.name}: {hardware} epochs on the NPU, {len(result.epochs) - hardware} in software, "
+        f"{products} products"
+    )
+    for name, value in result.outputs.items():
+        first = ", ".join(f"{each:g}" for each in value.reshape(-1)[:8].tolist())
+        more = ", ..." if value.size > 8 else ""
+        size = "x".join(map(str, value.shape))
+        lines.append(f"output {name}: {value.dtype.name} {size}: {first}{more}")
+    lines += [f"input {name} is noise: give --input {name}=FILE" for name in drawn]
+    return [*lines, *result.notes, f"the virtual NPU {SAYS}"]

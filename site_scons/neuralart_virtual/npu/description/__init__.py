@@ -1,0 +1,1 @@
+"""Epochs from the structures of generated C: what a driver would write to the registers."""

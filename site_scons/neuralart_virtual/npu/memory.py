@@ -1,0 +1,56 @@
+"""Memory as the NPU sees it: regions of bytes at addresses. An access outside is an error."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralart_virtual.npu.errors import NpuError
+
+Bytes = NDArray[np.uint8]
+
+
+class MappedRegion(NamedTuple):
+    """Bytes at an address. Two regions may share their bytes: aliases of one memory."""
+
+    name: str  # For messages
+    base: int  # Address of the first byte
+    data: Bytes  # Shape (size,); what the NPU writes stands here
+
+
+class NpuMemory:
+    """All regions. Nothing is copied: what others write to a region's array is seen at once."""
+
+    def __init__(self) -> None:
+        self.regions: list[MappedRegion] = []
+
+    def add(self, name: str, base: int, data: Bytes) -> None:
+        """Map an array. NpuError: it overlaps another region, or is no array of bytes."""
+        if data.dtype != np.uint8 or data.ndim != 1:
+            raise NpuError(f"region {name} is no array of bytes")
+        for other in self.regions:
+            if base < other.base + len(other.data) and other.base < base + len(data):
+                raise NpuError(f"region {name} at 0x{base:08x} overlaps {other.name}")
+        self.regions.append(MappedRegion(name, base, data))
+
+    def view(self, address: int, size: int) -> Bytes:
+        """The bytes from an address on, writable. NpuError: no region holds them all."""
+        for region in self.regions:
+            at = address - region.base
+            if at >= 0 and at + size <= len(region.data):
+                return region.data[at : at + size]
+        raise NpuError(self._missing(address, size))
+
+    def _missing(self, address: int, size: int) -> str:
+        for region in self.regions:
+            end = region.base + len(region.data)
+            if region.base <= address < end:
+                over = address + size - end
+                return f"{size} bytes at 0x{address:08x} leave {region.name} by {over} bytes"
+        return f"{size} bytes at 0x{address & 0xFFFFFFFF:08x}: no memory is there"
+
+    def words(self, address: int, count: int) -> list[int]:
+        """Little-endian words of 32 bits from an address on."""
+        return [int(word) for word in self.view(address, 4 * count).copy().view("<u4")]

@@ -1,0 +1,134 @@
+"""The memory that a compiled network runs on: its pools, its initializers, the application's buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from neuralart.files import read_bytes
+from neuralart.vendor.network_c.types import GeneratedNetwork, Pool
+from neuralart_virtual.npu.errors import NpuError
+from neuralart_virtual.npu.memory import NpuMemory
+
+# The RAM that the NPU of the STM32N6 reaches.
+RAM, RAM_SIZE = 0x34000000, 0x3C0000
+# Where buffers and relative pools are put that have no address of their own.
+_FREE, _STEP = 0xA0000000, 0x01000000
+# Engines may touch the line behind the last byte of an initializer.
+_LINE = 64
+_SUFFIXES = (".raw", ".bin")
+
+
+def initializer(network: GeneratedNetwork, folder: Path, pool: Pool) -> Path | None:
+    """The file with a pool's initial contents beside a network: ``<network>_<anything>.<pool>.raw`` or
+    ``.bin``, or ``atonbuf.<pool>.raw``. What begins with another name belongs to another network.
+    """
+    head = f"{Path(network.where).stem}_"
+    tails = tuple(f".{pool.fname}{suffix}" for suffix in _SUFFIXES)
+    alone = tuple(f"atonbuf{tail}" for tail in tails)
+    names = sorted(path for path in folder.iterdir() if path.name.endswith(tails) and path.is_file())
+    own = (path for path in names if path.name.startswith(head) or path.name in alone)
+    return next(own, None)
+
+
+class NetworkMemory:
+    """Memory with all pools of a network, and where each symbol stands."""
+
+    def __init__(
+        self, network: GeneratedNetwork, initializers: Mapping[str, Path], missing: Path | None = None
+    ) -> None:
+        """``initializers``: a file by the pool's fname. ``missing``: the folder where others are looked for.
+
+        Raises NpuError: a pool with initializers has no file, or a file is larger than its pool.
+        """
+        self.memory = NpuMemory()
+        self.bases: dict[str, int] = {}  # By symbol
+        self.ids: dict[str, int] = {}  # By the id of a relocation
+        self._network, self._free = network, _FREE
+        known = {pool.fname for pool in network.pools}
+        for fname in initializers:
+            if fname not in known:
+                raise NpuError(f"no pool is called '{fname}'", file=network.where, hint=", ".join(sorted(known)))
+        contents = {pool.fname: self._contents(pool, initializers, missing) for pool in network.pools}
+        self._map_writable()
+        for pool in network.pools:
+            data = contents[pool.fname]
+            if pool.of_user or pool.virtual or not (pool.size or pool.relative):
+                continue
+            base = self._place(pool, data)
+            if data is not None:
+                self.memory.view(base, len(data))[:] = data
+        self._map_buffers()
+
+    def _contents(
+        self, pool: Pool, given: Mapping[str, Path], folder: Path | None
+    ) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
+        path = given.get(pool.fname)
+        if path is None and folder is not None and not pool.of_user:
+            path = initializer(self._network, folder, pool)
+        if path is not None:
+            data = np.frombuffer(read_bytes(path), np.uint8)
+            # A file may end with a guard byte that the pool does not count.
+            if pool.size and len(data) > pool.size + 1:
+                reason = f"{path.name} has {len(data)} bytes, pool {pool.fname} {pool.size}"
+                raise NpuError(reason, file=self._network.where)
+            return data
+        weights = [row for row in self._network.rows if row.is_param and self._in_pool(row.base, row.symbol, pool)]
+        if weights and not pool.writable:
+            reason = f"pool {pool.fname} has {len(weights)} constants, and no file with them is given"
+            raise NpuError(
+                reason, file=self._network.where, hint=f"wanted: {Path(self._network.where).stem}_*.{pool.fname}.raw"
+            )
+        return None
+
+    def _in_pool(self, base: int, symbol: str, pool: Pool) -> bool:
+        if symbol:
+            return symbol == f"_mem_pool_{pool.fname}_{self._network.name}"
+        return pool.address <= base < pool.address + pool.size
+
+    def _map_writable(self) -> None:
+        """RAM and writable pools with addresses; those that adjoin or overlap are one region."""
+        spans = [(RAM, RAM + RAM_SIZE, "RAM")]
+        for pool in self._network.pools:
+            if pool.writable and pool.size and not (pool.relative or pool.of_user or pool.virtual):
+                spans.append((pool.address, pool.address + pool.size, pool.name))
+        merged: list[tuple[int, int, str]] = []
+        for start, end, name in sorted(spans):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], end), merged[-1][2])
+            else:
+                merged.append((start, end, name))
+        for start, end, name in merged:
+            self.memory.add(name, start, np.zeros(end - start, np.uint8))
+
+    def _place(self, pool: Pool, data: np.ndarray[tuple[int], np.dtype[np.uint8]] | None) -> int:
+        """Map what is not mapped yet, and tell the base of a pool."""
+        room = len(data) + _LINE if data is not None else 0
+        if pool.relative:
+            base = self._new(pool.fname, max(room, pool.exact or 0, pool.said, _LINE))
+            self.bases[f"_mem_pool_{pool.fname}_{self._network.name}"] = base
+            self.ids[pool.fname] = base
+            return base
+        if not pool.writable and data is not None:
+            self.memory.add(pool.name, pool.address, np.zeros(room, np.uint8))
+        return pool.address
+
+    def _map_buffers(self) -> None:
+        """Buffers that the application provides."""
+        ends: dict[str, int] = {}
+        for row in self._network.rows:
+            if row.user_allocated and row.symbol:
+                ends[row.symbol] = max(ends.get(row.symbol, 0), row.end)
+        for symbol, end in sorted(ends.items()):
+            name = symbol.removeprefix("_mem_pool_").removesuffix(f"_{self._network.name}")
+            self.bases[symbol] = self.ids[name] = self._new(name, end + _LINE)
+
+    def _new(self, name: str, size: int) -> int:
+        base = self._free
+        self._free += -(-size // _STEP) * _STEP
+        if self._free > 1 << 32:
+            raise NpuError(f"{name} has {size} bytes: no room in 32 bits of address", file=self._network.where)
+        self.memory.add(name, base, np.zeros(size, np.uint8))
+        return base

@@ -1,0 +1,193 @@
+"""A whole compiled network on the virtual NPU: its epochs in order, inputs and outputs by name.
+
+It executes what ST Edge AI Core compiled, without time. Hardware epochs come from the structures of
+network.c or from programs of the epoch controller; software epochs run kernels of our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralart.errors import NeuralArtError
+from neuralart.vendor.network_c import ecblobs
+from neuralart.vendor.network_c.epochs import Description
+from neuralart.vendor.network_c.read import read
+from neuralart.vendor.network_c.types import EC, EpochBlock, GeneratedNetwork, NetworkPort
+from neuralart_virtual.npu.controller import execute
+from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
+from neuralart_virtual.npu.description import hardware
+from neuralart_virtual.npu.description.values import StructureReader
+from neuralart_virtual.npu.device import NpuDevice
+from neuralart_virtual.npu.errors import NpuError
+from neuralart_virtual.npu.memory import Bytes, NpuMemory
+from neuralart_virtual.npu.network_memory import NetworkMemory
+from neuralart_virtual.npu.software import dispatch
+from neuralart_virtual.npu.software.tensors import Output
+from neuralart_virtual.npu.units.rounding import Ties
+
+SAYS = "executes the compiled network; a model, not the chip; no time"
+_DTYPES = {"int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2", "int32": "<i4", "float32": "<f4"}
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """An epoch that has run."""
+
+    label: str  # Its number as the compiler gave it
+    hardware: bool  # On the NPU; else by a software kernel
+    outputs: tuple[Output, ...]  # Buffers that it wrote
+    work: EpochWork  # What the units did; empty for software
+
+
+@dataclass
+class Run:
+    """What came of one inference."""
+
+    outputs: dict[str, NDArray[Any]]  # By name; shape as the network has it, type of its elements
+    epochs: list[EpochResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # Assumptions that were needed
+
+
+class VirtualNetwork:
+    """A compiled network with its memory. It can run as often as one likes."""
+
+    def __init__(
+        self,
+        network: GeneratedNetwork,
+        initializers: Mapping[str, Path] | None = None,
+        *,
+        folder: Path | None = None,
+        blobs: ecblobs.BlobHeader | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """``folder``: where initializers and the header with programs are looked for that are not given.
+
+        Raises NeuralArtError: a file is missing, or cannot be read.
+        """
+        self.network, self.settings = network, settings or Settings()
+        places = NetworkMemory(network, initializers or {}, folder)
+        self.memory: NpuMemory = places.memory
+        self._bases, self._ids = places.bases, places.ids
+        self._description = Description(network)
+        self._reader = StructureReader(self._description, self.memory, self._bases)
+        needs_blobs = any(block.kind == EC for block in network.blocks)
+        if blobs is None and needs_blobs:
+            if folder is None or not network.ecblobs:
+                raise NpuError("its programs are in a header that is not given", file=network.where)
+            blobs = ecblobs.read(folder / network.ecblobs, network.ecblobs)
+        self._blobs = {blob.symbol: blob for blob in blobs.blobs} if blobs else {}
+
+    # ---- inputs and outputs ----
+
+    def _port(self, name: str, ports: tuple[NetworkPort, ...], what: str) -> NetworkPort:
+        for port in ports:
+            if port.row.name == name:
+                return port
+        known = ", ".join(port.row.name for port in ports)
+        raise NpuError(f"no {what} is called '{name}'", file=self.network.where, hint=known)
+
+    def _bytes(self, port: NetworkPort) -> Bytes:
+        if port.row.symbol:
+            base = self._bases.get(port.row.symbol)
+            if base is None:
+                raise NpuError(f"{port.row.name} needs {port.row.symbol}", file=self.network.where)
+            address = base + port.row.start
+        else:
+            address = port.row.base + port.row.start
+        return self.memory.view(address, port.row.bytes)
+
+    def set_input(self, name: str, data: bytes) -> None:
+        """The bytes of an input as they stand in memory. NpuError: no such input, or another size."""
+        target = self._bytes(self._port(name, self.network.inputs, "input"))
+        if len(data) != len(target):
+            reason = f"input {name} has {len(target)} bytes, {len(data)} are given"
+            raise NpuError(reason, file=self.network.where)
+        target[:] = np.frombuffer(data, np.uint8)
+
+    def memory_of(self, name: str) -> bytes:
+        """The bytes of an input as they stand in memory now."""
+        return self._bytes(self._port(name, self.network.inputs, "input")).tobytes()
+
+    def output(self, name: str) -> NDArray[Any]:
+        """An output as it stands in memory: a copy, shape as memory has it."""
+        port = self._port(name, self.network.outputs, "output")
+        data = self._bytes(port).copy().view(_DTYPES.get(port.dtype, "<u1"))
+        shape = port.mem_shape or port.shape
+        return data.reshape(shape) if shape and int(np.prod(shape)) == len(data) else data
+
+    # ---- the run ----
+
+    def run(self, observe: Callable[[EpochResult], None] = lambda result: None) -> Run:
+        """One inference. ``observe`` sees each epoch when it is done; what it writes to memory stays.
+
+        Raises NeuralArtError: what cannot be executed, with the file, the epoch and the register.
+        """
+        run = Run({})
+
+        def done(result: EpochResult) -> None:
+            run.epochs.append(result)
+            observe(result)
+
+        for number, block in enumerate(self.network.blocks):
+            label = str(number if block.number is None else block.number)
+            try:
+                self._block(block, label, done)
+            except NpuError as error:
+                raise error.at(epoch=label, file=self.network.where) from None
+        run.outputs = {port.row.name: self.output(port.row.name) for port in self.network.outputs}
+        run.notes = self.settings.assumptions.notes()
+        return run
+
+    def _block(self, block: EpochBlock, label: str, done: Callable[[EpochResult], None]) -> None:
+        names = dict.fromkeys(name for name in (block.start, block.end) if name)
+        if block.kind == EC:
+            self._program(block, done)
+        for name in names:
+            function = self._description.function(name)
+            state = None if block.kind == EC else hardware.epoch(function, self._reader)
+            if state is not None:
+                work = Dataflow(state, self.memory, label, self.settings).run()
+                done(_hardware(label, work))
+            outputs = dispatch.run(function, self._reader)
+            if outputs:
+                done(EpochResult(label, False, tuple(outputs), EpochWork()))
+
+    def _program(self, block: EpochBlock, done: Callable[[EpochResult], None]) -> None:
+        blob = self._blobs.get(block.blob)
+        if blob is None:
+            raise NpuError(f"no program {block.blob} in {self.network.ecblobs or 'its header'}")
+        if blob.encrypted:
+            raise NpuError(f"program {block.blob} is encrypted, which is not modeled")
+        device = NpuDevice(self.memory, self.settings, finished=lambda label, work: done(_hardware(label, work)))
+        try:
+            execute(ecblobs.moved(blob, self._ids, self.network.ecblobs), device)
+        except NpuError as error:
+            raise error.at(epoch=device.label) from None
+
+
+def _hardware(label: str, work: EpochWork) -> EpochResult:
+    outputs = tuple(Output(each.start, each.size, each.elements) for each in work.written)
+    return EpochResult(label, True, outputs, work)
+
+
+def load(
+    path: Path,
+    initializers: Mapping[str, Path] | None = None,
+    *,
+    assume: Collection[str] = (),
+    ties: Ties | None = None,
+) -> VirtualNetwork:
+    """A network from its network.c, with the files beside it. Raises NeuralArtError."""
+    from neuralart_virtual.npu.modes import Assumptions
+
+    settings = Settings(ties=ties or Ties(), assumptions=Assumptions.of(assume))
+    network = read(path, path.name)
+    if network.problems:
+        raise NeuralArtError(network.problems[0].what, where=network.problems[0].where)
+    return VirtualNetwork(network, initializers, folder=path.parent, settings=settings)

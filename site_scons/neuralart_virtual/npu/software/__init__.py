@@ -1,0 +1,1 @@
+"""Software epochs: what the vendor's closed library computes, by our own kernels."""

@@ -1,0 +1,191 @@
+"""Software kernels that treat each element by itself: quantization, activations, arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from neuralart_virtual.npu.software.tensors import Array, Kernel, quantized
+
+_IN, _OUT = "general.input", "general.output"
+
+
+def dequantize(kernel: Kernel) -> None:
+    """(x - zero point) * scale, in single precision."""
+    x = kernel.view(_IN)
+    scale, zero = kernel.quantization("i", x.dtype.itemsize)
+    result = (x.astype(np.int64) - zero).astype(np.float32) * scale
+    kernel.same_size(result, _OUT)
+    kernel.view(_OUT, "<f4")[...] = result
+    kernel.wrote(_OUT, 4)
+
+
+def quantize(kernel: Kernel) -> None:
+    """x / scale, rounded half to even, plus the zero point."""
+    x, target = kernel.view(_IN, "<f4"), kernel.view(_OUT)
+    scale, zero = kernel.quantization("o", target.dtype.itemsize)
+    kernel.same_size(x, _OUT)
+    with np.errstate(all="ignore"):
+        steps = np.rint(np.nan_to_num(x / scale, posinf=1e9, neginf=-1e9)) + zero
+    target[...] = quantized(steps, target).astype(target.dtype)
+    kernel.wrote(_OUT, target.dtype.itemsize)
+
+
+def requantize(kernel: Kernel) -> None:
+    """From one scale and zero point to another ones, rounded half away from zero."""
+    x, target = kernel.view(_IN), kernel.view(_OUT)
+    scale, zero = kernel.quantization("i", x.dtype.itemsize)
+    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    kernel.same_size(x, _OUT)
+    steps = _rounded((x.astype(np.float64) - zero) * (scale.astype(np.float64) / out_scale))
+    target[...] = quantized(steps + out_zero, target).astype(target.dtype)
+    kernel.wrote(_OUT, target.dtype.itemsize)
+
+
+def _rounded(values: Array) -> Array:
+    """To the nearest, ties away from zero."""
+    return np.asarray(np.trunc(values + np.copysign(0.5, values)))
+
+
+def _erf(x: Array) -> Array:
+    import math
+
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+# By general.type, behind LL_SW_: of x, alpha, beta, gamma, min, max.
+ACTIVATIONS: dict[str, Callable[[Array, dict[str, Any]], Array]] = {
+    "RELU": lambda x, p: np.maximum(x, 0),
+    "PRELU": lambda x, p: np.where(x < 0, x * p["alpha"], x),
+    "THRESHOLDEDRELU": lambda x, p: np.where(x > p["alpha"], x, 0),
+    "ELU": lambda x, p: np.where(x < 0, p["alpha"] * np.expm1(np.minimum(x, 0)), x),
+    "SELU": lambda x, p: p["gamma"] * np.where(x < 0, p["alpha"] * np.expm1(np.minimum(x, 0)), x),
+    "SIGMOID": lambda x, p: _sigmoid(x),
+    "HARDSIGMOID": lambda x, p: np.clip(x * p["alpha"] + p["beta"], 0, 1),
+    "HARDSWISH": lambda x, p: x * np.clip(x / 6 + 0.5, 0, 1),
+    "SWISH": lambda x, p: x * _sigmoid(x),
+    "TANH": lambda x, p: np.tanh(x),
+    "SOFTPLUS": lambda x, p: np.logaddexp(x, 0),
+    "SOFTSIGN": lambda x, p: x / (1 + np.abs(x)),
+    "CLIP": lambda x, p: np.clip(x, p["min"], p["max"]),
+    "ABS": lambda x, p: np.abs(x),
+    "NEG": lambda x, p: -x,
+    "EXP": lambda x, p: np.exp(x),
+    "LOG": lambda x, p: np.log(x),
+    "SQRT": lambda x, p: np.sqrt(x),
+    "RECIPROCAL": lambda x, p: 1 / x,
+    "CEIL": lambda x, p: np.ceil(x),
+    "FLOOR": lambda x, p: np.floor(x),
+    "ROUND": lambda x, p: np.rint(x),
+    "SIGN": lambda x, p: np.sign(x),
+    "ERF": lambda x, p: _erf(x),
+    "SIN": lambda x, p: np.sin(x),
+    "COS": lambda x, p: np.cos(x),
+    "TAN": lambda x, p: np.tan(x),
+    "ASIN": lambda x, p: np.arcsin(x),
+    "ACOS": lambda x, p: np.arccos(x),
+    "ATAN": lambda x, p: np.arctan(x),
+    "SINH": lambda x, p: np.sinh(x),
+    "COSH": lambda x, p: np.cosh(x),
+    "ASINH": lambda x, p: np.arcsinh(x),
+    "ACOSH": lambda x, p: np.arccosh(x),
+    "ATANH": lambda x, p: np.arctanh(x),
+}
+
+ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
+    "ARITHADD": np.add,
+    "ARITHSUM": np.add,
+    "ARITHSUB": np.subtract,
+    "ARITHMUL": np.multiply,
+    "ARITHDIV": np.divide,
+    "POW": np.power,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "MOD": np.mod,
+    "EQUAL": np.equal,
+    "GREATER": np.greater,
+    "LESS": np.less,
+    "GREATEROREQUAL": np.greater_equal,
+    "LESSOREQUAL": np.less_equal,
+    "AND": np.logical_and,
+    "OR": np.logical_or,
+    "XOR": np.logical_xor,
+}
+
+
+def _function(kernel: Kernel, table: dict[str, Any]) -> Any:
+    name = kernel.info.members.get("general.type", "").removeprefix("LL_SW_")
+    if name not in table:
+        kernel.fail(f"has the type '{name[:40]}', which is not modeled")
+    return table[name]
+
+
+def activation(kernel: Kernel) -> None:
+    """A function of each element in single precision."""
+    function = _function(kernel, ACTIVATIONS)
+    x = kernel.view(_IN, "<f4")
+    kernel.same_size(x, _OUT)
+    parameters: dict[str, Any] = {name: kernel.real(name) for name in ("alpha", "beta", "gamma", "min", "max")}
+    if kernel.has("operand"):
+        # There may be more slopes than channels: the first ones count.
+        parameters["alpha"] = kernel.view("operand", "<f4")[..., : x.shape[3]]
+    with np.errstate(all="ignore"):
+        kernel.view(_OUT, "<f4")[...] = function(x, parameters)
+    kernel.wrote(_OUT, 4)
+
+
+def activation_integer(kernel: Kernel) -> None:
+    """The same of quantized elements, by real numbers in between."""
+    function = _function(kernel, ACTIVATIONS)
+    parameters: dict[str, Any] = {name: kernel.real(name) for name in ("alpha", "beta", "gamma", "min", "max")}
+    _by_reals(kernel, lambda x: function(x, parameters))
+
+
+def _by_reals(kernel: Kernel, function: Callable[[Array], Array]) -> None:
+    x, target = kernel.view(_IN), kernel.view(_OUT)
+    scale, zero = kernel.quantization("i", x.dtype.itemsize)
+    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    with np.errstate(all="ignore"):
+        result = function((x.astype(np.float64) - zero) * scale.astype(np.float64))
+        steps = _rounded(np.nan_to_num(result / out_scale.astype(np.float64))) + out_zero
+    kernel.same_size(steps, _OUT)
+    target[...] = quantized(steps, target).astype(target.dtype)
+    kernel.wrote(_OUT, target.dtype.itemsize)
+
+
+def arithmetic(kernel: Kernel) -> None:
+    """Two or more tensors in single precision, the smaller ones repeated along axes of size 1."""
+    function = _function(kernel, ARITHMETIC)
+    result = kernel.view(_IN, "<f4")
+    with np.errstate(all="ignore"):
+        for name in ("operand", "operand1", "operand2"):
+            if kernel.has(name):
+                result = _broadcast(kernel, function, result, kernel.view(name, "<f4"))
+    kernel.same_size(result, _OUT)
+    kernel.view(_OUT, "<f4")[...] = result
+    kernel.wrote(_OUT, 4)
+
+
+def arithmetic_integer(kernel: Kernel) -> None:
+    """Two quantized tensors, by real numbers in between."""
+    function = _function(kernel, ARITHMETIC)
+    other = kernel.view("operand")
+    scale = kernel.flat("operand_s", "<f4").astype(np.float64)
+    kind = other.dtype if kernel.has("operand_zp") else np.dtype("<i1")
+    zero = kernel.flat("operand_zp", kind).astype(np.int64) if kernel.has("operand_zp") else 0
+    second = (other.astype(np.float64) - zero) * scale
+    _by_reals(kernel, lambda x: _broadcast(kernel, function, x, second))
+
+
+def _broadcast(kernel: Kernel, function: Any, first: Array, second: Array) -> Array:
+    try:
+        result: Array = function(first, second)
+    except ValueError:
+        kernel.fail(f"has operands of the shapes {first.shape} and {second.shape}")
+    return result

@@ -1,0 +1,1 @@
+"""The units that streams run through, one file each."""

@@ -1,0 +1,225 @@
+"""The convolution accelerator: features, kernels and partial sums in, sums out, frame by frame."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralart_virtual.npu.state import UnitState
+from neuralart_virtual.npu.units.exact_sums import Kernels
+from neuralart_virtual.npu.units.inputs import rule, shifter
+from neuralart_virtual.npu.units.rounding import (
+    Ties,
+    Values,
+    Wide,
+    low_bytes,
+    output,
+    shift_right,
+)
+
+FEATURES, KERNELS, SUMS = 0, 1, 2
+_FRAME_ZERO = 3
+# Channels that ride in one word of the stream.
+_DEEP, _DSS2 = 3, 2
+# Kernels that lie together in deep mode.
+_GROUP = 8
+
+
+class Inputs(Protocol):
+    """What a unit asks the dataflow for."""
+
+    def take(self, port: int, count: int) -> Values:
+        """The next elements at a port: shape (count,)."""
+
+    def spend(self, outputs: int, products: int) -> None:
+        """Count elements and products, and stop a program that never ends."""
+
+
+class Convolution:
+    """One accelerator with its settings and what it keeps from frame to frame."""
+
+    def __init__(self, unit: UnitState, ties: Ties) -> None:
+        """Decode the registers. NpuError: sizes that do not fit each other."""
+        self._unit = unit
+        self._deep, self._dss2 = unit.get("CTRL", "DEEPMODE"), unit.get("CTRL", "DSS2MODE")
+        self._decode_features(ties)
+        self._decode_kernels()
+        mode = unit.get("DFORMAT", "ORNDMODE")
+        self._ties = rule(mode, unit.get("DFORMAT", "ROUND"), "convolution", ties)
+        self._relu, self._saturate = bool(mode & 2), bool(unit.get("DFORMAT", "SAT"))
+        self._shift = unit.get("DFORMAT", "OUTSHIFT", signed=True)
+        self._out = unit.get("DFORMAT", "OBYTES")
+        if self._out == 0:
+            unit.refuse("DFORMAT", "OBYTES", "elements have 1, 2 or 3 bytes")
+        self._sums = not unit.get("CTRL", "NOSUM")
+        self._sum_shift = unit.get("DFORMAT", "INSHIFT")
+        self._filter = None
+        if unit.get("CTRL", "AFILTMODE") == _FRAME_ZERO:
+            words = [unit.get("AFILT", name) for name in ("TOT", "FIRST", "LAST")]
+            self._filter = (max(words[0], 1), range(words[1], words[2] + 1))
+        # With a filter the first frame comes all the same, and the filter makes it zero.
+        self._first_alone = bool(unit.get("CTRL", "GEN1SUM")) or (
+            bool(unit.get("CTRL", "NO1SUM")) and self._filter is None
+        )
+        self._stays = unit.get("SAMPLE", "FSTATCNT") if unit.get("CTRL", "FSTAT") else 0
+        self._frame: Values | None = None  # Of the features that stay
+        self._last: tuple[NDArray[np.uint8], Kernels] | None = None
+
+    def _decode_features(self, ties: Ties) -> None:
+        unit = self._unit
+        self._depth = unit.get("KFORMAT", "BTCDEPTH")
+        if self._depth == 0:
+            unit.refuse("KFORMAT", "BTCDEPTH", "a pixel has no channels")
+        self._width = unit.get("FFORMAT", "WIDTH") // self._depth
+        self._height = unit.get("FFORMAT", "HEIGHT")
+        if self._width == 0 or self._height == 0:
+            name = "HEIGHT" if self._height == 0 else "WIDTH"
+            unit.refuse("FFORMAT", name, "a frame has no elements")
+        signed = not unit.get("CTRL", "FUNSIGNED")
+        self._input = shifter(unit, "DFORMAT", "", ties, signed=signed)
+        self._zero = unit.get("FSUB", "FSUB", signed=True)
+        self._crop = (
+            unit.get("FVCROP", "TOP"),
+            unit.get("FVCROP", "BOTTOM") + 1,
+            unit.get("FHCROP", "LEFT") // self._depth,
+            unit.get("FHCROP", "RIGHT") // self._depth + 1,
+        )
+        sides = {"T": "TOP", "B": "BOTTOM", "L": "LEFT", "R": "RIGHT"}
+        pads = {
+            side: unit.get("SAMPLE", f"{side}PAD") + unit.get("ZFRAME", name) // (self._depth if side in "LR" else 1)
+            for side, name in sides.items()
+        }
+        self._pads = (pads["T"], pads["B"], pads["L"], pads["R"])
+        self._fill = unit.get("ZFBIAS", "ZFBIAS", signed=True)
+        self._strides = (unit.get("SAMPLE", "VSTRD"), unit.get("SAMPLE", "HSTRD"))
+        if 0 in self._strides:
+            unit.refuse("SAMPLE", "VSTRD" if self._strides[0] == 0 else "HSTRD", "a stride of 0")
+
+    def _decode_kernels(self) -> None:
+        unit = self._unit
+        self._kernel = (unit.get("KFORMAT", "HEIGHT"), unit.get("KFORMAT", "WIDTH"))
+        self._count = unit.get("KFORMAT", "NR")
+        if 0 in self._kernel or self._count == 0:
+            unit.refuse("KFORMAT", "NR", "no kernel, or one of the size 0")
+        self._taps = self._kernel[0] * self._kernel[1] * self._depth
+        total = unit.get("KFILT", "TOT")
+        self._total = total if total > 1 else 0
+        self._first = unit.get("KFILT", "FIRST") if self._total else 0
+        last = unit.get("KFILT", "LAST") if self._total else self._count - 1
+        if last - self._first + 1 != self._count or last >= max(self._total, self._count):
+            reason = f"{self._first} to {last} of {self._total} kernels, the unit has {self._count}"
+            unit.refuse("KFILT", "LAST", reason)
+        self._kernel_signed = not unit.get("CTRL", "KUNSIGNED")
+
+    # ---- a frame ----
+
+    def run(self, number: int, inputs: Inputs) -> Values:
+        """Frame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
+        features = self._features(number, inputs)
+        kernels = self._kernels(inputs)
+        rows = (features.shape[0] - kernels.height) // self._strides[0] + 1
+        columns = (features.shape[1] - kernels.width) // self._strides[1] + 1
+        if rows < 1 or columns < 1:
+            size = f"{features.shape[0]}x{features.shape[1]}"
+            self._unit.fail(f"a kernel of {kernels.height}x{kernels.width} in a frame of {size}")
+        outputs = rows * columns * self._count
+        inputs.spend(outputs, outputs * self._taps)
+        sums = kernels.correlate(features, self._strides)
+        if self._sums:
+            sums = sums + self._partial(number, inputs, outputs)
+        shifted = shift_right(sums, self._shift, self._ties)
+        return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
+
+    def _features(self, number: int, inputs: Inputs) -> Values:
+        """The padded frame: shape (height, width, channels)."""
+        if self._stays and number % self._stays and self._frame is not None:
+            return self._frame
+        values = self._input_values(inputs)
+        frame = values.reshape(self._height, self._width, self._depth)
+        top, bottom, left, right = self._crop
+        frame = frame[top:bottom, left:right]
+        if 0 in frame.shape:
+            self._unit.refuse("FHCROP", "RIGHT", "nothing is left of a frame")
+        if self._zero:
+            frame = np.subtract(frame, self._zero, dtype=np.int32)
+        if any(self._pads):
+            frame = _padded(frame, self._pads, self._fill)
+        self._frame = frame if self._stays else None
+        return frame
+
+    def _input_values(self, inputs: Inputs) -> Values:
+        elements = self._height * self._width * self._depth
+        packed = _DEEP if self._deep else _DSS2 if self._dss2 else 0
+        if not packed:
+            return self._input.apply(inputs.take(FEATURES, elements))
+        flat = not self._deep or self._input.size == 3
+        # Flat: words go on across pixels. Else the words of a pixel are filled up.
+        pixels = 1 if flat else self._height * self._width
+        words = -(-(elements // pixels) // packed)
+        data = _bytes(inputs.take(FEATURES, pixels * words), packed)
+        parts = data.reshape(pixels, -1)[:, : elements // pixels].reshape(-1)
+        return parts.view(np.int8) if self._input.signed else parts
+
+    def _kernels(self, inputs: Inputs) -> Kernels:
+        count, sets = self._total or self._count, 1
+        data: NDArray[np.uint8] | Values
+        if self._deep:
+            # Every set of kernels begins with a new word.
+            sets = -(-count // self._count)
+            size = self._count * self._taps
+            words = -(-size // _DEEP)
+            data = _bytes(inputs.take(KERNELS, sets * words), _DEEP)
+            data = data.reshape(sets, -1)[:, :size].reshape(-1)
+        else:
+            data = inputs.take(KERNELS, count * self._taps)
+            if not self._unit.get("CTRL", "SIMD") and data.dtype.itemsize > 1:
+                data = low_bytes(data, 2, signed=self._kernel_signed)
+            else:
+                data = low_bytes(data, 1, signed=self._kernel_signed)
+        if self._last is not None and np.array_equal(self._last[0], data):
+            return self._last[1]
+        taps = self._deep_order(data, sets) if self._deep else data.reshape(count, self._taps)
+        if self._deep:
+            taps = taps.view(np.int8 if self._kernel_signed else np.uint8)
+        used = taps[self._first : self._first + self._count]
+        kernels = Kernels(used.reshape(self._count, *self._kernel, self._depth))
+        self._last = (data.copy(), kernels)
+        return kernels
+
+    def _deep_order(self, data: Values, sets: int) -> Values:
+        """Kernels of deep mode lie in groups of at most 8, channel by channel inside a group."""
+        parts = []
+        for block in data.reshape(sets, self._count * self._taps):
+            at = 0
+            for start in range(0, self._count, _GROUP):
+                size = min(_GROUP, self._count - start)
+                group = block[at : at + size * self._taps]
+                parts.append(group.reshape(self._taps, size).T)
+                at += size * self._taps
+        return np.ascontiguousarray(np.concatenate(parts))
+
+    def _partial(self, number: int, inputs: Inputs, count: int) -> Wide | int:
+        if number == 0 and self._first_alone:
+            return 0
+        sums = inputs.take(SUMS, count)
+        if self._filter is not None and number % self._filter[0] not in self._filter[1]:
+            return 0
+        return sums.astype(np.int64) << self._sum_shift
+
+
+def _padded(frame: Values, pads: tuple[int, ...], fill: int) -> Values:
+    """A frame with a border: shape (height, width, channels). Faster than np.pad for small ones."""
+    top, bottom, left, right = pads
+    height, width, depth = frame.shape
+    kind = frame.dtype if fill == 0 else np.int32
+    wide = np.full((top + height + bottom, left + width + right, depth), fill, kind)
+    wide[top : top + height, left : left + width] = frame
+    return wide
+
+
+def _bytes(words: Values, count: int) -> NDArray[np.uint8]:
+    """The low bytes of each word, one after the other."""
+    wide = np.ascontiguousarray(words.astype("<i4")).view(np.uint8)
+    return np.ascontiguousarray(wide.reshape(-1, 4)[:, :count]).reshape(-1)

@@ -1,0 +1,283 @@
+"""``neuralart validate``: run a built network, and measure how far it is from its reference and its labels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.errors import NeuralArtError
+from neuralart.text.console import say
+from neuralart.text.progress import at_work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuralart.boards.types import Machine
+    from neuralart.config.types import NetworkConfig
+    from neuralart.network.facts import Network
+    from neuralart_virtual.emulator.built import VariantNetwork
+    from neuralart_virtual.emulator.inputs.source import GivenInputs
+    from neuralart_virtual.emulator.vectors import Vectors
+    from neuralart_virtual.validation.figures import ValidationFigures
+    from neuralart_virtual.validation.layers import EpochTensors, LayerFigures
+    from neuralart_virtual.validation.reference import ReferenceOutputs
+
+FAILED = 2
+_SAMPLES = 10
+_NATIVE = "native"
+_BOARD = "board"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from neuralart_virtual.vectors.vectors_cli import add_preprocessing, count
+
+    add = parser.add_argument
+    add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    add("--network", default="", metavar="NAME", help="one of its networks (default: the only one)")
+    text = "inputs: golden vectors (a folder), raw elements, .npy, .npz, .csv, sound, pictures or a folder of them"
+    add("--data", type=Path, metavar="FILE", help=f"{text} (default: the network's 'vectors' or 'input')")
+    text = f"that many pseudo-random inputs instead (default, if the network has neither: {_SAMPLES})"
+    add("--random", type=count, default=0, metavar="N", help=text)
+    add_preprocessing(parser)
+    text = "a .tflite (perhaps of floats) that LiteRT computes, or outputs in .npy or .npz"
+    add("--reference", type=Path, metavar="FILE", help=f"{text} (default: golden vectors, else the network's model)")
+    text = "classes of the samples: class numbers from 0 or one-hot rows, as CSV or .npy"
+    add("--labels", type=Path, metavar="FILE", help=text)
+    add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
+    text = "compare what each epoch writes with LiteRT's tensors of the same names, and name the first that differs"
+    add("--per-layer", action="store_true", help=text)
+    text = "where to run: the variant's virtual machine (default), qemu, the network's C on this computer, or a board"
+    add("--on", choices=("virtual", "qemu", _NATIVE, _BOARD), default="virtual", help=text)
+    text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
+    add("--port", default="", metavar="URL", help=text)
+    add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
+    add("--junit", type=Path, metavar="FILE", help="write what became of the network there, as JUnit XML")
+
+
+def _vectors(args: argparse.Namespace, subject: VariantNetwork) -> tuple[str, Vectors]:
+    """Inputs, with outputs if they are golden vectors, and where they come from."""
+    from neuralart_virtual.emulator.inputs.source import Feed, InputFile, RandomInputs, inputs_of
+    from neuralart_virtual.emulator.vectors import DESCRIPTION
+    from neuralart_virtual.vectors.vectors_cli import preprocessing
+
+    config = subject.config
+    if args.data is not None and args.random:
+        raise NeuralArtError("--data and --random", hint="give one of them")
+    said = config.vectors or config.input
+    data: Path | None = args.data or (args.file.parent / said if said and not args.random else None)
+    feed: Feed
+    if data is None:
+        feed = RandomInputs(args.random or _SAMPLES, args.seed)
+    elif (data / DESCRIPTION).is_file() or (args.data is None and config.vectors):
+        feed = data
+    else:
+        feed = InputFile(data, preprocessing(args, config.app_config))
+    return feed.as_posix() if isinstance(feed, Path) else str(feed), inputs_of(feed, subject.network)
+
+
+def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vectors) -> ReferenceOutputs | None:
+    """What the outputs are compared with; None: there is nothing, and labels alone must do."""
+    from neuralart_virtual.validation import reference
+    from neuralart_virtual.vectors.expected import has_litert
+
+    network, path, cut = subject.network, args.reference, tuple[str, ...]()
+    if path is None and vectors.output_data:
+        return "golden vectors", reference.split(network.outputs, vectors.output_data, vectors.where)
+    if path is not None and path.suffix.lower() in (".npy", ".npz"):
+        return reference.of_file(path, network.outputs, vectors.count)
+    if path is None:
+        path, cut = _own_model(args, subject)
+        if args.labels is not None and subject.config.min_cos is None and not has_litert():
+            return None
+    return reference.by_model(path, network.inputs, network.outputs, vectors.input_data, cut)
+
+
+def _own_model(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path, tuple[str, ...]]:
+    """The model of the network, and where it is cut. NeuralArtError: it names none."""
+    if not subject.config.model:
+        what = f"network {subject.config.name} names no model"
+        hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
+        raise NeuralArtError(what, where=subject.config.said(), hint=hint)
+    return args.file.parent / subject.config.model, subject.config.cut
+
+
+def _compared_with(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path, tuple[str, ...]]:
+    """The model that computes the tensors of layers, and where it is cut. NeuralArtError: there is none."""
+    if args.reference is not None and args.reference.suffix.lower() == ".tflite":
+        return args.reference, ()
+    return _own_model(args, subject)
+
+
+def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, ...]:
+    from neuralart.app_config.generate import class_names
+    from neuralart.config.app_config import AppConfig
+
+    if config.labels:
+        return class_names(AppConfig("", "", class_names_file=config.labels), args.file.parent)
+    return class_names(config.app_config, args.file.parent) if config.app_config is not None else ()
+
+
+def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
+    from neuralart_virtual.emulator.inputs.preprocessing import elements
+    from neuralart_virtual.validation.figures import read_labels
+
+    if len(network.outputs) != 1 or elements(network.outputs[0]) < 2:
+        what = f"network {network.name} has {len(network.outputs)} outputs, the first of "
+        what += f"{elements(network.outputs[0])} elements"
+        raise NeuralArtError(what, where="--labels", hint="labels belong to one output with a score for each class")
+    return read_labels(path, elements(network.outputs[0]), samples)
+
+
+def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> EpochTensors:
+    """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
+    from neuralart_virtual.validation.layers import EpochTensors
+    from neuralart_virtual.vectors.expected import has_litert
+
+    where = "--per-layer"
+    if not has_litert():
+        what = "LiteRT computes the tensors to compare with, and is not installed"
+        hint = "pip install 'scons-neuralart[oracle]'"
+        raise NeuralArtError(what, where=where, hint=hint)
+    if kind != "unicorn":
+        what = f"machine {kind} shows no tensors between its epochs"
+        raise NeuralArtError(what, where=where, hint="a machine unicorn does: --on virtual, on a board that has one")
+    if subject.variant.relocatable is not None:
+        what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
+        raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")
+    _compared_with(args, subject)
+    return EpochTensors(subject.facts.parent, subject.network)
+
+
+def _compared(
+    args: argparse.Namespace, subject: VariantNetwork, layers: EpochTensors, vectors: Vectors
+) -> tuple[LayerFigures, ...]:
+    from neuralart_virtual.validation import layers as of_layers
+    from neuralart_virtual.validation import reference
+
+    model, cut = _compared_with(args, subject)
+    given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
+    return of_layers.compare_layers(layers, model, given, data, cut)
+
+
+def _outputs(
+    subject: VariantNetwork, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
+) -> tuple[str, Sequence[bytes]]:
+    """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
+    from neuralart_virtual.emulator import native, runner
+    from neuralart_virtual.emulator.built import run_built
+
+    if machine is None:
+        if subject.variant.relocatable is not None:
+            hint = "a variant of the same network without 'relocatable', or --on virtual"
+            raise NeuralArtError("a relocatable model runs on a board alone", where=f"--on {_NATIVE}", hint=hint)
+        with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:
+            (network,) = native.build([subject.facts.parent], Path(folder))
+            return "native (the network's C, the runtime and the kernels on this computer)", network.run(inputs.data)
+    with at_work(f"validate {subject.variant.name}") as work:
+
+        def vector_done(_: str, done: int, count: int) -> None:
+            if layers is not None:
+                layers.sample_ends()
+            work.show(done, count, "vectors")
+
+        one, dead = runner.NetworkRun(subject.facts, inputs), subject.variant.dead_bank
+        calls, place = layers.calls() if layers is not None else None, (subject.board, machine, subject.folder)
+        result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
+    for note in result.notes:
+        say(f"neuralart validate: note: {note}", file=sys.stderr)
+    return f"{result.machine} ({result.note})", result.networks[0].outputs
+
+
+def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFigures:
+    """What is wrong with what the user gave is said before the run."""
+    from neuralart_virtual.emulator import runner
+    from neuralart_virtual.emulator.inputs.preprocessing import elements
+    from neuralart_virtual.emulator.inputs.source import GivenInputs
+    from neuralart_virtual.validation.figures import ValidationFigures, classify
+    from neuralart_virtual.validation.output_metrics import compare_outputs
+    from neuralart_virtual.validation.reference import split
+
+    variant, config, network = subject.variant, subject.config, subject.network
+    origin, vectors = _vectors(args, subject)
+    names = _class_names(args, config)
+    labels = None if args.labels is None else _labels(args.labels, network, vectors.count)
+    scores = [args.classifier or labels is not None or elements(port) == len(names) for port in network.outputs]
+    if config.min_accuracy is not None and not any(scores):
+        what = "min_accuracy is for classifiers"
+        raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
+    wanted = _reference(args, subject, vectors)
+    machine = None
+    if args.on not in (_NATIVE, _BOARD):
+        machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
+    layers = _layers(args, subject, machine.kind if machine is not None else args.on) if args.per_layer else None
+    if args.on == _BOARD:
+        from neuralart_virtual.validation.reference import on_board
+
+        with at_work(f"validate {variant.name}") as work:
+            data, count = vectors.input_data, vectors.count
+            said = on_board(args.port, args.baud, network, data, lambda done: work.show(done, count, "vectors"))
+        where, outputs = said
+    else:
+        where, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
+    found = split(network.outputs, outputs, network.name)
+    who, right = wanted or ("", found)
+    metrics = {
+        port.name: compare_outputs(one, other, classifier)
+        for port, one, other, classifier in zip(network.outputs, right, found, scores, strict=True)
+    }
+    return ValidationFigures(
+        variant=variant.name,
+        network=config.name,
+        machine=where,
+        samples=vectors.count,
+        inputs=origin,
+        reference=who,
+        outputs=metrics if wanted is not None else {},
+        labels=args.labels.as_posix() if labels is not None else "",
+        classifier=None if labels is None else classify(labels, found[0]),
+        classes=names if len(names) == elements(network.outputs[0]) else (),
+        layers=None if layers is None else _compared(args, subject, layers, vectors),
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the figures. Returns 2 if one is below the bound of the network, or the run did not end well.
+    NeuralArtError: the variant is not built, or inputs, reference and labels do not fit it.
+    """
+    from neuralart_virtual.emulator import RunFailure
+    from neuralart_virtual.validation import figures
+
+    if (args.on == _BOARD) != bool(args.port):
+        what = "which port?" if args.on == _BOARD else "a port is for a board"
+        raise NeuralArtError(what, where=f"--on {args.on}", hint="--on board --port /dev/ttyACM0")
+    from neuralart_virtual.emulator.built import built_network
+
+    here = args.on not in (_NATIVE, _BOARD)
+    subject = built_network(args.file, args.build, args.variant, args.network, runs_here=here)
+    found: ValidationFigures | None = None
+    try:
+        found = _measure(args, subject)
+        failures, lines = figures.below(found, subject.config), figures.lines(found)
+    except RunFailure as failure:
+        failures, lines = [str(failure)], []
+    if args.junit is not None:
+        from neuralart.text import junit
+
+        suite = f"validate {args.variant} --on {args.on}"
+        junit.write(args.junit, [junit.CheckOutcome(suite, subject.config.name, failures, output=lines)])
+    if found is not None and args.json:
+        print(json.dumps(figures.to_record(found, failures), indent=1, allow_nan=False))
+    elif lines:
+        say(*lines)
+    for line in failures:
+        say(f"neuralart validate: {line}", file=sys.stderr)
+    return FAILED if failures else 0

@@ -1,0 +1,1 @@
+"""Golden vectors: made of models and of files of the user."""

@@ -1,0 +1,141 @@
+"""``neuralart npu`` as users call it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neuralart import cli
+from support import npu_network as made
+from support.small_models import one_op
+
+SAYS = "the virtual NPU executes the compiled network; a model, not the chip; no time"
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
+    """Output of a call; of one that is refused its message."""
+    assert cli.main(["npu", *map(str, words)]) == code
+    out, err = capsys.readouterr()
+    return err if code else out
+
+
+@pytest.mark.parametrize("controller", [False, True])
+def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], controller: bool) -> None:
+    path = made.write(tmp_path, controller=controller)
+    (tmp_path / "image.bin").write_bytes(made.image())
+    out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "-o", tmp_path / "out")
+    lines = out.splitlines()
+    assert lines[0] == "made: 4 epochs on the NPU, 2 in software, 10944 products"
+    assert lines[1].startswith("output scores: float32 1x1x1x8: ") and lines[2:] == [SAYS]
+    scores = np.load(tmp_path / "out" / "scores.npy")
+    assert scores.shape == (1, 1, 1, 8) and abs(scores.sum() - 1) < 1e-6
+
+
+def test_inputs_of_numpy_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same bytes in both forms; noise depends on the seed alone, and is named."""
+    path = made.write(tmp_path, controller=False)
+    (tmp_path / "image.bin").write_bytes(made.image())
+    np.save(tmp_path / "image.npy", np.frombuffer(made.image(), np.int8).reshape(1, 6, 6, 4))
+    given = [call(capsys, path, "--input", f"image={tmp_path}/image.{kind}") for kind in ("bin", "npy")]
+    assert given[0] == given[1] and "noise" not in given[0]
+    drawn = [call(capsys, path, "--seed", seed) for seed in (1, 1, 2)]
+    assert "input image is noise: give --input image=FILE" in drawn[0]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path, controller=True)
+    record: dict[str, Any] = json.loads(call(capsys, path, "--json", "--assume", "POOL.TYPE=2"))
+    assert (record["schema"], record["network"], record["noise"]) == ("neuralart-npu-1", "made", ["image"])
+    assert record["assumptions"] == [], "one that was not needed is not named"
+    epochs = record["epochs"]
+    assert [epoch["epoch"] for epoch in epochs] == ["1", "2", "3", "4", "5", "6"]
+    assert epochs[1]["products"] == 10368 and epochs[1]["hardware"] and not epochs[5]["hardware"]
+    assert epochs[1]["units"] == ["STRENG2", "STRENG7", "STRENG8", "CONVACC1", "ARITH0", "ARITH3", "POOL1"]
+    assert epochs[0]["buffers"] == [{"address": made.RAM + made.COPY, "bytes": made.IN_ELEMENTS}]
+    assert record["outputs"]["scores"]["shape"] == [1, 1, 1, 8]
+    assert len(record["outputs"]["scores"]["values"]) == 8
+
+
+def test_weights_from_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path / "net", controller=False)
+    first = call(capsys, path)
+    moved = tmp_path / "weights.bin"
+    (tmp_path / "net" / "made_atonbuf.xSPI2.raw").rename(moved)
+    assert call(capsys, path, "--raw", f"xSPI2={moved}") == first
+    data = bytearray(moved.read_bytes())
+    data[made.KERNELS : made.KERNELS + 64] = bytes(64)
+    moved.write_bytes(bytes(data))
+    assert call(capsys, path, "--raw", f"xSPI2={moved}") != first, "other weights give other outputs"
+
+
+def test_ties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path, controller=False)
+    outputs = [
+        [call(capsys, path, "--ties", rule, "--json", "--seed", seed) for seed in range(12)]
+        for rule in ("away", "even")
+    ]
+    assert outputs[0] != outputs[1]
+
+
+def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model whose input is that of the network: the copy of epoch 1 pairs with it."""
+    pytest.importorskip("ai_edge_litert")
+    path = made.write(tmp_path, controller=False)
+    (tmp_path / "image.bin").write_bytes(made.image())
+    shape = (1, made.SIDE, made.SIDE, made.DEPTH)
+    model = tmp_path / "model.tflite"
+    model.write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
+    out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--force")
+    first = out.splitlines()[1].split()
+    assert first[0] == "1" and first[1] == "144" and first[-3:] == ["100.00", "%", "0"], out
+    assert "buffers are like no tensor of the model" in out
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    text = call(capsys, *words, code=1)
+    assert text.startswith("neuralart npu: error: ") and text.count("\n") == 1, text
+    return text.replace(str(folder), "DIR")
+
+
+def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path, controller=False)
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY")
+    other = tmp_path / "other.tflite"
+    other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
+    cases = {
+        ("--force",): "--force needs the model that the reference comes from (give --model)",
+        ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
+        ("--input", f"image={tmp_path}/none.bin"): "none.bin",
+        ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",
+        ("--input", f"photo={path}"): "made.c: no input is called 'photo' (image)",
+        ("--raw", f"xSPI7={path}"): "made.c: no pool is called 'xSPI7' (AXISRAM5, xSPI2)",
+        ("--model", other): "DIR/other.tflite: the model has inputs of [4] bytes, the network's own are [144] (is it",
+        ("-o", path): "no folder: ",
+    }
+    for words, said in cases.items():
+        assert said in refused(tmp_path, capsys, path, *words), words
+    assert "not a generated network" in refused(tmp_path, capsys, tmp_path / "made_atonbuf.xSPI2.raw")
+    assert "nothing.c" in refused(tmp_path, capsys, tmp_path / "nothing.c")
+
+
+def test_without_numpy(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made.write(tmp_path, controller=False)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    text = refused(tmp_path, capsys, path)
+    assert "the virtual NPU needs NumPy: " in text and "pip install 'scons-neuralart[npu]'" in text
+
+
+def test_a_mode_that_stops_is_told_with_its_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path, controller=False)
+    text = path.read_text("utf-8").replace("operation = POOL_MAX", "operation = POOL_MIN")
+    path.write_text(text, encoding="utf-8")
+    said = refused(tmp_path, capsys, path)
+    assert "made.c: epoch 2: POOL1 CTRL (0x000) TYPE = 1: " in said and "--assume POOL.TYPE=1" in said
+    out = call(capsys, path, "--assume", "POOL.TYPE=1")
+    assert "assumed POOL.TYPE=1: the minimum of the window; padding never wins" in out.splitlines()
