@@ -37,6 +37,14 @@ def test_a_change(
     shutil.rmtree(tmp_path)
 
 
+def test_the_front_door_answers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where nothing has changed: else no row says anything about it."""
+    tree = fresh(tmp_path_factory, tmp_path)
+    assert not tree.ask()
+    tree.build()
+    assert tree.ask()
+
+
 def test_the_table_is_long() -> None:
     """The numbers of the rows are all there, and the reduced table is small."""
     rows = table()
