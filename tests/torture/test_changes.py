@@ -11,7 +11,7 @@ import pytest
 
 from support.changes.judge import fresh, judge
 from support.changes.rows import Row, table
-from support.torture import LONG
+from support.torture import LONG, progress
 
 pytestmark = [
     pytest.mark.torture,
@@ -28,12 +28,21 @@ def test_a_change(
 ) -> None:
     verdict = judge(row, fresh(tmp_path_factory, tmp_path), tmp_path_factory)
     tell(verdict.line(row))
+    progress(verdict.line(row))
     assert verdict.wrong == "", verdict.output
     assert row.counts in (None, verdict.counted), (
         "the row proves nothing" if row.counts else "it counts, says the clean build"
     )
     # A run of the whole table makes a gigabyte; what is wrong stays, to be looked at.
     shutil.rmtree(tmp_path)
+
+
+def test_the_front_door_answers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where nothing has changed: else no row says anything about it."""
+    tree = fresh(tmp_path_factory, tmp_path)
+    assert not tree.ask()
+    tree.build()
+    assert tree.ask()
 
 
 def test_the_table_is_long() -> None:

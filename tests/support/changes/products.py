@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
 
 from support.changes.rows import Row, add, row
-from support.changes.tree import MAIN, OTHER, TEXT, THIRD, VARIANT, Tree
+from support.changes.tree import LIST, MAIN, OTHER, TEXT, THIRD, VARIANT, Tree
 
 _HERE = f"build/{VARIANT}"
 _NETWORK, _FIRMWARE = "build/networks/digits-*", "build/firmware"
@@ -54,7 +55,7 @@ def _altered() -> None:
             tree.flip(name, tree.path(name).stat().st_size // 2)
 
         title = pattern.replace(f"{_HERE}/", "").replace("build/", "").replace("*", "...")
-        add(Row(number, f"{title}: one bit, time kept", bit, sample=number in ("82", "701")))
+        add(Row(number, f"{title}: one bit, time kept", bit, sample=number == "82"))
 
 
 _altered()
@@ -128,6 +129,16 @@ def _simple() -> None:
         with tree.kept_time(BIN):
             tree.write(BIN, tree.path(BIN).read_bytes() + b"\0")
 
+    def without_line(tree: Tree) -> None:
+        lines = tree.read(f"{_HERE}/{LIST}").splitlines(keepends=True)
+        tree.write(f"{_HERE}/{LIST}", "".join(line for line in lines if "  firmware.bin" not in line))
+        tree.flip(BIN, 500)
+
+    def forged(tree: Tree) -> None:
+        before = hashlib.sha256(tree.path(BIN).read_bytes()).hexdigest()
+        tree.flip(BIN, 500)
+        tree.edit(f"{_HERE}/{LIST}", before, hashlib.sha256(tree.path(BIN).read_bytes()).hexdigest())
+
     changes: dict[str, tuple[str, Callable[[Tree], object]]] = {
         "726": ("firmware.bin is a link to what it was", same_link),
         "727": ("firmware.bin is a link to nothing", lambda tree: tree.link(BIN, "nowhere")),
@@ -144,6 +155,9 @@ def _simple() -> None:
         "738": ("the folder of the firmware goes", lambda tree: tree.remove("build/firmware")),
         "739": ("the build folder goes", lambda tree: tree.remove("build")),
         "740": ("the manifest of a compile goes", lambda tree: tree.remove(tree.one(f"{_NETWORK}/manifest.json"))),
+        "755": ("the list of what was made in the variant's folder goes", lambda tree: tree.remove(f"{_HERE}/{LIST}")),
+        "756": ("a line of that list goes, and firmware.bin is altered", without_line),
+        "757": ("a list says of an altered firmware.bin what it is now", forged),
         "741": ("scons -c", lambda tree: tree.scons("-c", VARIANT)),
     }
     for number, (title, change) in changes.items():
@@ -196,25 +210,25 @@ def _shipped() -> None:
     """What is altered is not shipped: a verb makes it again before it takes it."""
     application, weights = f"{_HERE}/application.bin", f"{_HERE}/digits.xSPI2.bin"
     altered = {
-        "747": ("flash", application),
-        "748": ("flash", weights),
-        "749": ("flash", f"{_HERE}/descriptor.bin"),
-        "750": ("boot", application),
-        "751": ("run", ELF),
-        "752": ("export", f"{_HERE}/npu_memory_init.c"),
-        "753": ("sbom", BIN),
-        "754": ("verify", application),
+        "747": (["flash"], application),
+        "748": (["flash"], weights),
+        "749": (["flash"], f"{_HERE}/descriptor.bin"),
+        "750": (["flash", "boot"], application),
+        "751": (["run"], ELF),
+        "752": (["export"], f"{_HERE}/npu_memory_init.c"),
+        "753": (["sbom"], BIN),
+        "754": (["flash", "verify"], application),
     }
-    for number, (verb, name) in altered.items():
+    for number, (verbs, name) in altered.items():
 
-        def shipped(tree: Tree, verb: str = verb, name: str = name) -> Iterator[None]:
-            if verb == "verify":
-                tree.words = [f"flash-{VARIANT}"]
+        def shipped(tree: Tree, verbs: list[str] = verbs, name: str = name) -> Iterator[None]:
             yield
-            tree.flip(name, tree.path(name).read_bytes().index(b"\0" if verb != "run" else b"reference app"))
-            tree.words = [f"{verb}-{VARIANT}"]
+            data = tree.path(name).read_bytes()
+            tree.flip(name, data.index(b"reference app") if name == ELF else len(data) // 2)
+            tree.words = [f"{verb}-{VARIANT}" for verb in verbs]
 
-        add(Row(number, f"{verb}-: {name.removeprefix(_HERE + '/')}: one bit, time kept", shipped))
+        title = f"{'-, '.join(verbs)}-: {name.removeprefix(_HERE + '/')}: one bit, time kept"
+        add(Row(number, title, shipped, sample=number == "747"))
 
 
 _shipped()

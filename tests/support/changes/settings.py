@@ -139,6 +139,13 @@ def package(tree: Tree) -> Iterator[None]:
     tree.edit("site_scons/neuralart/text/ihex.py", "\n_ROW = 32", "\n_ROW = 8", keep=True)
 
 
+@row("136", "code of the reference compiler: other size, time of 2020 kept")
+def reference_compiler(tree: Tree) -> Iterator[None]:
+    tree.age("site_scons")
+    yield
+    tree.edit("site_scons/neuralart_reference/planning/lifetimes.py", "\nALIGN = 16", "\nALIGN = 128", keep=True)
+
+
 @row("126", "variants.yaml: one key more, with an old time")
 def new_key(tree: Tree) -> Iterator[None]:
     tree.age("variants.yaml")

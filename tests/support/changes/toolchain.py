@@ -174,12 +174,12 @@ def goes(tree: Tree) -> Iterator[None]:
     tree.remove(f"{TOOLS}/{GCC}")
 
 
-_PADS = 'real "$@" || exit\nfor out; do :; done\ncase $out in *.bin) printf "\\0\\0\\0\\0" NOTHING "$out" ;; esac'
+_PADS = 'real "$@" || exit\nfor out; do :; done\ncase $out in *.ENDING) printf "\\0\\0\\0\\0" >> "$out" ;; esac'
 
 
 def _objcopy(tree: Tree, pads: bool) -> str:
     real = tree.path(f"{TOOLS}/{PREFIX}objcopy").resolve()
-    return _PADS.replace("real", f'"{real}"', 1).replace("NOTHING", ">>" if pads else "#>")
+    return _PADS.replace("real", f'"{real}"', 1).replace("ENDING", "bin" if pads else "not")
 
 
 @row("105", "objcopy becomes one that pads")
@@ -206,9 +206,7 @@ def objcopy_time_kept(tree: Tree) -> Iterator[None]:
 def _with_headers(tree: Tree) -> None:
     """A compiler with a folder of headers of its own; kernels do without, which saves most of the time."""
     common, headers = kept(tree), tree.path(f"{TOOLS}/include")
-    install(
-        tree, gcc=f'case "$*" in */kernels/*) exec "{common}" "$@" ;; esac\nexec "{common}" -isystem "{headers}" "$@"'
-    )
+    install(tree, gcc=f'case "$*" in */kernels/*) exec "{common}" "$@" ;; esac\nexec "{common}" -I"{headers}" "$@"')
     tree.write(f"{TOOLS}/include/nothing.h", "", OLD)
     choose(tree)
 

@@ -27,7 +27,7 @@ variants:
 """
 MAIN = "firmware/app/main.c"
 MODEL = "models/digits/digits.tflite"
-DATABASE = ".sconsign.dblite"
+DATABASE, LIST = ".sconsign.dblite", "made.sha256"
 # A string of the firmware, in place of which another of the same length stands.
 TEXT, OTHER, THIRD = '"reference application"', '"seference application"', '"deference application"'
 # Times of files: years ago, as in an archive with fixed times, and that of files in a wheel.
@@ -202,7 +202,10 @@ class Tree:
     # ---- results ---------------------------------------------------------------------------------------------
 
     def products(self) -> dict[str, str]:
-        """What stands in the build folder, by name, as hashes; without hidden files, which remember something."""
+        """What stands in the build folder, by name, as hashes; without hidden files, which remember something.
+
+        Of a list of what was made, each line counts by itself: it has more lines the more has been asked for.
+        """
         found = {}
         for folder, folders, names in os.walk(self.root / "build"):
             folders[:] = sorted(each for each in folders if each[0] != ".")
@@ -210,9 +213,14 @@ class Tree:
                 path = Path(folder, name)
                 if name[0] == "." or (path.is_dir() and not path.is_symlink()):
                     continue
-                said = f"link to {path.readlink()}" if path.is_symlink() else ""
-                known = said or hashlib.sha256(path.read_bytes()).hexdigest()
-                found[path.relative_to(self.root / "build").as_posix()] = known
+                where = path.relative_to(self.root / "build").as_posix()
+                if path.is_symlink():
+                    found[where] = f"link to {path.readlink()}"
+                elif name == LIST:
+                    lines = path.read_text("utf-8", "replace").splitlines()
+                    found |= {f"{where}: {line[66:]}": line[:64] for line in lines}
+                else:
+                    found[where] = hashlib.sha256(path.read_bytes()).hexdigest()
         return found
 
     def identity(self) -> str:
