@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,17 @@ from support.sconsproject import Project, copy_sources
 NASTY = "Digits ($(touch x)) `touch y` ; > z * ' # & $HOME ${TARGET} \\\\ a"
 # What a name of a folder may hold: no slash; make and the assembler are not asked about it.
 FOLDER = "mo $(touch x) `touch y` ; * ' # & $HOME"
+# All kinds of letters that the build folder may have.
+BUILD = "out \u00fc,a=b@c+d"
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 
 def nasty(tmp_path: Path) -> Project:
-    project = copy_sources(tmp_path / "a $(touch x) tree; `touch y` ' #")
+    project = copy_sources(tmp_path / "a $(touch x) tree; `touch y` ' # \u00fc \"")
+    project.edit(
+        "SConstruct", 'NEURALART_WAIT=said["WAIT"]', f'NEURALART_WAIT=said["WAIT"], NEURALART_BUILD_DIR="{BUILD}"'
+    )
     (project.root / "models" / "digits").rename(project.root / "models" / FOLDER)
     text = project.path("variants.yaml").read_text("utf-8")
     text = text.replace("title: Digits on the MPS3 AN547 (QEMU)\n", f"title: {yaml(NASTY)}\n")
@@ -42,5 +48,7 @@ def test_a_tree_and_texts_full_of_what_shells_read(tmp_path: Path) -> None:
     assert {path.name for path in project.root.iterdir()} & {"x", "y", "z"} == set()
     assert not [path for path in tmp_path.rglob("*") if path.name in ("x", "y", "z")]
     project.up_to_date("digits-an547")
+    elf = project.path(f"{BUILD}/digits-an547/firmware.elf").read_bytes()
+    assert elf[:4] == b"\x7fELF" and os.fsencode(project.root) not in elf
     shown = project.run("-h").out
     assert NASTY in shown

@@ -24,6 +24,7 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
+from neuralart.scons import shell
 from support import graphs
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")]
@@ -186,3 +187,23 @@ def test_names_of_compilers(prefix: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_boards_are_what_the_test_above_needs(evil: Path) -> None:
     assert "-DX=;touch$IFS`x`>x" in boards.load("mine", [Path("mine.yaml")]).machines["unicorn"].cpu_flags
+
+
+def test_a_name_that_is_not_utf_8(make_env: Any, tree: Path) -> None:
+    env = make_env(NEURALART_BOARD="stm32n6570-dk")
+    odd = tree / "models" / "odd \udcff.tflite"
+    try:
+        (tree / MODEL).rename(odd)
+    except OSError as error:
+        pytest.skip(f"no file can have such a name here: {error}")
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.NeuralArtNetwork("out/digits.c", env.fs.File(str(odd)))
+    assert str(caught.value) == "models/odd \\udcff.tflite: its name has bytes that are no UTF-8 (rename it)"
+
+
+def test_the_interpreter(make_env: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", f"/opt/{NAME}/\u00fc/python")
+    env = make_env(NEURALART_BOARD="stm32n6570-dk")
+    (text,) = shell_texts(env.NeuralArtNetwork("out/digits.c", MODEL)[0])
+    assert shell.words_of([text]) == shlex.split(text)
+    assert shlex.split(text)[:4] == [sys.executable, "-m", "neuralart", "compile"]

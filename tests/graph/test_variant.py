@@ -469,7 +469,7 @@ def test_firmware_commands(env: Any, gcc: Toolchain, tree: Path) -> None:
     (link,) = found["build/digits-n6/firmware.elf"]
     assert link[:3] == ["arm-none-eabi-gcc", "-o", "build/digits-n6/firmware.elf"]
     assert set(board_flags) <= set(link)
-    assert "-Wl,-Map=build/digits-n6/firmware.map" in link
+    assert "-Map=build/digits-n6/firmware.map" in link
     (binary,), (hexa,) = found["build/digits-n6/firmware.bin"], found["build/digits-n6/firmware.hex"]
     for kind, argv in (("binary", binary), ("ihex", hexa)):
         assert argv == ["arm-none-eabi-objcopy", "-O", kind, "build/digits-n6/firmware.elf", argv[-1]]

@@ -39,11 +39,16 @@ def _resolved(folder: str) -> Path:
 
 
 def named(env: Any, path: Path) -> str:
-    """A path as commands and messages name it: below the top folder relative, with slashes."""
+    """A path as commands and messages name it: below the top folder relative, with slashes. NeuralArtError: there are
+    bytes in it that are no UTF-8: SCons has no signature for them.
+    """
     try:
-        return path.resolve().relative_to(_resolved(str(env.Dir("#").abspath))).as_posix()
+        text = path.resolve().relative_to(_resolved(str(env.Dir("#").abspath))).as_posix()
     except ValueError:
         return str(path)
+    if not text.isascii() and (shown := text.encode("utf-8", "backslashreplace").decode()) != text:
+        raise NeuralArtError("its name has bytes that are no UTF-8", where=shown, hint="rename it")
+    return text
 
 
 def build_dir(env: Any) -> str:

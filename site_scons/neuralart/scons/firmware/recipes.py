@@ -283,7 +283,8 @@ def link(
     """
     env, found = recipe.env, recipe.found
     paths = [f"-L{node.dir}" for node in included]
-    words = _words(*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T")
+    # Not -Wl, which takes a comma in a folder's name for its own.
+    words = _words(*recipe.flags, *flags, "-Xlinker", f"-Map={folder}/firmware.map", *paths, "-T")
     elf, link_map = env.Program(
         [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
         objects,

@@ -40,7 +40,7 @@ def _reason(words: Sequence[str], status: int, text: str, nm: str, env: dict[str
         return link_errors.no_entry(text)
 
     def map_text() -> str:
-        path = next((word.removeprefix("-Wl,-Map=") for word in words if word.startswith("-Wl,-Map=")), "")
+        path = next((word.removeprefix("-Map=") for word in words if word.startswith("-Map=")), "")
         return Path(path).read_text("utf-8", "replace") if path and Path(path).is_file() else ""
 
     files = [word for word in words if word.endswith((".o", ".a")) and Path(word).is_file()]
