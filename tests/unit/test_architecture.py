@@ -299,7 +299,7 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 ALLOWED = {
     "text": {"rich"},
     "completion": {"shtab"},
-    "neuralart_fleet/watch_cli.py": {"watchfiles"},
+    "neuralart_fleet/scons": {"watchfiles"},
     "neuralart_virtual/emulator": {"unicorn"},
     "neuralart_insight/sbom": {"cyclonedx", "packageurl"},
     "neuralart_insight/report": {"bokeh", "squarify"},
