@@ -27,7 +27,7 @@ CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
 FLOORS = (
     {"command", "errors", "intact", "jsontext", "patterns", "resources"},
     {"build", "files", "findings", "fingerprint", "why"},
-    {"text", "plugins", "products"},
+    {"text", "plugins", "products", "outputs"},
     {"own_commands", "model", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},

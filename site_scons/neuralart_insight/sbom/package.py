@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import __version__
+from neuralart import __version__, outputs
 from neuralart.plugins.origins import own_files
 from neuralart_insight.sbom import bill
 from neuralart_insight.sbom.bill import BillPart
@@ -72,7 +72,8 @@ def text() -> str:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to a file (default: print it)")
+    mine = outputs.says(b'"bomFormat": "CycloneDX"', f'"name": "{NAME}"'.encode())
+    outputs.add(parser, "--output", mine=mine, help="write it to a file (default: print it)")
 
 
 def run(args: argparse.Namespace) -> int:
