@@ -10,6 +10,10 @@ from neuralart import outputs
 from neuralart.text.console import say
 
 
+def _generated(data: bytes) -> bool:
+    return any(mark in data[:4096] for mark in (b". Generated: change what", b". Generated. */"))
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
@@ -61,9 +65,8 @@ def run(args: argparse.Namespace) -> int:
     )
     output = args.output / made.name if args.output.is_dir() else args.output
     texts = {output: made.text, **{output.parent / name: text for name, text in made.companions.items()}}
-    for path, text in texts.items():
-        mine = (text.encode(), b". Generated: change what", b". Generated. */")
-        outputs.refuse(path, lambda old, mine=mine: any(part in old for part in mine), force=args.force)
+    for path in texts:
+        outputs.refuse(path, _generated, force=args.force)
     for path, text in texts.items():
         if not path.is_file() or path.is_symlink() or path.read_bytes() != text.encode():
             write_text(path, text)

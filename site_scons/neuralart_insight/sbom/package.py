@@ -70,10 +70,13 @@ def text() -> str:
     return bill.text(subject, requirements())
 
 
+def _is_bill(data: bytes) -> bool:
+    return b'"bomFormat": "CycloneDX"' in data and f'"name": "{NAME}"'.encode() in data
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    mine = outputs.says(b'"bomFormat": "CycloneDX"', f'"name": "{NAME}"'.encode())
-    outputs.add(parser, "--output", mine=mine, help="write it to a file (default: print it)")
+    outputs.add(parser, "--output", mine=_is_bill, help="write it to a file (default: print it)")
 
 
 def run(args: argparse.Namespace) -> int:
