@@ -28,7 +28,7 @@ def never(_data: bytes) -> bool:
 
 def refuse(path: Path, mine: Mine = never, *, force: bool = False) -> None:
     """Look at the place of a result before it is written. ``mine``: whether contents are of an
-    earlier call. NeuralArtError: they are not, or it is a link, and nobody said ``force``; or no file
+    earlier call. NeuralArtError: they are not, or it is a link, without ``force``; or no file
     can be written there.
     """
     try:

@@ -21,7 +21,7 @@ def listed(folder: Path) -> tuple[str, dict[str, str]]:
     """Owner of a folder, and SHA-256 of its files by name, by its manifest; nothing if there is none of ours."""
     try:
         data = jsontext.loads((folder / MANIFEST).read_bytes())
-        rows = {str(row["name"]): str(row["sha256"]) for row in data["files"]}
+        rows = {str(row["name"]): str(row.get("sha256")) for row in data["files"]}
         plain = {name: rows[name] for name in rows if PurePosixPath(name).name == name and "\\" not in name}
         return str(data["network"]), plain
     except (OSError, ValueError, KeyError, TypeError):

@@ -172,8 +172,8 @@ def checked_files(plugin: Plugin, job: Job) -> FileSet:
 
 
 def refuse_foreign(name: str, job: Job, output: Path) -> None:
-    """Look at the places of a compile's files before it begins. NeuralArtError: one has what no compile made, and
-    nobody said ``--force``.
+    """Look at the places of a compile's files before it begins. NeuralArtError: one has what no compile made,
+    without ``--force``.
     """
     from neuralart.compilers import fileset
     from neuralart.plugins import OWN, find
