@@ -416,7 +416,7 @@ def test_a_compiler_by_hand(places: Places, capsys: pytest.CaptureFixture[str]) 
     assert (places.top / "out" / "made.txt").read_text() == "ab"
     assert (places.top / "out" / "net_atonbuf.xSPI2.raw").is_file()
     places.project("mine.py", COMPILER.format(last="(output / 'made.txt').unlink()"))
-    assert cli.main([*words, "--compiler", "mine"]) == 1
+    assert cli.main([*words, "--compiler", "mine", "--force"]) == 1
     assert capsys.readouterr().err == (
         "neuralart compile: error: out: compiler 'mine' declared made.txt and made none "
         "(this is a mistake in the compiler's plugin: files() and compile() do not agree)\n"
