@@ -26,7 +26,7 @@ def never(_data: bytes) -> bool:
     return False
 
 
-def refuse(path: Path, mine: Mine = never, *, force: bool = False) -> None:
+def refuse(path: Path, mine: Mine = never, *, force: bool = False, hint: str = "") -> None:
     """Look at the place of a result before it is written. ``mine``: whether contents are of an
     earlier call. NeuralArtError: they are not, or it is a link, without ``force``; or no file
     can be written there.
@@ -45,7 +45,7 @@ def refuse(path: Path, mine: Mine = never, *, force: bool = False) -> None:
         return
     else:
         what = "is there already" + ("" if mine is never else ", and does not say that we made it")
-    raise NeuralArtError(what, where=path.as_posix(), hint="another name, or --force to replace it")
+    raise NeuralArtError(what, where=path.as_posix(), hint=hint or "another name, or --force to replace it")
 
 
 def add_force(parser: Any) -> None:

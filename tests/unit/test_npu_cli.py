@@ -91,7 +91,7 @@ def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     shape = (1, made.SIDE, made.SIDE, made.DEPTH)
     model = tmp_path / "model.tflite"
     model.write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
-    out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--from-reference")
+    out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--force")
     first = out.splitlines()[1].split()
     assert first[0] == "1" and first[1] == "144" and first[-3:] == ["100.00", "%", "0"], out
     assert "buffers are like no tensor of the model" in out
@@ -109,7 +109,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.tflite"
     other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
     cases = {
-        ("--from-reference",): "--from-reference needs the model that the reference comes from (give --model)",
+        ("--force",): "--force needs the model that the reference comes from (give --model)",
         ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
         ("--input", f"image={tmp_path}/none.bin"): "none.bin",
         ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",

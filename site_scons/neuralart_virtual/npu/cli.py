@@ -38,13 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     several("--input", type=given, metavar="NAME=FILE", help=text)
     add("--seed", type=int, default=1, metavar="N", help="of the noise (default: 1)")
     add("-o", "--output", type=Path, metavar="DIR", help="write each output there as NAME.npy")
-    outputs.add_force(parser)
     text = "execute a mode that is not known for sure, as the message that stops at it says"
     several("--assume", metavar="UNIT.FIELD=VALUE", help=text)
     add("--ties", choices=("away", "up", "even"), default="away", help="how ties are rounded (default: away)")
     text = "compare each epoch's buffers of bytes with the tensors of this model in LiteRT"
     add("--model", type=Path, metavar="MODEL.tflite", help=text)
-    add("--from-reference", action="store_true", help="with --model: feed each epoch with the reference")
+    add("--force", action="store_true", help="with --model: feed each epoch with the reference")
     add("--json", action="store_true", help="print everything as JSON")
 
 
@@ -58,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_virtual.npu.run import load
     from neuralart_virtual.npu.units.rounding import Ties
 
-    if args.from_reference and args.model is None:
-        raise NeuralArtError("--from-reference needs the model that the reference comes from", hint="give --model")
+    if args.force and args.model is None:
+        raise NeuralArtError("--force needs the model that the reference comes from", hint="give --model")
     network = load(args.network, dict(args.raw), assume=args.assume, ties=Ties(args.ties))
     drawn = _set_inputs(network, dict(args.input), args.seed)
-    comparison = _comparison(network, args.model, args.from_reference) if args.model else None
+    comparison = _comparison(network, args.model, args.force) if args.model else None
     with at_work(f"virtual NPU: {args.network.name}", quiet=args.json) as work:
         blocks = len(network.network.blocks)
         done: list[str] = []
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
         result = network.run(observe)
     if args.output is not None:
-        _write(args.output, result, force=args.force)
+        _write(args.output, result)
     if args.json:
         print(json.dumps(_record(network, result, comparison, drawn), indent=2))
     else:
@@ -146,7 +145,7 @@ def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComp
     return BufferComparison(References(tensors), network.memory, force=force)
 
 
-def _write(folder: Path, result: Run, *, force: bool) -> None:
+def _write(folder: Path, result: Run) -> None:
     import io
 
     import numpy as np
@@ -159,7 +158,7 @@ def _write(folder: Path, result: Run, *, force: bool) -> None:
         data = io.BytesIO()
         np.save(data, value)
         safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
-        outputs.refuse(folder / f"{safe}.npy", data.getvalue().__eq__, force=force)
+        outputs.refuse(folder / f"{safe}.npy", data.getvalue().__eq__, hint="name another folder")
         write_bytes(folder / f"{safe}.npy", data.getvalue())
 
 
