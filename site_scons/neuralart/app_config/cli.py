@@ -10,7 +10,6 @@ from neuralart.text.console import say
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add = parser.add_argument
     text = "network.json, or c_info.json of the vendor's tool"
     add("--network", type=Path, required=True, metavar="FILE", help=text)

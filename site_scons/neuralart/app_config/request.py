@@ -17,8 +17,6 @@ LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}
 
 @dataclass(frozen=True)
 class Request:
-    """A header to be made."""
-
     config: AppConfig  # the user's settings
     tensors: Tensors  # the network's inputs and outputs
     classes: tuple[str, ...]  # names of the classes, from either key
@@ -91,8 +89,6 @@ class Values:
 
 @dataclass(frozen=True)
 class ImageSize:
-    """Size of an image, in pixels."""
-
     width: int
     height: int
     channels: int

@@ -31,7 +31,6 @@ _FLAG = later(r"-\S+")
 
 
 def need(value: Value, key: str) -> Value:
-    """A required key."""
     member = value.mapping().get(key)
     if member is None:
         raise value.error(f"'{key}' is missing")
@@ -141,7 +140,6 @@ _read_region = _group(
 
 
 def _memory(value: Value) -> tuple[types.MemoryRegion, ...]:
-    """All memories that are fitted (size above 0)."""
     regions = [_region(name, entry) for name, entry in value.mapping().items()]
     return tuple(region for region in regions if region.size)
 
@@ -198,7 +196,6 @@ _read_console = _group(
 
 
 def _console(value: Value) -> types.Console:
-    """The serial port."""
     made: types.Console = _read_console(value)
     _together(value, "clock_register", "clock_bit")
     return made

@@ -9,13 +9,11 @@ KINDS = ("variants", "board")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     text = "of variants.yaml or of board files (default: variants)"
     parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help=text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a schema."""
     print(schema_text(args.kind), end="")
     return 0
 

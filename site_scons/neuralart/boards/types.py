@@ -16,8 +16,6 @@ class Enable:
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """A memory of the board."""
-
     name: str  # For example ``AXISRAM5``
     base: int  # Address in the security state the firmware runs in (see Board.security)
     size: int  # Bytes
@@ -163,8 +161,6 @@ class Machine:
 
 @dataclass(frozen=True)
 class BoardSection:
-    """Where a part of the firmware goes."""
-
     region: str  # Name of the memory region it begins in; it may run on into a region that follows without a gap
     offset: int  # Bytes from its base
     size: int  # Bytes
@@ -172,8 +168,6 @@ class BoardSection:
 
 @dataclass(frozen=True)
 class Board:
-    """A board."""
-
     name: str  # For example ``stm32n6570-dk``
     title: str  # For people
     target: str  # ``--target`` of the compiler: ``stm32n6``, ``stm32h7``, ``mps3-an547``

@@ -49,8 +49,6 @@ class Located:
 
 @dataclass(frozen=True)
 class Key:
-    """One key."""
-
     name: str  # As it is written
     read: Callable[[Value], Any]  # Reads the value, or refuses it; of a section: its members as settings
     doc: str  # What the key says, in Markdown
@@ -82,7 +80,6 @@ class Key:
 
 
 def names(keys: Iterable[Key]) -> tuple[str, ...]:
-    """Names of keys, in order."""
     return tuple(key.name for key in keys)
 
 
@@ -141,7 +138,6 @@ def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[s
 
 
 def text_or_none(value: Value) -> str:
-    """A text that may be empty."""
     return value.text(empty=True)
 
 
@@ -161,7 +157,6 @@ def real(low: float, high: float) -> Callable[[Value], float]:
 
 
 def define(value: Value) -> str:
-    """A preprocessor definition."""
     return value.matching(_DEFINE, "NAME or NAME=value")
 
 

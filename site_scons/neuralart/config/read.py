@@ -163,7 +163,6 @@ class Draft:
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """Names of its networks."""
         return tuple(self.settings["networks"][0])
 
     @property

@@ -180,8 +180,6 @@ class SignConfig:
 
 @dataclass(frozen=True)
 class VariantConfig(Located):
-    """One variant."""
-
     name: str  # Name of its alias and its folder
     title: str  # For ``scons -h``
     board: str  # Name of a board
@@ -221,8 +219,6 @@ class VariantConfig(Located):
 
 @dataclass(frozen=True)
 class ProjectConfig:
-    """The whole file."""
-
     path: str  # As named
     default: tuple[str, ...]  # Variants that a bare ``scons`` builds
     titles: dict[str, str] = field(default_factory=dict)  # By variant, in the order of the file

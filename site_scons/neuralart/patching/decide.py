@@ -167,8 +167,6 @@ class Budget:
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation buffer of the application."""
-
     number: int  # n of the generator's macro; ``number - 1`` is its place in the table of handles
     pool: str  # as the compiler calls it
     name: str  # the same, fit for C and the linker
@@ -214,8 +212,6 @@ class RegionUse:
 
 @dataclass(frozen=True)
 class Decision:
-    """All values."""
-
     camera: Camera
     activations: tuple[Activation, ...]  # by number
     input: InputBuffer | None  # None if the input lies in no activation buffer

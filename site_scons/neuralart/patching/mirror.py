@@ -32,8 +32,6 @@ OUTPUT, APPLICATION, ELSEWHERE = "output", "application", "elsewhere"
 
 @dataclass(frozen=True)
 class IncludeDir:
-    """A folder for the compiler to look in."""
-
     base: str  # ``output`` (a patched copy), ``application`` (below the root), or ``elsewhere``
     path: str  # from there with ``/``; as given if elsewhere
 

@@ -249,8 +249,6 @@ def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> 
 
 @dataclass(frozen=True)
 class NetworkFiles:
-    """Where they are."""
-
     c_info: Path  # ``network_c_info.json``
     headers: Path  # folder of the headers
     sources: Path  # folder of ``network.c``; need not hold it

@@ -117,8 +117,6 @@ def _joined(text: str, *, texts: bool = False, comments: list[tuple[int, int]] |
 
 
 class Line(NamedTuple):
-    """A physical line."""
-
     number: int  # From 1
     start: int  # Offset of its first character
     stop: int  # Offset behind its last character, before the line end

@@ -23,8 +23,6 @@ FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
 
 @dataclass(frozen=True)
 class Section:
-    """A section."""
-
     index: int  # Its number in the file
     name: str  # Its name
     kind: str  # ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...

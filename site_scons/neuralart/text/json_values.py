@@ -29,7 +29,6 @@ _NOT_ASCII = later(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words."""
     return _KINDS.get(type(value), "null")
 
 

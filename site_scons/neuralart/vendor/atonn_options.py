@@ -17,8 +17,6 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class AtonnOptions:
-    """The file."""
-
     file: str  # Its name as shown to the user
     tool: str  # Path of the compiler; empty if not told
     version: tuple[int, int, int, int] | None  # Major, minor, micro and development number; None if not told

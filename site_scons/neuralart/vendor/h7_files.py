@@ -23,8 +23,6 @@ _ADDRESS_SPACE = 1 << 32
 
 @dataclass(frozen=True)
 class CpuPool:
-    """One pool."""
-
     name: str  # The network's activations get a C buffer of this name
     address: int | None  # Base; None if none is given. 0 stands for "the linker decides" in many files.
     size: int  # Bytes; 0 disables the pool
@@ -37,8 +35,6 @@ class CpuPool:
 
 @dataclass(frozen=True)
 class CpuPools:
-    """A file of them."""
-
     file: str  # Its name as shown to the user
     version: str  # As written; empty if not given
     pools: tuple[CpuPool, ...]  # In its order
@@ -112,8 +108,6 @@ _TOP = {"board", "builder", "configurations", "description", "env", "memory_pool
 
 @dataclass(frozen=True)
 class CpuProject:
-    """A project description."""
-
     file: str  # Its name as shown to the user
     version: str  # Of its format
     description: str  # For people

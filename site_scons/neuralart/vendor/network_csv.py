@@ -67,8 +67,6 @@ class CsvEpoch:
 
 @dataclass(frozen=True)
 class NetworkCsv:
-    """The table."""
-
     file: str  # Its name as shown to the user
     epochs: tuple[CsvEpoch, ...]  # In its order; the parameters and the return are epochs here
     totals: tuple[Traffic, ...] = ()  # Of each pool, as the file sums them

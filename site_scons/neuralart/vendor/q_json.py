@@ -38,8 +38,6 @@ class QTensor:
 
 @dataclass(frozen=True)
 class QFile:
-    """The file."""
-
     file: str  # Its name as shown to the user
     version: str  # Of its format
     core: CoreVersion | None  # Version of ST Edge AI Core; None if the file does not tell

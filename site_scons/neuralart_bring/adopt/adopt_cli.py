@@ -27,7 +27,6 @@ _NOTHING = "no generated network is in it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the repository")
     text = "write the entries here, never over another file (default: print)"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)

@@ -52,8 +52,6 @@ class Entries:
 
 @dataclass(frozen=True)
 class FoundTree:
-    """All that was found."""
-
     repository: Repository = field(repr=False)
     networks: Sequence[FoundNetwork]
     builds: Sequence[FoundBuild]

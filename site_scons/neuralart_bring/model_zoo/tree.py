@@ -45,7 +45,6 @@ class ZooEntry:
 
     @property
     def where(self) -> str:
-        """``file:line``."""
         return f"{self.file}:{self.line}"
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
@@ -54,12 +53,10 @@ class ZooEntry:
 
     @property
     def is_mapping(self) -> bool:
-        """Keys and values."""
         return bool(self._node.id == "mapping")
 
     @property
     def is_list(self) -> bool:
-        """A list."""
         return bool(self._node.id == "sequence")
 
     @property
@@ -241,7 +238,6 @@ class ZooConfig:
         self._dropped: dict[str, str] = {}
 
     def first(self, *paths: str) -> ZooEntry | None:
-        """The first value that is there."""
         return next((entry for path in paths if (entry := self.top.find(path)) is not None), None)
 
     def take(self, *paths: str) -> ZooEntry | None:

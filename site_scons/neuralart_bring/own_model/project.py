@@ -188,7 +188,6 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
 
 
 def configure_new(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add, text = parser.add_argument, "new or empty; its name becomes that of the variant and the network"
     add("folder", type=Path, metavar="FOLDER", help=text)
     add("--board", default="", metavar="NAME", help="board of the database: neuralart boards")

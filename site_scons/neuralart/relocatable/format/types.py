@@ -200,8 +200,6 @@ def decode_flags(word: int) -> Flags:
 
 @dataclass(frozen=True)
 class Image:
-    """A parsed image."""
-
     where: str  # name of the file, for messages
     data: bytes  # all of them
     header: dict[str, int]  # words by name (WORDS_24 or WORDS_26)
@@ -220,7 +218,6 @@ class Image:
 
     @property
     def flags(self) -> Flags:
-        """The flags word of the header."""
         return decode_flags(self.header["flags"])
 
     @property

@@ -107,8 +107,6 @@ _WORD = later(r"0[xX][0-9a-fA-F]+|\d+")
 
 
 class InitializerC(NamedTuple):
-    """An initializer."""
-
     where: str  # Its name in messages
     symbol: str  # Of the array
     network: str  # Name of the network, from the symbol; empty if the comments do not tell the pool

@@ -20,8 +20,6 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class ReportLine:
-    """A line."""
-
     number: int  # In the file, from 1
     text: str  # Without its end and blanks behind; blanks in front are kept, tables need them
 
@@ -221,7 +219,6 @@ def read_summary(lines: list[ReportLine]) -> tuple[str, tuple[tuple[str, str], .
 
 
 def read_files(lines: list[ReportLine]) -> tuple[str, ...]:
-    """``Generated files (5)``."""
     for i, line in enumerate(lines):
         if found := re.fullmatch(r"Generated files \((\d{1,4})\)", line.bare):
             rest = [other.bare for other in lines[i + 1 :] if not other.is_ruler and other.bare]
