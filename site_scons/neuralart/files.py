@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Protocol, TypeVar
 
 from neuralart.errors import NeuralArtError, closest, one_line
 
+_Made = TypeVar("_Made", covariant=True)
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
 
@@ -119,6 +121,19 @@ def read_bytes(path: Path, hint: str = "") -> bytes:
         raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
     noted[str(path)] = True
     return data
+
+
+class FileReader(Protocol[_Made]):
+    """Reads a file; ``display``: its name in messages, without it the path. NeuralArtError: it
+    cannot be read, or its parser refuses it.
+    """
+
+    def __call__(self, path: Path, display: str = "") -> _Made: ...
+
+
+def of_file(parse: Callable[[bytes, str], _Made]) -> FileReader[_Made]:
+    """The reader of files that goes with a parser of bytes, which takes the file's name too."""
+    return lambda path, display="": parse(read_bytes(path), display or str(path))
 
 
 def is_file(path: Path) -> bool:

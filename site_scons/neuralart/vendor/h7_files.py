@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.json_values import JsonValue, parse_tolerant
 from neuralart.text.sizes import amount
 
@@ -76,9 +75,7 @@ def parse_cpu_pools(data: bytes, file: str) -> CpuPools:
     return CpuPools(file, document.string_at("version"), pools, str(listed.where), (*marks, *notes))
 
 
-def read_cpu_pools(path: Path, display: str = "") -> CpuPools:
-    """As :func:`parse_cpu_pools`, of a file, which may be called otherwise in messages."""
-    return parse_cpu_pools(read_bytes(path), display or str(path))
+read_cpu_pools = of_file(parse_cpu_pools)
 
 
 def check_cpu_pools(pools: CpuPools) -> tuple[str, ...]:
@@ -158,6 +155,4 @@ def parse_cpu_project(data: bytes, file: str) -> CpuProject:
     )
 
 
-def read_cpu_project(path: Path, display: str = "") -> CpuProject:
-    """As :func:`parse_cpu_project`, of a file, which may be called otherwise in messages."""
-    return parse_cpu_project(read_bytes(path), display or str(path))
+read_cpu_project = of_file(parse_cpu_project)

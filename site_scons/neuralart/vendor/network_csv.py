@@ -9,11 +9,10 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 
 # Title of a column -> name of the figure.
 _FIGURES = {
@@ -169,9 +168,7 @@ def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
     return NetworkCsv(file, tuple(epochs), totals, tuple(used), tuple(sums), clock, tuple(table.notes))
 
 
-def read(path: Path, display: str = "") -> NetworkCsv:
-    """As :func:`parse_network_csv`, of a file, which may be called otherwise in messages."""
-    return parse_network_csv(read_bytes(path), display or str(path))
+read = of_file(parse_network_csv)
 
 
 def check(table: NetworkCsv) -> tuple[str, ...]:

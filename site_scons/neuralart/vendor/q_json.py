@@ -5,9 +5,8 @@ how each tensor is quantized, and which layer of the model each node of the expo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor.c_info.read import NOTHING, declared_ports
 from neuralart.vendor.c_info.types import InfoPort
@@ -126,6 +125,4 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     )
 
 
-def read(path: Path, display: str = "") -> QFile:
-    """As :func:`parse_q_json`, of a file, which may be called otherwise in messages."""
-    return parse_q_json(read_bytes(path), display or str(path))
+read = of_file(parse_q_json)

@@ -9,10 +9,9 @@ import math
 import re
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.vendor.releases import parse_core
 from neuralart.vendor.report import tables
 from neuralart.vendor.report.tables import ReportLine, after, below, lines_of, read_validation, without_long
@@ -202,13 +201,11 @@ def parse_report(data: bytes, file: str) -> Report:
     return report
 
 
+read = of_file(parse_report)
+
+
 def _seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
-
-
-def read(path: Path, display: str = "") -> Report:
-    """As :func:`parse_report`, of a file, which may be called otherwise in messages."""
-    return parse_report(read_bytes(path), display or str(path))
