@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
 from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
+_Made = TypeVar("_Made")
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
@@ -91,6 +92,12 @@ def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> di
         if name in by_name:
             read.update(by_name[name].settings(entry))
     return read
+
+
+def record(owner: Callable[..., _Made], value: Value, keys: Sequence[Key]) -> _Made:
+    """A mapping of keys as the dataclass that has their defaults."""
+    read = read_settings(value, keys, names(keys))
+    return owner(**{name: setting for name, (setting, _) in read.items()})
 
 
 def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:

@@ -70,9 +70,9 @@ def _tensor(name: str, item: JsonValue) -> QTensor:
     scales: tuple[float, ...] = ()
     zeros: tuple[int, ...] = ()
     if len(parameters) > 1 and parameters[0].value is not None:
-        scales = tuple(float(scale.value) for scale in _plain(parameters[0], "a number", int, float))
+        scales = tuple(map(float, parameters[0].plain(int, float, wanted="a number")))
         if parameters[1].value is not None:
-            zeros = tuple(int(zero.value) for zero in _plain(parameters[1], "a whole number", int))
+            zeros = parameters[1].plain(int, wanted="a whole number")
     return QTensor(
         name=name,
         type=form.string_at("type"),
@@ -82,15 +82,6 @@ def _tensor(name: str, item: JsonValue) -> QTensor:
         channel_position=item.string_at("data_channel_position"),
         user_allocated=item.boolean_at("user_allocated"),
     )
-
-
-def _plain(item: JsonValue, wanted: str, *types: type) -> list[JsonValue]:
-    """Entries of a list, each of a given type."""
-    entries = item.items()
-    for entry in entries:
-        if type(entry.value) not in types:
-            raise entry.wrong(wanted)
-    return entries
 
 
 def parse_q_json(data: bytes, file: str) -> QFile:
