@@ -78,8 +78,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Values:
-    """What a use case says."""
-
     dtype: str  # element type of the outputs that are post-processed
     values: Mapping[str, object]  # for the template
     classes: tuple[str, ...] | None = None  # names for the class table; None: the header has none

@@ -27,8 +27,6 @@ LOAD_MODES = ("xip", "copy")
 
 @dataclass(frozen=True)
 class ToolchainConfig:
-    """Which cross compiler."""
-
     prefix: str = "arm-none-eabi-"  # Program prefix, with or without a folder
     libc: str = "auto"  # ``auto``, ``picolibc``, ``newlib`` or ``newlib-nano``
     version: str = ""  # Wanted version of gcc, leading parts suffice (``12``, ``12.2``); empty: any

@@ -36,7 +36,6 @@ class IncludeDir:
     path: str  # from there with ``/``; as given if elsewhere
 
     def resolve(self, root: Path, output: Path) -> Path:
-        """The folder itself."""
         return {OUTPUT: output, APPLICATION: root}.get(self.base, Path()) / self.path
 
 

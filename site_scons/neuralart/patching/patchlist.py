@@ -99,7 +99,6 @@ class PatchList:
 
 
 def names() -> tuple[str, ...]:
-    """Patch lists that come with the package."""
     return tuple(sorted(path.stem for path in DATA.glob("*.yaml")))
 
 

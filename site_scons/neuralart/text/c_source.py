@@ -186,7 +186,6 @@ class CSource:
 
     @property
     def comments(self) -> tuple[tuple[int, int], ...]:
-        """Where comments are."""
         return self._masked[1]
 
     @cached_property

@@ -52,8 +52,6 @@ class Traffic:
 
 @dataclass(frozen=True)
 class CsvEpoch:
-    """A line."""
-
     number: int  # Of the epoch
     pools: tuple[Traffic, ...]  # Traffic over each pool, in the order of the columns
     ports: tuple[Traffic, ...]  # Traffic over each port of the bus

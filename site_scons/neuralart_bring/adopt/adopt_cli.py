@@ -72,7 +72,6 @@ def record(found: FoundTree) -> dict[str, object]:
 
 
 def _listed(found: FoundTree) -> list[str]:
-    """What was found where, for people."""
     lines = [f"board: {', '.join(found.boards) or 'not told'}"]
     for network in found.networks:
         lines.append(

@@ -8,7 +8,7 @@ false occur as text. Nothing is evaluated unless the value is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +246,11 @@ class ZooConfig:
         if entry is not None:
             self._used.add(entry.path)
         return entry
+
+    def taken(self, key: str, read: Callable[[ZooEntry], object], *paths: str) -> dict[str, object]:
+        """The first value that is there as a setting ``key``; none if there is none."""
+        entry = self.take(*paths)
+        return {} if entry is None else {key: read(entry)}
 
     def drop(self, entry: ZooEntry, reason: str) -> None:
         """Leave a value out, for a reason of its own."""

@@ -42,15 +42,12 @@ SCHEMA = ".vscode/variants.schema.json"
 
 @dataclass(frozen=True)
 class Names:
-    """What a project and its parts are called."""
-
     variant: str  # Its variant, as scons takes it
     network: str  # C name of its network
     suffix: str = ".tflite"  # Of its model
 
     @property
     def model(self) -> str:
-        """The model's path in the project."""
         return f"models/{self.network}{self.suffix}"
 
     @property

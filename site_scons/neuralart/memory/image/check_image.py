@@ -201,7 +201,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """The same as the JSON that ``--json`` prints."""
     return json.dumps(data, indent=1) + "\n"
 
 

@@ -149,8 +149,6 @@ def _checked(built: Built) -> Image:
 
 
 class _Output:
-    """What is printed, and what goes into the log."""
-
     def __init__(self, verbosity: int) -> None:
         self.lines: list[str] = []
         self.verbosity = verbosity

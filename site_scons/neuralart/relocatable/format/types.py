@@ -222,7 +222,6 @@ class Image:
 
     @property
     def version(self) -> tuple[int, int, int, int]:
-        """The runtime that the image was built with."""
         return (*self.context.version, self.context.extra)
 
     @property

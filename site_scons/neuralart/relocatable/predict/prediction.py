@@ -83,8 +83,6 @@ class InstallCall:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What will happen."""
-
     code: int  # what the install returns, a key of ERRORS
     reason: str  # why, if that is an error
     remedy: str  # what to do about it

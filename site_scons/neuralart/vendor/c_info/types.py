@@ -163,8 +163,6 @@ class SourceModel:
 
 @dataclass(frozen=True)
 class InfoPool:
-    """A memory pool."""
-
     id: int  # Number that buffers refer to
     name: str  # Report name, for example ``octoFlash``
     # Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs

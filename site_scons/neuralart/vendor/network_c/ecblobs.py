@@ -76,8 +76,6 @@ class EpochBlob:
 
 @dataclass(frozen=True)
 class BlobHeader:
-    """A header with blobs."""
-
     where: str  # Its name in messages
     name: str  # Name of the network, from its functions or arrays; empty if nothing tells
     blobs: tuple[EpochBlob, ...]  # By number

@@ -83,7 +83,6 @@ class Description:
         return f"{self._where}:{self._lines.of(offset)}"
 
     def error(self, what: str, offset: int) -> NeuralArtError:
-        """An error at a place in the text."""
         return NeuralArtError(what, where=self.where(offset))
 
     def function(self, name: str) -> EpochFunction:
