@@ -110,15 +110,18 @@ def log(lines: Iterable[str]) -> bytes:
     return utf8("".join(f"{one_line(line)}\n" for line in lines))
 
 
-def read_bytes(path: Path, hint: str = "") -> bytes:
-    """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
+def read_bytes(path: Path, hint: str = "", display: str = "") -> bytes:
+    """Read a user's file; ``display``: its name in messages, without it the path. NeuralArtError, with
+    the hint: it is not there or cannot be read.
+    """
     note(path)
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
         what = f"cannot read: {getattr(error, 'strerror', None) or error}"
-        raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
+        where = display or str(path).encode("utf-8", "backslashreplace").decode()
+        raise NeuralArtError(what, where=where, hint=hint) from error
     noted[str(path)] = True
     return data
 

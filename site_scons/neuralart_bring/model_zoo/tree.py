@@ -216,11 +216,7 @@ def _check_size(top: Any, shown: str) -> None:
 def read(path: Path, display: str = "") -> ZooEntry:
     """Read a configuration; NeuralArtError: it cannot be read, is no YAML, or its top is not a mapping."""
     shown = display or str(path)
-    try:
-        data = read_bytes(path)
-    except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown) from error
-    node = compose(data, shown)
+    node = compose(read_bytes(path, display=display), shown)
     _check_size(node, shown)
     top = ZooEntry(node, shown, 1)
     if not top.is_mapping:
