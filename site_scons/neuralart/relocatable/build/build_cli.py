@@ -20,7 +20,6 @@ from neuralart.vendor.releases import dotted
 if TYPE_CHECKING:
     from neuralart.relocatable.build.builder import Built, Prepared
     from neuralart.relocatable.build.request import BuildRequest
-    from neuralart.relocatable.format.types import Image
 
 
 _DEFAULT = ""
