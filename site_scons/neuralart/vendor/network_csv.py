@@ -13,7 +13,6 @@ from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
-from neuralart.vendor.report.tables import figure
 
 # Title of a column -> name of the figure.
 _FIGURES = {
@@ -36,6 +35,7 @@ SUMS = {
     **{"Average Total power mW": "total_mw", "TOPS/W": "tops_per_watt"},
 }
 _CLOCK = re.compile(r"\((\d{1,6}) MHz\)")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,4})?|inf|nan|-nan)")
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class _Table:
         text = cell.strip()
         if text == "0":  # As most are
             return 0
-        value = figure(text)
-        if value is None:
+        if _NUMBER.fullmatch(text) is None:
             self.fail(line, f"'{text[:40]}' under '{title}' is no number")
+        value = float(text)
         return int(value) if value.is_integer() and abs(value) < 1 << 62 else value
 
     def traffic(self, cells: list[str], line: int, *, ports: bool) -> tuple[Traffic, ...]:
@@ -124,9 +124,13 @@ class _Table:
 
 def _used(text: str) -> int | None:
     found = re.fullmatch(r"([\d.]{1,20}) (B|KB|MB|GB)", text.strip())
-    amount = figure(found[1]) if found else None
-    unit = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
-    return round(amount * unit[found[2]]) if found and amount is not None else None
+    if found is None:
+        return None
+    unit = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}[found.group(2)]
+    try:
+        return round(float(found.group(1)) * unit)
+    except ValueError:
+        return None
 
 
 def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
