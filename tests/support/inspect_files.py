@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 
 from neuralart import boards, config
+from neuralart.findings import Finding
 from neuralart.flashing import plan as flash_plans
-from neuralart.memory.findings import Finding
 from neuralart.memory.image import check_image, image_facts
 from neuralart.memory.layout import identity
 from neuralart.memory.layout.layout import make_layout

@@ -11,7 +11,7 @@ from neuralart.text import sizes
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
-    from neuralart.memory.findings import Finding
+    from neuralart.findings import Finding
     from neuralart.relocatable.format.types import Image
     from neuralart.relocatable.predict.prediction import LoadingFirmware, Room
 

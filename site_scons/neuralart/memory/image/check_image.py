@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.memory.image import code_checks, image_facts, place_checks
 from neuralart.memory.image.image_facts import ImageFacts, folded
 from neuralart.memory.image.place_checks import stack_range

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
 from neuralart.files import read_bytes
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.memory.image import elf_facts
 from neuralart.memory.image.image_facts import Attributes, ImageFacts
 from neuralart.text.elf import Elf

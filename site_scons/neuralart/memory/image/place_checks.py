@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.boards.types import Board, Boot, MemoryRegion
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.memory.image.image_facts import ImageFacts, Part, expected_table
 from neuralart.memory.regions import fold, is_on, pieces, turned_on_by
 from neuralart.text.image_header import VECTOR_TABLE, problems

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.relocatable.format.types import CONTEXT_WORDS, CPUS, LOADER_API, Image
 from neuralart.relocatable.verify.verify_context import STRUCTS, words_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.types import Image, PoolDescriptor
 from neuralart.relocatable.predict.prediction import (

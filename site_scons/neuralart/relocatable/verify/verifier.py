@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.container import POOL_BYTES
 from neuralart.relocatable.format.types import Image

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.container import POOL_BYTES
 from neuralart.relocatable.format.types import Image

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.memory.findings import Finding, error, warning
+from neuralart.findings import Finding, error, warning
 from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.types import Image, PoolDescriptor, align8, ec_front
 
