@@ -8,7 +8,7 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, Reserved, VariantConfig
 from neuralart.memory.layout.layout import LayoutNetwork, make_layout
-from neuralart.memory.layout.placements import Layout, Placement
+from neuralart.memory.layout.strategies import Layout, Placement
 from neuralart.network.facts import Network, PoolUse
 from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.text.values import Location

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
-from neuralart.memory.layout.placements import Initializer, Layout, Placement
+from neuralart.memory.layout.strategies import Initializer, Layout, Placement
 from neuralart.memory.startup import startup
 from neuralart.memory.startup.tables import link_object_c as link_source
 from neuralart.network.facts import Network

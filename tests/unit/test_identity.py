@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import identity
 from neuralart.memory.layout.identity import Entry, build, check_name, parse, size_of
-from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.layout.strategies import Initializer
 from support import smallboard
 
 STAMP = "0123456789abcdef"

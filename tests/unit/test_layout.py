@@ -16,7 +16,7 @@ from neuralart.boards.types import Board, Boot, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import areas, by_sectors
 from neuralart.memory.layout.layout import LayoutNetwork
-from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.strategies import Initializer, Layout
 from neuralart.memory.regions import Span, overlapping
 from neuralart.vendor import mpool
 from support import smallboard

@@ -13,8 +13,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.layout import LayoutNetwork, make_layout
-from neuralart.memory.layout.placements import Layout, LoadPlaces
 from neuralart.memory.layout.relative_pools import load_places, placed, placed_in, placed_pools
+from neuralart.memory.layout.strategies import Layout, LoadPlaces
 from neuralart.memory.plan.plan import AddressPlan, check, make_plan
 from neuralart.network.facts import Network, PoolUse, Port
 from support import smallboard

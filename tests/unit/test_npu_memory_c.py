@@ -15,7 +15,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.boards.types import Board
 from neuralart.config.types import ToolchainConfig
-from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.strategies import Layout
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir
 from support import smallboard as small

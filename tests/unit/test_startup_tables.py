@@ -16,7 +16,7 @@ from neuralart import boards, toolchain
 from neuralart.boards.types import Board, Enable, FlashWindow, MemoryRegion, Registers
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.strategies import Layout
 from neuralart.memory.startup import startup, tables
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir

@@ -15,8 +15,8 @@ from neuralart.config.application import ELF, EXTERNAL, REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
-from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
+from neuralart.memory.layout.strategies import Layout
 from neuralart.memory.regions import is_on
 from neuralart.network import facts
 from neuralart.scons import commands, making

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
+from neuralart.text.json_values import MAX_DEPTH, QUOTES
 
-MAX_DEPTH = 64
 _NUMBER = later(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _PLAIN = later(r'[^"\\\x00-\x1f]+')
 _BLANKS = later(r"[ \t\n\r]*")
@@ -19,8 +19,6 @@ _WORD = later(r"[A-Za-z0-9_.+-]+")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _TOOL_LITERALS = _LITERALS | {word: float(word) for word in ("NaN", "Infinity", "-Infinity")}
-QUOTES = {"'": "a single quote", "\u2018": "a typographic quote", "\u2019": "a typographic quote"}
-QUOTES |= {"\u201c": "a typographic quote", "\u201d": "a typographic quote"}
 _LONGEST_NUMBER, _LONGEST_OF_TOOL = 40, 4000
 Place = int | tuple[int, list[Any]] | tuple[int, dict[str, Any]]
 """Where a value begins in the text; for a list or an object with the places of its members."""

@@ -9,15 +9,18 @@ with a backslash at the end of the line, and what tools write has ``NaN`` and ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patterns import later
-from neuralart.text.json_grammar import MAX_DEPTH, QUOTES, Place, Reader
 from neuralart.text.values import Location, Value
+
+if TYPE_CHECKING:
+    from neuralart.text.json_grammar import Place, Reader
 
 __all__ = ["MAX_DEPTH", "JsonValue", "document", "kind_of", "parse", "parse_tolerant", "parse_tool", "shaped"]
 
@@ -25,30 +28,43 @@ _BOM = b"\xef\xbb\xbf"
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 # What the standard library reads and a strict file must not have: half surrogate pairs, numbers beyond all measure.
 _ODD = later(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
-_NOT_ASCII = later(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
+MAX_DEPTH = 64
+QUOTES = {"'": "a single quote", **dict.fromkeys("\u2018\u2019\u201c\u201d", "a typographic quote")}
+_NOT_ASCII = later(f"[^\x00-\x7f{''.join(QUOTES)}]")
 
 
 def kind_of(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
+def _careful(text: str, file: str, **how: bool) -> Reader:
+    """Of most files no place is needed, and its reader is not loaded."""
+    from neuralart.text.json_grammar import Reader
+
+    return Reader(text, file, **how)
+
+
 class _Document:
     """A text, what was read from it, and the places once they are needed."""
 
-    def __init__(self, reader: Reader, synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.file, self.tool = reader.file, reader.tool
+    def __init__(self, text: str, file: str, synonyms: Mapping[str, Sequence[str]] | None = None, **how: bool) -> None:
+        self.file, self.tool = file, how.get("tool", False)
         self.synonyms = synonyms or {}
-        self._reader = reader
+        self._text, self._how = text, how
         self._places: Place | None = None
         try:
-            if not reader.tool and _ODD.search(reader.text):
+            if not self.tool and _ODD.search(text):
                 raise ValueError("for the careful reader")
-            self.value: Any = jsontext.loads(reader.text, constants=reader.tool)
+            self.value: Any = jsontext.loads(text, constants=self.tool)
             if _deep(self.value):
                 raise ValueError("nested deeper than the careful reader allows")
         except ValueError:
             # The careful reader says it better, and with a place.
-            self.value, self._places = reader.document()
+            self.value, self._places = self._reader.document()
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return _careful(self._text, self.file, **self._how)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -221,11 +237,11 @@ def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        Reader(before, file).fail(f"byte 0x{data[error.start]:02x} is not UTF-8", "save it as UTF-8", at=len(before))
+        _careful(before, file).fail(f"byte 0x{data[error.start]:02x} is not UTF-8", "save it as UTF-8", at=len(before))
     strange = _NOT_ASCII.search(text) if ascii_only else None
     if strange:
         what = f"character U+{ord(strange.group()):04X}: this format is ASCII only"
-        Reader(text, file).fail(what, "replace it", at=strange.start())
+        _careful(text, file).fail(what, "replace it", at=strange.start())
     return text
 
 
@@ -234,7 +250,7 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
     allowed. ``ascii_only``: other characters are errors. Raises NeuralArtError: it is not such a document; ``where`` is
     ``file:line:column``.
     """
-    document = _Document(Reader(_decode(data, file, ascii_only=ascii_only), file, relaxed=relaxed))
+    document = _Document(_decode(data, file, ascii_only=ascii_only), file, relaxed=relaxed)
     return JsonValue(document.value, document)
 
 
@@ -244,7 +260,7 @@ def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[Js
     does not allow. Raises as :func:`parse`.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(Reader(text, file, relaxed=relaxed, tolerant=True))
+    document = _Document(text, file, relaxed=relaxed, tolerant=True)
     marks = ("1:1: a byte-order mark, which the compiler's own reader refuses",) if data.startswith(_BOM) else ()
     return JsonValue(document.value, document), (*marks, *document.notes)
 
@@ -255,7 +271,7 @@ def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | N
     it is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(Reader(text, file, tool=True), synonyms)
+    document = _Document(text, file, synonyms, tool=True)
     return JsonValue(document.value, document)
 
 

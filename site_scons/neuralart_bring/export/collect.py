@@ -11,8 +11,7 @@ from neuralart.applications.runtime_files import runtime_parts
 from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.placements import Initializer, Layout, LoadPlaces
-from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
+from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK, Initializer, Layout, LoadPlaces
 from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart_bring.export.plan import ExportInputs, ImagePart, NetworkPart, Raw
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import Area, area_at, areas, by_sectors, round_up
-from neuralart.memory.layout.placements import Placement, staged_pool
+from neuralart.memory.layout.strategies import Placement, staged_pool
 from neuralart.memory.regions import Span, gaps, memory_end, overlapping
 
 # The first of these that is in conflict is the one to move: what has no requested address before what has one.

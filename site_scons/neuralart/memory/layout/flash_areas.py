@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory.layout.placements import Placement
+from neuralart.memory.layout.strategies import Placement
 from neuralart.memory.regions import Span, fold, gaps, is_on, memory_end
 from neuralart.network.pools import MemoryPool, PoolFile
 

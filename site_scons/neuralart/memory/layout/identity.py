@@ -36,7 +36,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.layout.strategies import Initializer
 from neuralart.network.facts import Network
 from neuralart.patterns import later
 

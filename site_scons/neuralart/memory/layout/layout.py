@@ -25,16 +25,21 @@ from neuralart.memory.layout.flash_areas import (
     slot_addresses,
     slot_placements,
 )
-from neuralart.memory.layout.placements import DESCRIPTOR, Initializer, Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.relative_pools import load_places, placed_pools
 from neuralart.memory.layout.strategies import (
     BOOT_COPY,
+    DESCRIPTOR,
     FLASH,
     LINK,
     RELOCATABLE,
+    Initializer,
+    Layout,
     LayoutNetwork,
+    Placement,
     check_names,
     chosen,
+    pool_owner,
+    staging_owner,
     without_linked,
 )
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, memory_list
@@ -45,7 +50,7 @@ from neuralart.resources import stable_name
 
 @dataclass(frozen=True)
 class InitializerDraft:
-    """A declared initializer on its way to an :class:`~neuralart.memory.layout.placements.Initializer`."""
+    """A declared initializer on its way to an :class:`~neuralart.memory.layout.strategies.Initializer`."""
 
     network: str  # name of the network
     pool: MemoryPool

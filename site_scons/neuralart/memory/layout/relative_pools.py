@@ -14,7 +14,7 @@ from neuralart.boards.types import Board, MemoryRegion
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import place_of
-from neuralart.memory.layout.placements import Layout, LoadPlaces
+from neuralart.memory.layout.strategies import Layout, LoadPlaces
 from neuralart.network.facts import Network, PoolUse, Port
 from neuralart.network.pools import EXTERNAL, MemoryPool, PoolFile, check_relative
 from neuralart.vendor.profile import RELOCATABLE_PROFILE

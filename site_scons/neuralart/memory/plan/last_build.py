@@ -14,9 +14,8 @@ from neuralart.config.types import NetworkConfig, VariantConfig, of_compiler, sp
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, cut_off, room_at, written_weights
-from neuralart.memory.layout.placements import pool_owner
 from neuralart.memory.layout.relative_pools import check_pools, derive
-from neuralart.memory.layout.strategies import LayoutNetwork
+from neuralart.memory.layout.strategies import LayoutNetwork, pool_owner
 from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network

@@ -11,8 +11,15 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import flash_areas, identity
 from neuralart.memory.layout.conflicts import advice, claim, head, refuse_conflicts
 from neuralart.memory.layout.flash_areas import area_at, areas
-from neuralart.memory.layout.placements import Initializer, Layout, Placement, pool_owner, staging_owner
-from neuralart.memory.layout.strategies import LINK, RELOCATABLE
+from neuralart.memory.layout.strategies import (
+    LINK,
+    RELOCATABLE,
+    Initializer,
+    Layout,
+    Placement,
+    pool_owner,
+    staging_owner,
+)
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, group_of, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
 

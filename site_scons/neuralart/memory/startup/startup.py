@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.strategies import Initializer, Layout
 from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions
 from neuralart.memory.startup.tables import (
     Rows,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import identity
-from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.layout.strategies import Initializer
 from neuralart.memory.regions import Span, fold_alias
 from neuralart.network.facts import Network
 

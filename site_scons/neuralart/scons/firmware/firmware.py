@@ -12,7 +12,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_text
-from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, making, plans

@@ -12,8 +12,8 @@ import SCons.Errors
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
+from neuralart.memory.layout.strategies import Layout
 from neuralart.scons import plans
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder

@@ -17,8 +17,8 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
+from neuralart.memory.layout.strategies import Initializer, Layout
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time

@@ -16,9 +16,8 @@ from neuralart.config.types import STRATEGIES, NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes, write_text
 from neuralart.memory.layout.layout import LayoutNetwork, make_layout
-from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.relative_pools import RELATIVE, placed_in
-from neuralart.memory.layout.strategies import Constants
+from neuralart.memory.layout.strategies import Constants, Initializer, Layout
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir

@@ -13,8 +13,8 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file, read_bytes, write_bytes, write_text
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import placed_in
+from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
 from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action
