@@ -59,13 +59,13 @@ def broken(
         worst = "" if have is None else _worst(costs)
         found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
 
-    limit("max_cycles", "estimated NPU cycles", totals.max_cycles, budgets.max_cycles, cycles, least=False)
+    limit("max_cycles", "estimated NPU cycles", totals["max_cycles"], budgets.max_cycles, cycles, least=False)
     counted = count() if count is not None and budgets.max_instructions is not None else None
     executed, epochs = (counted.total, counted.epochs) if counted is not None else (None, ())
     costs: list[Cost] = [(each.instructions, f"epoch {each.id} ({', '.join(each.operators)})") for each in epochs]
     what = "instructions of an inference on a virtual board"
     limit("max_instructions", what, executed, budgets.max_instructions, costs, least=False)
-    rate = whole.get("inferences_per_second") or totals.inferences_per_second
+    rate = whole.get("inferences_per_second") or totals["inferences_per_second"]
     least = budgets.min_inferences_per_second
     limit("min_inferences_per_second", "inferences per second", rate, least, times or cycles, least=True)
     share = ratio(100 * sum(epoch.type in _CPU for epoch in estimate.epochs), len(estimate.epochs))
