@@ -21,7 +21,6 @@ from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
 from neuralart_insight.profiling import report_cli
 from neuralart_insight.report.page import (
     document,
-    flash,
     lifetimes,
     memory_map,
     network_graph,
@@ -254,12 +253,12 @@ def test_treemap_is_to_scale(facts: PageFacts) -> None:
 
 @draws
 def test_flash_plan_and_provenance(facts: PageFacts) -> None:
-    section = flash.section(facts)
+    section = memory_map.flash_section(facts)
     columns = counted(section.pictures[0])
     assert {*columns["owner"]} == {"tensor", "weights"}
     order = [row[:3] for row in tables(section)[-1].rows]
     assert order == [("1", "tensor", "application"), ("2", "weights", "model")]
-    assert notes(flash.section(replace(facts, flash={})), "unknown")
+    assert notes(memory_map.flash_section(replace(facts, flash={})), "unknown")
     section = provenance.section(facts)
     assert notes(section, "text") == "tool: tensor\nmodel: net.tflite\n"
     assert ("net.c", "1", hashlib.sha256(b"c").hexdigest()) in tables(section)[0].rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
 from neuralart.vendor.report.types import NodeTime
@@ -25,36 +25,28 @@ _KIND = re.compile(r"epoch(?: \((EC|SW|HYBRID|MIX|extra)[^)]*\))?")
 Tensors = Mapping[str, tuple[tuple[measured.MeasuredTensor, ...], tuple[measured.MeasuredTensor, ...]]]
 
 
-@dataclass
-class _Part:
-    """What a log says of one network."""
-
-    name: str
-    lines: list[ReportLine] = field(default_factory=list)
-
-
 def measurements(text: str, where: str, clocks: measured.Clocks, tensors: Tensors) -> list[measured.NetworkMeasurement]:
     """Each network that a log has figures of; none if it has none. ``tensors``: inputs and outputs by network."""
-    parts: list[_Part] = []
+    parts: list[tuple[str, list[ReportLine]]] = []
     for number, raw in enumerate(text.splitlines(), 1):
         bare = _LEVEL.sub("", raw[:4096]).strip()
         if found := _RESULTS.search(bare):
-            parts.append(_Part(found[1] or ""))
+            parts.append((found[1] or "", []))
         elif parts:
-            parts[-1].lines.append(ReportLine(number, bare))
+            parts[-1][1].append(ReportLine(number, bare))
     made = []
-    for part in parts:
-        name = part.name or (next(iter(tensors)) if len(tensors) == 1 else "")
-        epochs, how = _blocks(part), "blocks of npu_profiler"
+    for told, lines in parts:
+        name = told or (next(iter(tensors)) if len(tensors) == 1 else "")
+        epochs, how = _blocks(lines), "blocks of npu_profiler"
         missing = ["no cycles of the NPU before and behind its work: they are in a log made with --debug"]
         if not epochs:
-            epochs, how = _rows(read_nodes(part.lines, [])), "table of times"
+            epochs, how = _rows(read_nodes(lines, [])), "table of times"
             missing = ["no cycles of the NPU and no counters: npu_profiler --debug tells them"]
         elif any(epoch.streams for epoch in epochs):
             missing.append("npu_profiler prints one mean of an engine that reads and writes: --debug tells both")
         if epochs:
             inputs, outputs = tensors.get(name, ((), ()))
-            samples = whole(after(part.lines, "nb sample(s)")) or 0
+            samples = whole(after(lines, "nb sample(s)")) or 0
             sources = (name, where, f"{how}, means of {samples} samples", clocks, tuple(epochs), samples)
             made.append(measured.NetworkMeasurement(*sources, inputs, outputs, missing=tuple(missing)))
     return made
@@ -82,7 +74,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,18}", text))
 
 
-def _blocks(part: _Part) -> list[measured.MeasuredEpoch]:
+def _blocks(lines: Sequence[ReportLine]) -> list[measured.MeasuredEpoch]:
     found: list[measured.MeasuredEpoch] = []
     said: dict[str, object] = {}
     streams: list[measured.StreamActivity] = []
@@ -95,7 +87,7 @@ def _blocks(part: _Part) -> list[measured.MeasuredEpoch]:
         streams.clear()
         ports.clear()
 
-    for line in part.lines:
+    for line in lines:
         bare = line.bare
         if block := _BLOCK.match(bare):
             close()

@@ -78,7 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the bill. NeuralArtError: The library is not installed, or the file cannot be written."""
     from neuralart.files import write_text
-    from neuralart_insight.sbom.package import text
 
     if args.output is not None:
         write_text(args.output, text())

@@ -135,9 +135,6 @@ def _text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
-NETWORK_C = View(lambda path: as_record(read(path), path), _text)
-
-
 def _blobs(path: Path) -> dict[str, Any]:
     header = ecblobs.read(path)
     names, patched = "symbol number words bytes form copy_words encrypted address", "id index symbol patches"
@@ -169,9 +166,6 @@ def _blobs_text(record: dict[str, Any]) -> str:
     return page(record, [f"{head}, {record['bytes']:,} bytes{copies}", *lines])
 
 
-ECBLOBS = View(_blobs, _blobs_text)
-
-
 def _initializer(path: Path) -> dict[str, Any]:
     """What such a file says; not its contents."""
     found = pool_text.read_initializer(path)
@@ -196,4 +190,6 @@ def _initializer_text(record: dict[str, Any]) -> str:
     return page(record, [f"initializer of {pool}{place}", f"  array {record['symbol']}: {size}"])
 
 
+NETWORK_C = View(lambda path: as_record(read(path), path), _text)
+ECBLOBS = View(_blobs, _blobs_text)
 INITIALIZER_C = View(_initializer, _initializer_text)

@@ -53,9 +53,6 @@ def _elf_text(record: dict[str, Any]) -> str:
     return page(record, [*lines, *table(("section", "runs at", "loaded at", "bytes", "what"), rows)])
 
 
-ELF = View(_elf, _elf_text)
-
-
 def _ihex(path: Path) -> dict[str, Any]:
     """Which bytes a HEX file puts where."""
     found = parse(read_bytes(path), str(path))
@@ -70,9 +67,6 @@ def _ihex_text(record: dict[str, Any]) -> str:
     rows = ([address(first), address(last), part["bytes"], f"0x{part['crc32']:08x}"] for part, first, last in spans)
     title = f"Intel HEX: {record['bytes']:,} bytes in {plural(len(segments), 'segment')}"
     return page(record, [title, *table(heads, rows)])
-
-
-IHEX = View(_ihex, _ihex_text)
 
 
 def _raw(path: Path) -> dict[str, Any]:
@@ -92,9 +86,6 @@ def _raw_text(record: dict[str, Any]) -> str:
     owner = f" of network '{record['name']}'" if record["name"] else ""
     blank = ", all of one value: as of an erased memory" if record["blank"] and record["bytes"] else ""
     return f"contents of {pool}{owner}: {record['bytes']:,} bytes, CRC-32 0x{record['crc32']:08x}{blank}\n"
-
-
-RAW = View(_raw, _raw_text)
 
 
 def _boot_image(path: Path) -> dict[str, Any]:
@@ -125,9 +116,6 @@ def _boot_image_text(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-BOOT_IMAGE = View(_boot_image, _boot_image_text)
-
-
 def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict[str, Any]:
     """What a relocatable model says. It begins at ``offset``; ``params``: the second file of a split model."""
     from neuralart.relocatable.format import container
@@ -139,9 +127,6 @@ def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict
         raise NeuralArtError(what, where=str(path))
     image = container.parse(data[offset:], str(path), read_bytes(params) if params is not None else None)
     return {"schema": report.SCHEMA, "reloc_binary_image": report.image_data(image), "_text": report.as_text(image)}
-
-
-RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
@@ -196,4 +181,9 @@ def _tflite_text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
+ELF = View(_elf, _elf_text)
+IHEX = View(_ihex, _ihex_text)
+RAW = View(_raw, _raw_text)
+BOOT_IMAGE = View(_boot_image, _boot_image_text)
+RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
 TFLITE = View(_tflite, _tflite_text)

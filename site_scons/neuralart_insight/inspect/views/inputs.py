@@ -52,9 +52,6 @@ def _mpool_text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
-MPOOL = View(_mpool, _mpool_text)
-
-
 def _h7_pools(path: Path) -> dict[str, Any]:
     found = h7_files.read_cpu_pools(path)
     rows = [fields(pool, "name address size usable throughput latency") for pool in found.pools]
@@ -69,9 +66,6 @@ def _h7_pools_text(record: dict[str, Any]) -> str:
         rows.append([pool["name"], address_or_none(pool["address"]), pool["size"], pool["usable"], *speed])
     lines = table(("pool", "base", "size", "usable", "throughput", "latency"), rows)
     return page(record, [f"memory pools of a CPU target: {plural(len(record['pools']), 'pool')}", *lines])
-
-
-H7_POOLS = View(_h7_pools, _h7_pools_text)
 
 
 def _h7_conf(path: Path) -> dict[str, Any]:
@@ -96,9 +90,6 @@ def _h7_conf_text(record: dict[str, Any]) -> str:
     return page(record, [*lines, *(f"  {name}: {size:,} bytes" for name, size in record["sizes"].items())])
 
 
-H7_CONF = View(_h7_conf, _h7_conf_text)
-
-
 def _profile(path: Path) -> dict[str, Any]:
     found = read_profiles(path)
     names = "name memory_pool memory_pool_found=found machine_desc options"
@@ -119,9 +110,6 @@ def _profile_text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
-PROFILE = View(_profile, _profile_text)
-
-
 def _atonn_options(path: Path) -> dict[str, Any]:
     found = atonn_options.read(path)
     version = ".".join(map(str, found.version)) if found.version else None
@@ -134,9 +122,6 @@ def _atonn_options_text(record: dict[str, Any]) -> str:
     for name, value in record["options"].items():
         lines.append(f"  {name}" if value is True else f"  {name} = {'false' if value is False else value}")
     return page(record, lines)
-
-
-ATONN_OPTIONS = View(_atonn_options, _atonn_options_text)
 
 
 def _q_json(path: Path) -> dict[str, Any]:
@@ -180,4 +165,9 @@ def _q_json_text(record: dict[str, Any]) -> str:
     return page(record, lines)
 
 
+MPOOL = View(_mpool, _mpool_text)
+H7_POOLS = View(_h7_pools, _h7_pools_text)
+H7_CONF = View(_h7_conf, _h7_conf_text)
+PROFILE = View(_profile, _profile_text)
+ATONN_OPTIONS = View(_atonn_options, _atonn_options_text)
 Q_JSON = View(_q_json, _q_json_text)

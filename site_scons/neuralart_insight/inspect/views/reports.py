@@ -121,9 +121,6 @@ def _results(validation: dict[str, Any]) -> list[str]:
     return lines + (tables.table(("node", "type", "ms"), rows) if validation["nodes"] else [])
 
 
-REPORT = View(_report, _report_text)
-
-
 def _traffic(traffic: Traffic) -> dict[str, Any]:
     return tables.fields(traffic, "name read written read_cycles write_cycles cycles")
 
@@ -163,4 +160,5 @@ def _network_csv_text(record: dict[str, Any]) -> str:
     return tables.page(record, lines)
 
 
+REPORT = View(_report, _report_text)
 NETWORK_CSV = View(_network_csv, _network_csv_text)

@@ -17,7 +17,6 @@ from neuralart.files import read_bytes
 from neuralart.resources import TEMPLATE_RULES
 from neuralart_insight.report.page import (
     figures,
-    flash,
     lifetimes,
     memory_map,
     network_graph,
@@ -39,7 +38,7 @@ def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -
     """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
     first = provenance.build(facts), memory_map.section(facts), lifetimes.section(facts, most)
     shown = *first, network_graph.section(facts, most), *(more(most) if more is not None else ())
-    return [*shown, treemap.section(facts), flash.section(facts), provenance.section(facts)]
+    return [*shown, treemap.section(facts), memory_map.flash_section(facts), provenance.section(facts)]
 
 
 def data(parts: list[PageSection]) -> str:
