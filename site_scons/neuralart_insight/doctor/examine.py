@@ -14,12 +14,31 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.vendor import tools
+from neuralart.vendor.asking import ask
 from neuralart.vendor.runtime_header import parse_runtime, runtime_headers
-from neuralart.vendor.tools import MISSING, OK, QEMU, UNFIT, Host, Need, Remark, ToolRow
-from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
+from neuralart.vendor.tools import (
+    BROKEN,
+    CMAKE,
+    CUBEIDE,
+    MAKE,
+    MISSING,
+    OK,
+    QEMU,
+    UNFIT,
+    Host,
+    Need,
+    Remark,
+    Tool,
+    ToolRow,
+)
+from neuralart_board.runners.cubeprogrammer import CubeProgrammer
+from neuralart_board.runners.gdb import Gdb
+from neuralart_board.runners.openocd import OpenOcd
+from neuralart_board.runners.pyocd import PyOcd
+from neuralart_board.signing.vendor_tool import SIGNING
+from neuralart_insight.doctor import compilers, known_bad, surroundings
 from neuralart_insight.doctor.compilers import STEDGEAI, Wanted
 from neuralart_insight.doctor.known_bad import Circumstances
-from neuralart_insight.doctor.programs import PROBE_TOOLS, TOOLS
 
 ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "filelock")
 # Tools of an application that brings a build of its own.
@@ -30,6 +49,25 @@ _VIRTUAL = ("run-", "debug-", "boot-")
 _DEVICE = ("flash-", "verify-", "load-", "boot-", "reset-")
 _EXECUTING = {"unicorn": _VIRTUAL, "qemu": _VIRTUAL, "silicon": _DEVICE}
 _PARTS = ("application-", "model-")
+PROGRAMMER = Tool(
+    "cubeprogrammer",
+    CubeProgrammer.programs,
+    ("--version",),
+    r"STM32CubeProgrammer(?: version:?)?\s+v?(\d+(?:\.\d+)+)",
+    means="writing to the flash of a real board",
+    get=CubeProgrammer.get,
+    places=CubeProgrammer.places,
+)
+_OTHERWISE = "the flash runner of this name"
+# What other flash runners than cubeprogrammer start; shown where it is there, or where a variant names the runner.
+PROBE_TOOLS = (
+    Tool(
+        "openocd", OpenOcd.programs, ("--version",), r"Open On-Chip Debugger (\d+(?:\.\d+)+)", _OTHERWISE, OpenOcd.get
+    ),
+    Tool("gdb", Gdb.programs, ("--version",), r"GNU gdb [^\n]*?(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, Gdb.get),
+    Tool("pyocd", PyOcd.programs, ("--version",), r"(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, PyOcd.get, fits=">=0.34"),
+)
+TOOLS = (QEMU, PROGRAMMER, SIGNING, CUBEIDE, CMAKE, MAKE)
 _Variants = Sequence[tuple[VariantConfig, Board]]
 
 
@@ -125,6 +163,22 @@ def compilers_of(variants: _Variants, others: Mapping[str, Board] | None = None)
     return [Wanted(config, tuple(flags)) for config, flags in (cores or {ToolchainConfig(): {}}).items()]
 
 
+def _qemu_row(machines: tuple[str, ...], host: Host) -> ToolRow:
+    """QEMU and the machines that the boards' images run on (``machines``: QEMU's names of them)."""
+    found = tools.row(QEMU, host)
+    if found.status != OK:
+        return found
+    try:
+        said = ask(Path(found.path), ("-M", "help"), host.environ, host.seconds)
+    except NeuralArtError as error:
+        return replace(found, status=BROKEN, problem=error.what)
+    listed = {line.split(" ")[0] for line in said.splitlines()}
+    missing = ", ".join(name for name in machines if name not in listed)
+    if missing:
+        return replace(found, status=UNFIT, problem=f"it has no machine {missing}: too old, or built without")
+    return replace(found, details=(*found.details, *(f"machine {name}" for name in machines)))
+
+
 def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[ToolRow]:
     named = {variant.runner for variant, _ in variants}
     probes = [tools.row(tool, host) for tool in PROBE_TOOLS]
@@ -136,7 +190,7 @@ def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[
     return [
         *surroundings.python_rows(),
         *(compilers.gcc_row(wanted, host) for wanted in compilers_of(variants, others)),
-        programs.qemu_row(tuple(dict.fromkeys(models)), host),
+        _qemu_row(tuple(dict.fromkeys(models)), host),
         *(compilers.stedgeai_row(pin, host) for pin in pins),
         *(tools.row(tool, host) for tool in TOOLS if tool is not QEMU),
         *(row for row in probes if row.status != MISSING or row.tool in named),
