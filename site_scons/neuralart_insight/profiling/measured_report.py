@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,6 @@ from neuralart_insight.profiling.estimate import PoolAccess, traffic_of
 from neuralart_insight.profiling.join import ProfiledEpoch, ProfiledNetwork
 from neuralart_insight.profiling.measured import (
     BURSTS,
-    BusBursts,
     Phases,
     jitter,
     milliseconds,
@@ -35,16 +34,6 @@ def _core(phases: Phases | None) -> int | None:
 
 def _fields(record: Phases | None) -> dict[str, Any] | None:
     return None if record is None else asdict(record)
-
-
-def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
-    return {
-        str(port): {
-            **{"read": bursts.bytes[0], "written": bursts.bytes[1], "read_bursts": list(bursts.read)},
-            **{"write_bursts": list(bursts.written), "bytes_per_second": bandwidth(sum(bursts.bytes), core, npu_hz)},
-        }
-        for port, bursts in ports.items()
-    }
 
 
 def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, Any]:
@@ -71,7 +60,14 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "compute_ratio_total": ratio(compute, total),
         "gops": gops(operations, total, npu_hz),
         "core_gops": gops(operations, core, npu_hz),
-        "bus": _bus(one.ports, core, npu_hz),
+        "bus": {
+            str(port): {
+                **{"read": bursts.bytes[0], "written": bursts.bytes[1]},
+                **{"read_bursts": list(bursts.read), "write_bursts": list(bursts.written)},
+                "bytes_per_second": bandwidth(sum(bursts.bytes), core, npu_hz),
+            }
+            for port, bursts in one.ports.items()
+        },
         "streams": [
             {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
             for s in one.streams
@@ -313,16 +309,10 @@ def bars(network: ProfiledNetwork) -> list[str]:
         mcu = epoch.measured.mcu
         if mcu is None or not mcu.total or not most:
             continue
-        width = _BAR * took / most / mcu.total
-        marks = _marks(((mcu.pre or 0, "<"), (mcu.core, "#"), (mcu.post or 0, ">")), width)
+        marks, cycles = "", 0
+        for part, mark in ((mcu.pre or 0, "<"), (mcu.core, "#"), (mcu.post or 0, ">")):
+            # Ends are rounded, not lengths: a part that is too short to be seen does not shift the others.
+            cycles += part
+            marks += mark * (round(cycles * _BAR * took / most / mcu.total) - len(marks))
         lines.append(f"{epoch.measured.name.removeprefix('EpochBlock_'):>12} {took:9.3f} ms |{marks}")
     return lines
-
-
-def _marks(parts: Sequence[tuple[int, str]], width: float) -> str:
-    """Ends are rounded, not lengths: parts that are too short to be seen do not shift the others."""
-    text, sum_of = "", 0
-    for cycles, mark in parts:
-        sum_of += cycles
-        text += mark * (round(sum_of * width) - len(text))
-    return text
