@@ -11,7 +11,7 @@ _COMMANDS = (
         "build",
         "build variants again, and run them, whenever one of their files changes",
         "watch digits-n6 --run",
-        "neuralart.scons.watch_cli",
+        "neuralart_fleet.scons.watch_cli",
     ),
 )
 for _command in _COMMANDS:

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
-from neuralart.config.added import PROJECT, AddedKey
-from neuralart.config.keys import Key, distinct, names, one_of, real
+from neuralart.config.keys import PROJECT, AddedKey, Key, distinct, names, one_of, real
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import register
 from neuralart.text.values import Value

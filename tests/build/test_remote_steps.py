@@ -22,7 +22,7 @@ from support.reapi_server import Done, ReapiServer, Task  # noqa: E402
 
 SCONSTRUCT = f"""
 import atexit, sys
-atexit.register(lambda: print("loaded:", *sorted({{"grpc", "neuralart.scons.farm"}} & set(sys.modules))))
+atexit.register(lambda: print("loaded:", *sorted({{"grpc", "neuralart_fleet.scons.farm"}} & set(sys.modules))))
 DefaultEnvironment(tools=[])
 env = Environment(
     tools=["neuralart"], toolpath=[{str(REPO / "site_scons")!r}], NEURALART_BOARD="stm32n6570-dk", NEURALART_VERBOSE=1

@@ -345,7 +345,7 @@ COMMANDS = {
     "h747.py": 1,
     "loaded_variant.py": 1,
     "network/network.py": 1,
-    "report.py": 1,
+    "variant.py": 1,
 }
 
 

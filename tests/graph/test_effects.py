@@ -18,7 +18,7 @@ from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
-from neuralart_insight import targets
+from neuralart_insight.scons import targets
 from support import graphs
 
 BOARD = "stm32n6570-dk"

@@ -11,7 +11,7 @@ from SCons.Platform import posix
 
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.scons import project
-from neuralart.scons.firmware.recipes import _direct
+from neuralart.scons.paths import direct
 from neuralart.toolchain import Toolchain
 from support import graphs
 
@@ -58,13 +58,14 @@ def test_what_counts_of_a_command_outlives_it(env: Any) -> None:
 def test_a_shell_starts_where_it_has_something_to_do(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
     (tmp_path / "program").symlink_to("/bin/echo")
-    plain, captured = _direct(posix.subprocess_spawn), _direct(posix.piped_env_spawn)
+    plain, captured = direct(posix.subprocess_spawn), direct(posix.piped_env_spawn)
     with (tmp_path / "said").open("w") as said:
-        assert captured("sh", None, "program", ["program", "-I.", "a=b"], env, said, subprocess.STDOUT) == 0
-    assert (tmp_path / "said").read_text() == "-I. a=b\n"
-    for words in (["program", '"a b"'], ["program", ">x"], ["nothing"]):
+        for words in (["program", "-I.", "a=b"], ["program", '"a b"']):
+            assert captured("sh", None, " ".join(words), words, env, said, subprocess.STDOUT) == 0
+    assert (tmp_path / "said").read_text() == "-I. a=b\na b\n"
+    for words in (["program", ">x"], ["nothing"]):
         with pytest.raises(FileNotFoundError, match="'sh'"):
             plain("sh", None, words[0], words, env)
     with pytest.raises(FileNotFoundError, match="'other'"):
         plain("other", None, "program", ["program"], env)
-    assert _direct(print) is print, "a user's own stays"
+    assert direct(print) is print, "a user's own stays"

@@ -24,7 +24,7 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
-from neuralart.scons import shell
+from neuralart.scons import paths
 from support import graphs
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")]
@@ -205,5 +205,5 @@ def test_the_interpreter(make_env: Any, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "executable", f"/opt/{NAME}/\u00fc/python")
     env = make_env(NEURALART_BOARD="stm32n6570-dk")
     (text,) = shell_texts(env.NeuralArtNetwork("out/digits.c", MODEL)[0])
-    assert shell.words_of([text]) == shlex.split(text)
+    assert paths.words_of([text]) == shlex.split(text)
     assert shlex.split(text)[:4] == [sys.executable, "-m", "neuralart", "compile"]

@@ -45,12 +45,6 @@ PACKAGES = (
     {"neuralart_virtual"},
     {"neuralart_insight"},
 )
-# What the core still knows of others, in functions: cache and farm on other machines, shards. It has to go.
-STILL_IN_THE_CORE = {
-    "scons/cache.py": {"neuralart_fleet"},
-    "scons/farm.py": {"neuralart_fleet"},
-    "scons/fleet.py": {"neuralart_fleet"},
-}
 PACKAGE_FLOOR = {package: number for number, packages in enumerate(PACKAGES) for package in packages}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {
@@ -207,7 +201,6 @@ def test_packages_know_only_those_below() -> None:
     def wrong(path: Path) -> str:
         mine = _package(path)
         others = {each.name.split(".")[0] for each in _source(path).imports} & PACKAGE_FLOOR.keys() - {mine}
-        others -= STILL_IN_THE_CORE.get(_name(path), set())
         return ", ".join(sorted(other for other in others if PACKAGE_FLOOR[other] >= PACKAGE_FLOOR[mine]))
 
     assert {_package(path) for path in MODULES} == PACKAGE_FLOOR.keys(), "put a new package on its floor (PACKAGES)"
@@ -306,17 +299,11 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 ALLOWED = {
     "text": {"rich"},
     "completion": {"shtab"},
-    "scons": {"watchfiles"},
+    "neuralart_fleet/scons": {"watchfiles"},
     "neuralart_virtual/emulator": {"unicorn"},
     "neuralart_insight/sbom": {"cyclonedx", "packageurl"},
     "neuralart_insight/report": {"bokeh", "squarify"},
     "neuralart_fleet/remote": {"grpc", "zstandard"},
-}
-# Modules of the packages beside the core that declare nodes of SCons.
-DECLARE_NODES = {
-    "neuralart_bring/targets.py",
-    "neuralart_insight/sbom/variant_bill.py",
-    "neuralart_insight/targets.py",
 }
 # Folders that are loaded as a whole, in a function, where they are needed: extras stand at the top of their modules.
 LOADED_LATE = {
@@ -331,7 +318,7 @@ def _foreign(path: Path, one: Import) -> bool:
     if top in PACKAGE_FLOOR or top in sys.stdlib_module_names:
         return False
     if top == "SCons":
-        return _room(path) != "scons" and _name(path) not in DECLARE_NODES
+        return path.relative_to(PACKAGE.parent).parts[1].removesuffix(".py") != "scons"
     if top in LOADED_LATE.get(_name(path.parent), ()):
         return False
     if top in EXTRAS:
@@ -340,7 +327,9 @@ def _foreign(path: Path, one: Import) -> bool:
 
 
 def test_imports_of_other_packages() -> None:
-    """SCons only in its room, extras only in functions of their rooms, nothing else that is not declared."""
+    """SCons only in the room ``scons`` of each package, extras only in functions of their rooms, nothing else that is
+    not declared.
+    """
     assert _broken(lambda path: " ".join(each.name for each in _source(path).imports if _foreign(path, each))) == []
 
 

@@ -381,7 +381,8 @@ def test_only_questions_are_asked_and_nowhere_near_the_project(whole: FakeMachin
     variants = project(tmp_path / "p")
     before = sorted(path for path in tmp_path.rglob("*") if path != whole.log)
     report(whole, variants, folder=tmp_path / "p")
-    allowed = r"\S+ (--version|-M help|-dumpfullversion|-print-(?:file|prog)-name=[\w.]+|-m.* -Wl,--trace,.*) in "
+    allowed = r"\S+ (--version|-M help|-dumpfullversion|-print-(?:file|prog)-name=[\w.]+|-m.* -Wl,--trace,.*"
+    allowed += r"|(?:\S+ )?-E -Wp,-v -xc /dev/null) in "
     for call in whole.calls():
         assert re.match(allowed, call), call
         assert str(tmp_path / "p") not in call.partition(" in ")[2]

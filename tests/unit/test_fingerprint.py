@@ -142,7 +142,7 @@ def test_it_is_16_hex_digits_and_differs_by_room(package: Path) -> None:
         ),
         ("text/ihex.py", {"text/ihex.py", "errors.py"}, {"memory/startup/startup.py", "files.py"}),
         ("memory/startup/startup.py", {"memory/regions.py", "boards/types.py", "network/facts.py"}, {"text/ihex.py"}),
-        ("summary.py", {"network/facts.py"}, {"scons/report.py", "memory/regions.py"}),
+        ("summary.py", {"network/facts.py"}, {"scons/variant.py", "memory/regions.py"}),
     ],
 )
 def test_rooms_of_the_real_package(room: str, inside: set[str], outside: set[str]) -> None:

@@ -119,7 +119,7 @@ def commands(parser: argparse.ArgumentParser, *words: str) -> Iterator[tuple[tup
 
 # They start other programs, wait for boards, or take no file.
 NOT_CALLED = {("build",), ("watch",), ("device", "monitor"), ("device", "debug"), ("completion",)}
-CALLED = [(words, parser) for words, parser in commands(cli.parser_of([*cli.COMMANDS])) if words not in NOT_CALLED]
+CALLED = [(words, parser) for words, parser in commands(cli.parser_of(cli.commands())) if words not in NOT_CALLED]
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["missing", "there"])

@@ -12,8 +12,8 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c.epochs import Description
 from neuralart.vendor.network_c.read import parse
-from neuralart_virtual.npu.description.values import Reader
-from neuralart_virtual.npu.memory import Memory
+from neuralart_virtual.npu.description.values import StructureReader
+from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.software import dispatch
 from neuralart_virtual.npu.software.elementwise import ACTIVATIONS, ARITHMETIC
 
@@ -36,7 +36,7 @@ class Function:
     call: str
     members: dict[str, Any] = field(default_factory=dict)
     before: str = ""  # C in front of the call
-    memory: Memory = field(default_factory=Memory)
+    memory: NpuMemory = field(default_factory=NpuMemory)
     at: int = 0
     structure: str = ""
 
@@ -77,7 +77,9 @@ class Function:
         text = f"static void LL_ATON_End_EpochBlock_1(const void *e)\n{{\n{body}\n  {call};\n}}\n"
         text += "void *LL_ATON_EpochBlockItems_x(void) {\n}\n"
         description = Description(parse(text, "x.c"))
-        return dispatch.run(description.function("LL_ATON_End_EpochBlock_1"), Reader(description, self.memory, {}))
+        return dispatch.run(
+            description.function("LL_ATON_End_EpochBlock_1"), StructureReader(description, self.memory, {})
+        )
 
     def result(self, address: int, like: Any) -> Any:
         """What stands at an address now."""

@@ -45,11 +45,23 @@ def test_a_list_is_what_sha256sum_takes(tmp_path: Path) -> None:
         subprocess.run(["sha256sum", "--quiet", "--strict", "--check", products.LIST], cwd=tmp_path, check=True)
 
 
-@given(st.dictionaries(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1), st.just(DIGEST)))
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1), st.just(DIGEST), min_size=1
+    )
+)
 def test_any_name_comes_back(names: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(products.os.path, "lexists", lambda path: True):
         products.write_list(Path(folder), names)
-        assert products.listed(Path(folder)) == (names or None), "without files there is no list"
+        assert products.listed(Path(folder)) == names
+
+
+def test_without_files_there_is_no_list(tmp_path: Path) -> None:
+    listed(tmp_path, "one")
+    (tmp_path / "one").unlink()
+    products.write_list(tmp_path, {"one": DIGEST})
+    assert not (tmp_path / products.LIST).exists() and products.listed(tmp_path) is None
+    products.write_list(tmp_path, {})
 
 
 def test_what_is_gone_leaves_the_list(tmp_path: Path) -> None:

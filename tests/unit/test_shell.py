@@ -14,7 +14,7 @@ from SCons.Platform.posix import escape as scons_escape
 from SCons.Platform.posix import piped_env_spawn, subprocess_spawn
 from SCons.Subst import quote_spaces
 
-from neuralart.scons import shell
+from neuralart.scons import paths
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell")
 SHELLS = [name for name in ("sh", "bash") if shutil.which(name)]
@@ -34,7 +34,7 @@ def real(program: str, text: str, folder: Path) -> list[str]:
 @settings(max_examples=300)
 @given(text=st.text(LETTERS, min_size=1, max_size=12))
 def test_what_is_seen_is_what_a_shell_does(program: str, text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    words = shell.words_of([PRINT + text])
+    words = paths.words_of([PRINT + text])
     if words is not None:
         assert words[:2] == ["printf", "%s\\0"]
         assert (words[2:] or [""]) == real(program, text, tmp_path_factory.getbasetemp())
@@ -42,9 +42,9 @@ def test_what_is_seen_is_what_a_shell_does(program: str, text: str, tmp_path_fac
 
 @given(words=st.lists(st.text(st.characters(exclude_characters="\0"), min_size=1), min_size=1))
 def test_what_is_quoted_comes_back(words: list[str]) -> None:
-    assert shell.words_of([shell.quote(word) for word in words]) == words
+    assert paths.words_of([paths.quote(word) for word in words]) == words
     # SCons's own function for POSIX leaves a backquote to the shell: that is seen.
-    theirs = shell.words_of([scons_escape(word) for word in words])
+    theirs = paths.words_of([scons_escape(word) for word in words])
     assert theirs == (None if any("`" in word for word in words) else words)
 
 
@@ -70,7 +70,7 @@ def test_what_is_quoted_comes_back(words: list[str]) -> None:
     ],
 )
 def test_words(args: list[str], words: list[str] | None) -> None:
-    assert shell.words_of(args) == words
+    assert paths.words_of(args) == words
 
 
 def test_no_shell_where_it_has_nothing_to_do(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_no_shell_where_it_has_nothing_to_do(tmp_path: Path) -> None:
 
     def said(*args: str, sh: str = "sh") -> tuple[int, str]:
         with out.open("w", encoding="utf-8") as file:
-            code = shell.direct(piped_env_spawn)(sh, None, args[0], args, dict(os.environ), file, file)
+            code = paths.direct(piped_env_spawn)(sh, None, args[0], args, dict(os.environ), file, file)
         return code, out.read_text("utf-8")
 
     assert said(quote_spaces(str(program)), "'a b'") == (0, f"{os.getpid()}, a b")
@@ -92,9 +92,9 @@ def test_no_shell_where_it_has_nothing_to_do(tmp_path: Path) -> None:
     assert missing == 127 and "no-such-program-here" in text
     with pytest.raises(FileNotFoundError):
         said("true", sh="/no/such/shell")
-    assert shell.direct(subprocess_spawn)("sh", None, "", ["exit", "3"], dict(os.environ)) == 3
+    assert paths.direct(subprocess_spawn)("sh", None, "", ["exit", "3"], dict(os.environ)) == 3
 
 
 def test_what_a_user_has_put_there_stays() -> None:
     mine = lambda *call: len(call)  # noqa: E731
-    assert shell.direct(mine) is mine
+    assert paths.direct(mine) is mine

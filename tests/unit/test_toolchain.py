@@ -307,7 +307,7 @@ def test_a_compiler_comes_first_in_path(tmp_path: Path) -> None:
     """Where it is not yet, stamps look for it."""
     fake_gcc(tmp_path / "two")
     toolchain.find(ToolchainConfig(), environ(tmp_path / "one", tmp_path / "two"))
-    assert {str(tmp_path / name / "arm-none-eabi-gcc") for name in ("one", "two")} <= noted
+    assert {str(tmp_path / name / "arm-none-eabi-gcc") for name in ("one", "two")} <= noted.keys()
 
 
 # ---- what answers wrongly

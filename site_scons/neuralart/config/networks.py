@@ -7,13 +7,14 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.config import app_config
-from neuralart.config.added import NETWORK, added_values, with_added
 from neuralart.config.budgets import BUDGET_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.keys import (
+    NETWORK,
     PATH,
     WORDS,
     Key,
     Settings,
+    added_values,
     distinct,
     either,
     listed,
@@ -22,6 +23,7 @@ from neuralart.config.keys import (
     names,
     rooms,
     text_or_none,
+    with_added,
 )
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig

@@ -9,8 +9,7 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.config import networks, variant_keys
-from neuralart.config.added import PROJECT, every_key
-from neuralart.config.keys import Key, Settings, distinct, names
+from neuralart.config.keys import PROJECT, Key, Settings, distinct, every_key, names
 from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
 from neuralart.config.variant_keys import read_settings, values_of
 from neuralart.errors import NeuralArtError, nearest

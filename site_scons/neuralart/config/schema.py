@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
-from neuralart.config.added import NETWORK, PROJECT, VARIANT, every_key
-from neuralart.config.keys import Key
+from neuralart.config.keys import NETWORK, PROJECT, VARIANT, Key, every_key
 from neuralart.config.read import SCHEMA
 from neuralart.text import shapes
 from neuralart.text.shapes import Schema, closed, described

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
-from neuralart.config.added import NETWORK, PROJECT, VARIANT, every_key
-from neuralart.config.keys import table
+from neuralart.config.keys import NETWORK, PROJECT, VARIANT, every_key, table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text

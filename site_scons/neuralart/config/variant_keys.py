@@ -5,9 +5,23 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from neuralart.config import patch
-from neuralart.config.added import VARIANT, added_values, with_added
 from neuralart.config.application import application
-from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, one_of, pairs, section
+from neuralart.config.keys import (
+    VARIANT,
+    Key,
+    Settings,
+    added_values,
+    define,
+    distinct,
+    either,
+    members,
+    named,
+    names,
+    one_of,
+    pairs,
+    section,
+    with_added,
+)
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, SignConfig, ToolchainConfig
 from neuralart.patterns import later

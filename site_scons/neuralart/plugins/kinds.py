@@ -118,10 +118,17 @@ KINDS: tuple[Kind, ...] = (
         own={"_own": "neuralart.scons.tool"},
     ),
     Kind(
+        "extensions",
+        "extension of builds",
+        1,
+        "neuralart.scons.tool:BuildExtension",
+        "takes part in every build: options of `scons`, other machines",
+    ),
+    Kind(
         "keys",
         "key of variants.yaml",
         1,
-        "neuralart.config.added:AddedKey",
+        "neuralart.config.keys:AddedKey",
         "a key of networks, of variants or of the whole variants.yaml",
     ),
     Kind(

@@ -25,6 +25,7 @@ from neuralart.plugins.kinds import Kind
 from neuralart.resources import PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"
+_OWN_INFO = f"{DISTRIBUTION.replace('-', '_')}-"  # What the name of its folder of metadata begins with
 FOLDER = "site_scons/neuralart_plugins"
 # The name that files of a project have as modules, so that they can import each other.
 _PACKAGE = "neuralart_plugins"
@@ -116,14 +117,20 @@ def _text(folder: str, name: str) -> str:
 
 
 @cache
+def _own_points() -> Path:
+    """The file with our entry points: of the checkout that the core is in, else of its installation."""
+    checkout = PACKAGE.parent.parent
+    if f'name = "{DISTRIBUTION}"' in _text(str(checkout), "pyproject.toml"):
+        return checkout / "pyproject.toml"
+    infos = (info for info in _infos(str(PACKAGE.parent)) if Path(info).name.startswith(_OWN_INFO))
+    return Path(next(infos, ""), "entry_points.txt")
+
+
+@cache
 def _of_distribution() -> Mapping[str, Mapping[str, str]]:
-    """Our entry points: of the checkout that the core is in, else of its installation."""
-    project = _text(str(PACKAGE.parent.parent), "pyproject.toml")
-    if f'name = "{DISTRIBUTION}"' in project:
-        return _entry_points(project)
-    start = f"{PACKAGE.parent}{os.sep}{DISTRIBUTION.replace('-', '_')}-"
-    infos = (info for info in _infos(str(PACKAGE.parent)) if str(Path(info)).startswith(start))
-    return _entry_points(_text(next(infos, ""), "entry_points.txt"))
+    """Our entry points, by group."""
+    path = _own_points()
+    return _entry_points(_text(str(path.parent), path.name))
 
 
 @cache
@@ -132,6 +139,8 @@ def _of_others() -> Mapping[str, tuple[Origin, ...]]:
     points: dict[str, list[Origin]] = {}
     known = {DISTRIBUTION}
     for info in (info for folder in dict.fromkeys(sys.path) for info in _infos(folder)):
+        if Path(info).name.startswith(_OWN_INFO):
+            continue
         text = _text(info, "entry_points.txt")
         if "[neuralart." not in text:
             continue
@@ -178,12 +187,16 @@ def of_others(group: str) -> tuple[Origin, ...]:
     return _of_others().get(group, ())
 
 
+def project_files(top: Path | None) -> list[Path]:
+    """Files of a project with plugins. ``top``: the project; None: the current folder."""
+    return [path for path in sorted(((top or Path.cwd()) / FOLDER).glob("[!_]*.py")) if path.is_file()]
+
+
 def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:
-    """Files of a project that name a kind of plugin somewhere. ``top``: the project; None: the current folder."""
-    folder = (top or Path.cwd()) / FOLDER
-    for path in sorted(folder.glob("[!_]*.py")):
-        if path.is_file() and kind.name.encode() in read_bytes(path):
-            yield Origin(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
+    """Files of a project that name a kind of plugin somewhere. ``top``: as of :func:`project_files`."""
+    for path in project_files(top):
+        if kind.name.encode() in read_bytes(path):
+            yield Origin(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=path.parent)
 
 
 # ---- modules
@@ -242,12 +255,13 @@ def parts() -> tuple[Path, ...]:
 
 
 def own_files() -> Iterator[tuple[str, Path]]:
-    """The files of this distribution: the code and data of its packages, and the C sources."""
+    """The files of this distribution: the code and data of its packages, the C sources, and the entry points."""
     roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
     for name, root in roots.items():
         for path in sorted(root.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield f"{name}/{path.relative_to(root).as_posix()}", path
+    yield f"{_OWN_INFO}{__version__}.dist-info/entry_points.txt", _own_points()
 
 
 def forget() -> None:

@@ -15,7 +15,7 @@ import SCons.Action
 import SCons.Scanner
 from SCons.Subst import Literal
 
-from neuralart.scons import shell
+from neuralart.scons import paths
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.registry import child_environment
 
@@ -148,7 +148,9 @@ NO_INCLUDES = SCons.Scanner.ScannerBase(function=lambda *_: [], name="neuralart-
 
 
 FARM: list[Any] = []
-"""Who runs commands on other machines (:class:`neuralart.scons.farm.FarmSteps`), at most one."""
+"""What runs commands on other machines, at most one. Its ``spawn`` takes SCons's own ``SPAWN``, the targets of a
+command, their environment, and what SCons calls ``SPAWN`` with; it returns the exit code.
+"""
 
 
 def on_farm(env: Any, targets: Any, plain: Any = None) -> dict[str, Any]:
@@ -176,8 +178,8 @@ class Process(SCons.Action.LazyAction):
             own["PATH"] = os.pathsep.join(part for part in (folder, own.get("PATH", "")) if part)
         changed: dict[str, Any] = {"ENV": child_environment(own)}
         if os.name == "posix":
-            changed["ESCAPE"] = shell.quote
-            if (spawn := shell.direct(env["SPAWN"])) is not env["SPAWN"]:
+            changed["ESCAPE"] = paths.quote
+            if (spawn := paths.direct(env["SPAWN"])) is not env["SPAWN"]:
                 from neuralart.scons import warm
 
                 changed["SPAWN"] = partial(warm.spawn, spawn)

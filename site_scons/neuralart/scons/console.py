@@ -13,7 +13,7 @@ from typing import Any
 
 import SCons.Node
 
-from neuralart.scons import commands, shell, warm
+from neuralart.scons import commands, paths, warm
 from neuralart.scons.steps import Steps
 from neuralart.text import console
 from neuralart.text.progress import VARIABLE, Reporter, Work, reported
@@ -58,7 +58,7 @@ class BuildConsole:
         """Run a command of the step that this thread has shown, whose words SCons has quoted. On a terminal its lines
         come by a pipe, so that no bar is in their way.
         """
-        direct = shell.direct(plain)
+        direct = paths.direct(plain)
         if direct is not plain:
             plain = partial(warm.spawn, direct)
         # What a user has put there, and who prints what a compiler said by itself, gets everything.
@@ -68,7 +68,7 @@ class BuildConsole:
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
         own = {**env, **color, VARIABLE: "report"}
         read, write = os.pipe()
-        process = warm.begin(words, own, (write, write)) or shell.start(sh, words, own, write, write)
+        process = warm.begin(words, own, (write, write)) or paths.start(sh, words, own, write, write)
         os.close(write)
         with io.TextIOWrapper(io.FileIO(read), encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -14,7 +14,7 @@ from neuralart.scons import commands
 from neuralart.scons.firmware import memory_files
 from neuralart.scons.firmware.firmware import make_firmware
 from neuralart.scons.firmware.initializers import make_initializers
-from neuralart.scons.firmware.layout import layout_of
+from neuralart.scons.firmware.memory_files import layout_of
 from neuralart.scons.firmware.recipes import machine_of
 from neuralart.scons.firmware.relocatable import RelocatableNodes, make_relocatable
 from neuralart.scons.flash.images import ModelNodes, VariantProgram, make_images

@@ -228,3 +228,16 @@ def watch_all(env: Any, top: Any, known: set[Any]) -> None:
         if isinstance(node, _FILES) and node.has_builder():
             made = node.get_executor().get_all_targets()
             watch(env, [each for each in made if each.get_internal_path().replace(os.sep, "/").startswith(inside)])
+
+
+def edited(node: Any) -> bool:
+    """Whether a source is not what SCons has seen of it."""
+    if not isinstance(node, SCons.Node.FS.File) or node.is_derived():
+        return False
+    try:
+        seen, now = node.stat(), Path(node.get_abspath()).stat()
+    except OSError:
+        return True
+    if seen is None or (seen.st_ino, seen.st_size) != (now.st_ino, now.st_size):
+        return True
+    return (seen.st_mtime_ns, seen.st_ctime_ns) != (now.st_mtime_ns, now.st_ctime_ns)

@@ -22,7 +22,6 @@ from neuralart import config, intact, plugins
 from neuralart.config.patch import is_file
 from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
-from neuralart.scons.cache import share
 from neuralart.scons.commands import SWITCHES
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash.flash import ARGUMENTS, keep_order
@@ -109,6 +108,7 @@ class Project:
         default = set(self.file.config.default)
         rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
         targets = {plugin.name: plugin.made.help for plugin in plugins.every("targets")}
+        options = [each for plugin in plugins.every("extensions") for each in plugin.made.OPTIONS]
         width_of_targets = max(map(len, targets)) + len("  scons -VARIANT  ")
         return "\n".join(
             [
@@ -123,8 +123,7 @@ class Project:
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-stamps ...".ljust(width_of_targets) + "look at every file anew",
-                "  scons --shard=K/N ...".ljust(width_of_targets) + "build the K-th of N parts of what is asked for",
-                "  scons --junit=FILE ...".ljust(width_of_targets) + "write what became of each target (JUnit XML)",
+                *(f"  scons {each.name}={each.value} ...".ljust(width_of_targets) + each.help for each in options),
                 "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 *(f"  scons {name}=...".ljust(width_of_targets) + text for name, text in ARGUMENTS.items()),
@@ -305,7 +304,7 @@ def _cleanup(executor: Any) -> None:
     executor._memo = {} if counts is None else {"get_contents": counts}
 
 
-def _target(env: Any, asked: Any) -> Any:
+def target_node(env: Any, asked: Any) -> Any:
     """The node of a target, as SCons looks for it; defaults are nodes already."""
     if isinstance(asked, SCons.Node.Node):
         return asked
@@ -328,7 +327,7 @@ def _show_steps(env: Any) -> None:
 
         with making:
             if not made:
-                made.append(BuildConsole([_target(env, each) for each in BUILD_TARGETS], show))
+                made.append(BuildConsole([target_node(env, each) for each in BUILD_TARGETS], show))
             return made[0]
 
     def show(text: str, target: list[Any], source: list[Any], env: Any) -> None:
@@ -347,25 +346,20 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     with contextlib.suppress(OptionConflictError):  # a second project
         AddOption(intact.NO_STAMPS, action="store_true", default=False, help="look at every file anew")
         AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
-        AddOption("--shard", dest="shard", metavar="K/N", help="build one of N parts of what is asked for")
-        AddOption("--junit", dest="junit", metavar="FILE", help="write what became of each target, as JUnit XML")
-        if env.GetOption("junit"):
-            from neuralart.scons import fleet
-
-            fleet.report_at_exit(env, env.GetOption("junit"), _target)
+        for plugin in plugins.every("extensions"):
+            for option in plugin.made.OPTIONS:
+                AddOption(option.name, dest=option.key, metavar=option.value, help=option.help)
+            plugin.call("project_begins", env)
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
-    share(file.config.added.get("cache"), file.config.added.get("execute"))
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
     for board in file.config.boards:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
-    if env.GetOption("shard") and not env.GetOption("help"):
-        from neuralart.scons import fleet
-
-        fleet.narrow(env, file.config, Path(node.get_abspath()))
+    for plugin in plugins.every("extensions"):
+        plugin.call("project_read", env, file.config, Path(node.get_abspath()))
     return Project(env, file, folder)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from neuralart.boards.types import Board
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import package_parent
-from neuralart.scons import shell
+from neuralart.scons import paths
 from neuralart.scons.paths import anchored, readable
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Registry:
             base["ENV"] = child_environment(dict(base["ENV"]))
             base.Decider("content")  # whatever the consumer's own steps go by
             if os.name == "posix":
-                base["ESCAPE"] = shell.quote
+                base["ESCAPE"] = paths.quote
             # What declares the target of a name does not ask whose it is.
             base.lookup_list = list(base.lookup_list)
             return base

@@ -24,20 +24,20 @@ import SCons.SConsign
 import SCons.Script
 import SCons.Script.Main
 
-from neuralart import files, intact
+from neuralart import files, intact, plugins
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import parts
 from neuralart.resources import PACKAGE, firmware_dir
 from neuralart.scons import description
-from neuralart.scons.cache import edited
 from neuralart.scons.lock import OWNER
+from neuralart.scons.making import edited
 from neuralart.scons.paths import build_dir
 
 # Clocks of file systems go in steps of some milliseconds: a file that changes within one looks as it did.
 _STEP = 20_000_000
 _SECOND = 1_000_000_000
-# Options with which SCons says more, or does a part of it. It knows what it says of what is declared.
-_ASKED = ("--tree", "--debug", "--junit", "--shard")
+# Options with which SCons says more. It knows what it says of what is declared.
+_ASKED = ("--tree", "--debug")
 Row = tuple[Any, ...]
 
 
@@ -77,7 +77,8 @@ class Recorder:
         self._inside = os.path.join(self._top, build_dir(env)) + os.sep
         self._path = self._inside + intact.NAME
         self._there = set(os.listdir(self._top))  # A log of this very build may be among them
-        self._words = intact.words_of(sys.argv[1:], aliases, _ASKED)
+        options = (each for plugin in plugins.every("extensions") for each in plugin.made.OPTIONS if each.neutral)
+        self._words = intact.words_of(sys.argv[1:], aliases, (*_ASKED, *(each.name for each in options)))
         self._asked = intact.words_of(sys.argv[1:], aliases) is None
         self._environ = intact.environment(os.environ)
         # By the clock of the file system too: that of a server may be another.

@@ -7,8 +7,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import SCons.Node.FS
 import SCons.Script.Main
@@ -16,7 +17,7 @@ import SCons.Script.Main
 from neuralart import plugins
 from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
-from neuralart.scons.cache import CheckedCache, share
+from neuralart.scons.cache import CheckedCache
 from neuralart.scons.commands import COMMON, Variable, declare
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import image, memory_builder, relocatable
@@ -24,6 +25,9 @@ from neuralart.scons.flash import flash, flash_plan
 from neuralart.scons.network import builder
 from neuralart.scons.registry import Registry
 from neuralart.text import console
+
+if TYPE_CHECKING:
+    from neuralart.config.types import ProjectConfig
 
 BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
 """Those of the core, in the order of the reference."""
@@ -54,6 +58,54 @@ class BuilderAdder(Protocol):
 
     def add_to(self, env: Any) -> None:
         """Add the builder to an environment that has its variables."""
+
+
+@dataclass(frozen=True)
+class SConsOption:
+    """An option of ``scons``."""
+
+    name: str  # With its dashes
+    value: str  # What stands for its value in the help
+    help: str
+    neutral: bool = False  # It changes no file that is made, so that stamps hold with it
+
+    @property
+    def key(self) -> str:
+        """What ``env.GetOption`` calls it."""
+        return self.name.lstrip("-").replace("-", "_")
+
+
+class BuildExtension(Protocol):
+    """Takes part in every build of SCons that loads the tool.
+
+    An example, ``scons --level=2``::
+
+        class Level:
+            OPTIONS = (SConsOption("--level", "N", "optimize the C code so much"),)
+
+            def tool_loaded(self, env): pass
+
+            def project_begins(self, env): pass
+
+            def project_read(self, env, config, path):
+                env.Append(CCFLAGS=[f"-O{env.GetOption('level') or 1}"])
+
+        register("extensions", "level", Level(), protocol=1)
+
+    Attributes:
+        OPTIONS: Options of ``scons`` for projects with a variants.yaml (:class:`SConsOption`).
+    """
+
+    OPTIONS: Sequence[SConsOption]
+
+    def tool_loaded(self, env: Any) -> None:
+        """The first environment of a build has got the tool."""
+
+    def project_begins(self, env: Any) -> None:
+        """A variants.yaml is about to be read; options of the command line are known."""
+
+    def project_read(self, env: Any, config: ProjectConfig, path: Path) -> None:
+        """A variants.yaml was read, but for the variants themselves. ``path``: where it is."""
 
 
 for _module in BUILDERS:
@@ -108,7 +160,8 @@ def add_to(env: Any, **kw: Any) -> None:
     env.SetDefault(CACHEDIR_CLASS=CheckedCache)
     if "NEURALART_REGISTRY" not in env:
         at_read_time(lock.take)(env)
-        at_read_time(share)()
+        for plugin in plugins.every("extensions"):
+            at_read_time(plugin.call)("tool_loaded", env)
         env["NEURALART_REGISTRY"] = Registry(env)
     for plugin in plugins.every("builders"):
         declare(env, plugin.made.VARIABLES)

@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from neuralart import jsontext
 from neuralart.plugins import origins
-from neuralart.scons import shell
+from neuralart.scons import paths
 
 # Our packages name modules that import what a compile, and what a run of a virtual board needs.
 _COMPILE, _RUN = "compile", "run"
@@ -91,7 +91,7 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
     """Run a command in a copy; None: it is none that can.
     ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
     """
-    argv = shell.words_of(words) or []
+    argv = paths.words_of(words) or []
     ours_too = [sys.executable, "-m", "neuralart"] == argv[:3] and hasattr(os, "fork")
     if not ours_too or argv[3:4] not in (["compile"], ["run"] if _servers else []):
         return None

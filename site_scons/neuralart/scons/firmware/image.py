@@ -32,8 +32,8 @@ from neuralart.network import facts
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, function, lazily
 from neuralart.scons.failures import at_read_time, refuse_unknown
-from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
+from neuralart.scons.firmware.memory_files import board_of
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord

@@ -17,8 +17,8 @@ from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons import plans
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder
-from neuralart.scons.firmware.layout import board_of, layout_of
 from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, own_program
+from neuralart.scons.firmware.memory_files import board_of, layout_of
 from neuralart.scons.network.nodes import NetworkNodes, refuse_cpu
 from neuralart.scons.paths import build_dir
 from neuralart.scons.plans import FilePart

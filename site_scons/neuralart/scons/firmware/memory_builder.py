@@ -23,8 +23,15 @@ from neuralart.scons import plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
-from neuralart.scons.firmware.layout import Member, PlannedNetwork, board_of, layout_of, layout_value
-from neuralart.scons.firmware.memory_files import memory_runtime_files, strategy_files
+from neuralart.scons.firmware.memory_files import (
+    Member,
+    PlannedNetwork,
+    board_of,
+    layout_of,
+    layout_value,
+    memory_runtime_files,
+    strategy_files,
+)
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import board_value, code_value

@@ -2,23 +2,103 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from neuralart import plugins, products
-from neuralart.config.types import STRATEGIES
+from neuralart.boards.types import Board
+from neuralart.config.types import STRATEGIES, NetworkConfig, VariantConfig
+from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes, write_text
-from neuralart.memory.layout.placements import Initializer
-from neuralart.memory.layout.relative_pools import placed_in
+from neuralart.memory.layout.layout import LayoutNetwork, make_layout
+from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.relative_pools import RELATIVE, placed_in
 from neuralart.memory.layout.strategies import Constants
 from neuralart.network import facts
+from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
-from neuralart.scons.firmware.layout import Member
-from neuralart.scons.network.nodes import NEURALART
+from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.plans import FilePart
+
+
+@dataclass(frozen=True)
+class PlannedNetwork:
+    """A network that ``NeuralArtNetwork`` makes, as far as its constants are concerned."""
+
+    name: str  # C name
+    board: Board  # The board it is compiled for
+    config: NetworkConfig  # What it is made from
+    pools: PoolFile  # The pool file it is compiled for
+    initializers: dict[str, Any]  # Raw file per pool (fname)
+    facts: Any  # ``network.json``
+    runtime: str  # What a program with it needs
+
+
+Member: TypeAlias = NetworkNodes | PlannedNetwork
+
+
+def board_of(networks: Sequence[Compiled | Member], where: str = "") -> Board:
+    """The one board of a program's networks. NeuralArtError: They are for different boards."""
+    names = sorted({network.board.name for network in networks})
+    if len(names) != 1:
+        raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}", where=where)
+    return networks[0].board
+
+
+def layout_of(
+    networks: Sequence[Member], variant: VariantConfig, *, board_layout: bool, board: Board | None = None
+) -> Layout:
+    """Give everything of a program its place. NeuralArtError: Something has no place, or two things have one."""
+    board = board or board_of(networks)
+    loaded = variant.relocatable is not None
+    known = [
+        LayoutNetwork(
+            network.name,
+            network.pools,
+            _declared(network, board, elsewhere=board.name != network.board.name),
+            dict(network.config.strategies),
+            network.config.said(),
+            loaded,
+        )
+        for network in networks
+    ]
+    return make_layout(board, variant, known, with_firmware=board_layout)
+
+
+def _declared(network: Member, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
+    """Pools with an initializer. A model of another board may list memories that this one does not have."""
+    for name, node in network.initializers.items():
+        pool = next((pool for pool in network.pools.enabled if pool.fname == name), None)
+        if str(node).endswith(".c") and (pool is None or not pool.in_c):
+            what = f"pool {name} of network {network.name} is written as C: a part of the program, which nothing loads"
+            hint = '"fformat": "FORMAT_RAW": images and start-up code are made of raw files'
+            raise NeuralArtError(what, where=pool.where if pool is not None else "", hint=hint)
+    if not elsewhere:
+        return tuple(network.initializers)
+    here = {p.fname for p in network.pools.enabled if p.mode == RELATIVE or board.region_at(p.address) is not None}
+    return tuple(name for name in network.initializers if name in here)
+
+
+def _identity(layout: Layout, lines: bool) -> str:
+    rows = [(p.owner, p.kind, p.start, p.size, p.chosen_by if lines else "") for p in layout.placements]
+    moves = [
+        (i.network, i.pool, i.strategy, i.run_address, i.load_address, i.capacity, i.cacheable)
+        for i in layout.initializers
+    ]
+    loaded = [asdict(layout.loaded)] if layout.loaded is not None else []
+    return json.dumps([layout.board, rows, moves, layout.descriptor, layout.application, *loaded])
+
+
+def layout_value(env: Any, layout: Layout, *, lines: bool = False) -> Any:
+    """The layout as a dependency. ``lines``: the places (``file:line``) that chose the addresses count as well."""
+    digest = hashlib.sha256(_identity(layout, lines).encode()).hexdigest()[:16]
+    return env.Value(digest, name="layout")
 
 
 def memory_runtime_files(runtimes: Iterable[str]) -> list[tuple[str, Path]]:

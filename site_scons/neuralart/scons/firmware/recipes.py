@@ -23,7 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons import shell
+from neuralart.scons import paths
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -66,13 +66,13 @@ class WatchedTools:
 
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
-        self._plain, self._captured = shell.direct(made["SPAWN"]), shell.direct(made["PSPAWN"])
+        self._plain, self._captured = paths.direct(made["SPAWN"]), paths.direct(made["PSPAWN"])
         self._verbose = made["NEURALART_VERBOSE"]
         self._prefix = prefix
 
     def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
         """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
-        words = shell.words_of(args)
+        words = paths.words_of(args)
         if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
             return int(self._plain(sh, escape, cmd, args, env))
         from neuralart.scons.firmware.tool_output import run_watched

@@ -20,8 +20,8 @@ from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
-from neuralart.scons.firmware.layout import layout_value
 from neuralart.scons.firmware.memory_builder import LoadedImage
+from neuralart.scons.firmware.memory_files import layout_value
 from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
 from neuralart.scons.network.nodes import LL_ATON, Compiled, NetworkNodes

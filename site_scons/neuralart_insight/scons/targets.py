@@ -38,7 +38,7 @@ class _Bill(NamedTuple):
 
     def bill(self) -> Any:
         # A build that writes none loads nothing of it.
-        from neuralart_insight.sbom.variant_bill import VariantBill
+        from neuralart_insight.scons.variant_bill import VariantBill
 
         return registry_of(self.env).once("bill", self.programs[0].variant.name, lambda: VariantBill(*self))
 

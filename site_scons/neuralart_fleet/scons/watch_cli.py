@@ -30,7 +30,7 @@ _ROOMS: tuple[str, ...] = (
     "memory.plan.plan_report",
     "text.sizes",
 )
-_ROOMS += ("memory.image.check_image", "memory.startup.network_io", "relocatable.format.container", "report.summary")
+_ROOMS += ("memory.image.check_image", "memory.startup.network_io", "relocatable.format.container", "summary")
 _ROOMS += ("scons.console", "scons.stamps", "vendor.mpool")
 _OTHERS = ("SCons.Tool.cc", "SCons.Tool.link", "elftools.elf.elffile", "encodings.utf_8_sig", "filelock", "yaml")
 

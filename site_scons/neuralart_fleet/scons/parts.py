@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,10 @@ import SCons.Node
 import SCons.Script
 
 from neuralart.errors import NeuralArtError
+from neuralart.scons.project import target_node
 from neuralart.scons.registry import registry_of
 from neuralart.text.console import say
+from neuralart_fleet.ci import shards
 
 if TYPE_CHECKING:
     from neuralart.config.types import ProjectConfig
@@ -24,7 +25,6 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
     shard is none, or the recorded costs are damaged.
     """
     from neuralart.config.read import FLASH_PARTS, verbs
-    from neuralart_fleet.ci import shards
 
     prefixes = ("", *verbs(), *(f"flash-{part}" for part in FLASH_PARTS))
     variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
@@ -45,9 +45,9 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
         script.Exit(0)
 
 
-def report_at_exit(env: Any, file: str, node_of: Callable[[Any, Any], Any]) -> None:
-    """Write what became of each target that was asked for, when SCons ends, however it does.
-    ``node_of``: gives the node of a target. OSError: the report of an earlier build cannot be deleted.
+def report_at_exit(env: Any, file: str) -> None:
+    """Write what became of each target that was asked for, when SCons ends, however it does. OSError: the report of an
+    earlier build cannot be deleted.
     """
     if any(map(env.GetOption, ("help", "clean", "question", "no_exec"))):
         return
@@ -62,7 +62,9 @@ def report_at_exit(env: Any, file: str, node_of: Callable[[Any, Any], Any]) -> N
         for asked in SCons.Script.BUILD_TARGETS:
             found = [each for each in details.get(str(asked), ()) if each.is_file()]
             others += found
-            outcomes += [] if found else [junit.CheckOutcome("scons", str(asked), *_end_of(env, node_of(env, asked)))]
+            outcomes += (
+                [] if found else [junit.CheckOutcome("scons", str(asked), *_end_of(env, target_node(env, asked)))]
+            )
         try:
             junit.write(path, outcomes, others)
         except NeuralArtError as error:

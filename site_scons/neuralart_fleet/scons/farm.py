@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan
 from neuralart.plugins.origins import own_files
 from neuralart.resources import PACKAGE
-from neuralart.scons import commands, shell
+from neuralart.scons import commands, paths
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.paths import named, place
 from neuralart.scons.registry import registry_of
@@ -45,7 +45,7 @@ class FarmSteps(Farm):
 
     def spawn(self, plain: Any, targets: Sequence[Any], env: Any, *call: Any) -> int:
         """Run a command of some targets, in their environment. ``call``: what SCons calls ``SPAWN`` with."""
-        argv, done = shell.words_of(call[3]) or [], None
+        argv, done = paths.words_of(call[3]) or [], None
         ours, kind = argv[1:3] == ["-m", "neuralart"], _kind(argv)
         if kind in self._config.steps or not ours:
             try:
