@@ -24,7 +24,6 @@ from neuralart_insight.report.page import (
     lifetimes,
     memory_map,
     network_graph,
-    provenance,
     treemap,
 )
 from neuralart_insight.report.page.gather import (
@@ -259,12 +258,12 @@ def test_flash_plan_and_provenance(facts: PageFacts) -> None:
     order = [row[:3] for row in tables(section)[-1].rows]
     assert order == [("1", "tensor", "application"), ("2", "weights", "model")]
     assert notes(memory_map.flash_section(replace(facts, flash={})), "unknown")
-    section = provenance.section(facts)
+    section = document.provenance_section(facts)
     assert notes(section, "text") == "tool: tensor\nmodel: net.tflite\n"
     assert ("net.c", "1", hashlib.sha256(b"c").hexdigest()) in tables(section)[0].rows
     (network,) = facts.networks
     bare = replace(network, facts=replace(network.facts, epochs=(), macc=None))
-    said = tables(provenance.build(replace(facts, networks=(bare,))))[0].rows[-1][1]
+    said = tables(document.build_section(replace(facts, networks=(bare,))))[0].rows[-1][1]
     assert str(said).startswith("unknown epochs, unknown multiply-accumulate operations, ")
 
 
