@@ -86,6 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help()
             return USAGE_ERROR
         args = parser.parse_args(words)
+        if "outputs" in args:
+            from neuralart import outputs
+
+            outputs.check(args)
         status = int(plugins.find("commands", args.command).call("run", args))
         sys.stdout.flush()
         # Rooms of one floor do not know each other: a command says which one follows it.

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, closest, one_line
 
+LOG = b"# Log of neuralart\n"
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
 
@@ -99,8 +100,8 @@ def utf8(text: str) -> bytes:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a log. NeuralArtError: the place cannot be written."""
-    write_bytes(path, log(lines))
+    """Write a log, which says whose it is. NeuralArtError: the place cannot be written."""
+    write_bytes(path, LOG + log(lines))
 
 
 def log(lines: Iterable[str]) -> bytes:

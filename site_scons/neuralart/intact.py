@@ -201,7 +201,12 @@ def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
     """Print a line per variant asked for, if all are intact. ``frame``: what is printed before and behind them."""
     names = answer(build, argv)
     if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
-        lines = [f"scons: `{each}' is up to date.\n" for each in dict.fromkeys(names)]
+        # Green where neuralart.text.console is: what decides that is looked at here, too, for it takes long to load.
+        environ, plain = os.environ, "--no-color" in given(argv) or os.environ.get("NO_COLOR")
+        forced = environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
+        colored = not plain and (forced or (sys.stdout.isatty() and environ.get("TERM") != "dumb"))
+        begin, end = ("\x1b[32m", "\x1b[0m") if colored else ("", "")
+        lines = [f"{begin}scons: `{each}' is up to date.{end}\n" for each in dict.fromkeys(names)]
         print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)
     return bool(names)
 

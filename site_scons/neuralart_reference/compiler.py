@@ -7,6 +7,7 @@ from pathlib import Path
 from neuralart.compilers.command_line import REFERENCE
 from neuralart.compilers.protocol import FileSet, Job, roles
 from neuralart.network.facts import NEURALART
+from neuralart.network.targets import CPU, flow_of
 from neuralart.plugins import register
 
 
@@ -21,7 +22,10 @@ class Reference:
 
     def files(self, job: Job) -> FileSet:
         """The same names for every network."""
-        return FileSet(roles(job.name), job.initializers)
+        if flow_of(job.target) != CPU:
+            return FileSet(roles(job.name), job.initializers)
+        ends = ("_config.h", "_data.c", "_data.h", "_data_params.c", "_data_params.h")
+        return FileSet(roles(job.name) | {f"{job.name}{end}": f"{job.name}{end}" for end in ends}, {})
 
     def compile(self, job: Job, output: Path) -> str:
         from neuralart_reference.cli import run

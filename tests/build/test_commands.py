@@ -175,7 +175,7 @@ def test_boards_of_a_project_read_through_a_clone(sources: Project) -> None:
     sources.path("mine.yaml").write_text("schema: 1\nbase: stm32n6570-dk\ntitle: Mine\n", "utf-8")
     sources.edit("variants.yaml", "schema: 1\n", "schema: 1\nboards: [mine.yaml]\n")
     sources.edit("variants.yaml", "board: stm32n6570-dk", "board: mine")
-    sources.edit("SConstruct", "project = env.", "project = env.Clone().")
+    sources.edit("SConstruct", "env.NeuralArtProject", "env.Clone().NeuralArtProject")
     sources.run("digits-n6")
 
 

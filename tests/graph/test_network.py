@@ -220,6 +220,7 @@ def test_command(env: Any) -> None:
         f"default@{board_data_dir() / 'profiles' / (BOARD + '.json')}",
         "--initializers",
         "xSPI2",
+        "--force",
         "--output",
         net.folder,
     ]

@@ -68,7 +68,9 @@ def reason() -> str:
 def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     variants = (*VARIANTS, *(MORE if LONG else ()))
     project = copy_sources(tmp_path_factory.mktemp("a"))
-    return build(project, "-j1", *variants, PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C")
+    # In C, Python does not start in an environment whose path has letters outside of ASCII.
+    locale = "C" if sys.executable.isascii() else "C.UTF-8"
+    return build(project, "-j1", *variants, PYTHONHASHSEED="1", TZ="UTC", LC_ALL=locale)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*words, "--target", "stm32h7"]) == 1
     assert "is of a network for the NPU, target stm32h7 is for the core" in capsys.readouterr().err
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert cli.main([*words[:-1], str(folder)]) == 1
+    assert cli.main([*words[:-1], str(folder), "--force"]) == 1
     assert "is a folder of the user's own files" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert cli.main([*words, "--initializer", "xSPI2"]) == 1

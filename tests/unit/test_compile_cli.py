@@ -317,7 +317,7 @@ def test_stale_files_of_an_earlier_run_are_removed(folder):
     (folder / "out" / "net_atonbuf.OLD.raw").write_bytes(b"x")
     (folder / "out" / "net_main.c").write_text("mine")
     (folder / "out" / "notes.txt").write_text("mine")
-    run(*GOOD, "-o", "out", "--no-report", "--quiet")
+    run(*GOOD, "-o", "out", "--no-report", "--quiet", "--force")
     assert set(listing(folder / "out")) == (PLAIN - {"net_generate_report.txt"}) | {
         *("net_atonbuf.xSPI2.raw", "net_main.c", "notes.txt")
     }
@@ -337,7 +337,7 @@ def test_another_networks_folder_is_left_alone(folder, capsys):
 def test_a_damaged_manifest_is_replaced(folder, text):
     (folder / "out").mkdir()
     (folder / "out" / "manifest.json").write_text(text)
-    run(*GOOD, "-o", "out", "--quiet")
+    run(*GOOD, "-o", "out", "--quiet", "--force")
     assert (folder / "net.tflite").is_file()
     assert json.loads((folder / "out" / "manifest.json").read_text())["network"] == "net"
 

@@ -98,7 +98,7 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     ):
         assert said in made(capsys, *words, "-o", tmp_path / "v", code=1), words
         assert not (tmp_path / "v").exists()
-    assert "has golden vectors already" in made(capsys, DIGITS, "--random", 1, "-o", there, code=1)
+    assert "vectors.json: is there already" in made(capsys, DIGITS, "--random", 1, "-o", there, code=1)
     for words, said in (
         (["--scale", "1/0"], "no number like 0.5 or 1/255"),
         (["--random", "-1"], "no whole number"),

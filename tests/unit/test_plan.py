@@ -541,7 +541,7 @@ def test_facts_with_a_pool_elsewhere() -> None:
         make_plan(made, DK, [facts(moved, {"AXISRAM5": (0, 8)})], {})
     assert str(caught.value) == (
         "a.mpool:1:5: pool AXISRAM5 of network digits is at 0x342f0000 in what was compiled and at 0x342e0000 now "
-        "(the network must be compiled with this file: if it changed without a new time, touch it)"
+        "(the network must be compiled with this file)"
     )
 
 

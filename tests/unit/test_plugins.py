@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as flash_plan
 from neuralart.plugins import collection, origins
+from neuralart.resources import PACKAGE
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
@@ -414,7 +416,7 @@ def test_a_compiler_by_hand(places: Places, capsys: pytest.CaptureFixture[str]) 
     assert (places.top / "out" / "made.txt").read_text() == "ab"
     assert (places.top / "out" / "net_atonbuf.xSPI2.raw").is_file()
     places.project("mine.py", COMPILER.format(last="(output / 'made.txt').unlink()"))
-    assert cli.main([*words, "--compiler", "mine"]) == 1
+    assert cli.main([*words, "--compiler", "mine", "--force"]) == 1
     assert capsys.readouterr().err == (
         "neuralart compile: error: out: compiler 'mine' declared made.txt and made none "
         "(this is a mistake in the compiler's plugin: files() and compile() do not agree)\n"
@@ -550,3 +552,15 @@ def test_a_use_case_of_the_package_with_another_model_type(places: Places) -> No
         "register('use_cases', 'pose_estimation/mine', KINDS['pose_estimation', 'movenet'], protocol=1)\n",
     )
     assert app_config.model_types("pose_estimation") == ("movenet", "yolo_v8_pose", "mine")
+
+
+def test_copied_folders_have_the_entry_points_too() -> None:
+    """A repository with copies of site_scons and firmware has neither the project file nor metadata."""
+    points = tomllib.loads((REPO / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    blocks = (
+        f"[{group}]\n" + "".join(f"{name} = {module}\n" for name, module in modules.items())
+        for group, modules in points.items()
+        if group.startswith("neuralart.")
+    )
+    path = PACKAGE / "plugins" / "entry_points.txt"
+    assert path.read_text("utf-8") == "\n".join(blocks), "the same as in pyproject.toml"

@@ -368,10 +368,10 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, 
     assert (tmp_path / "toy.html").read_text("utf-8") == "toy-n6: Toy"
     capsys.readouterr()
     shutil.rmtree(folder)
-    assert cli.main(["report", "toy-n6", "-o", "toy.html"]) == 1
+    assert cli.main(["report", "toy-n6", "-o", "toy.html", "--force"]) == 1
     said = "build/toy-n6: nothing is built here: no index.json (build the variant first)"
     assert capsys.readouterr().err == f"neuralart report: error: {said}\n"
-    assert cli.main(["report", "toyn6", "-o", "toy.html"]) == 1
+    assert cli.main(["report", "toyn6", "-o", "toy.html", "--force"]) == 1
     assert "did you mean 'toy-n6'?" in capsys.readouterr().err
 
 

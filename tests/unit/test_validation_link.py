@@ -305,11 +305,11 @@ def test_the_command(talk, tmp_path):
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     board = ValidationBoard()
     board.memory[:4] = b"abcd"
-    status, out, err = talk(board, "--memory", "0x34000000", "4", "-o", made)
+    status, out, err = talk(board, "--memory", "0x34000000", "4", "-o", made, "--force")
     line = f"4 bytes at 0x34000000, checksum 0x{rotated(b'abcd'):04x}"
     assert (out.splitlines()[1], made.read_bytes()) == (line, b"abcd")
     given.write_bytes(b"short")
-    status, out, err = talk(ValidationBoard(), "--input", given, "-o", made)
+    status, out, err = talk(ValidationBoard(), "--input", given, "-o", made, "--force")
     assert (status, made.read_bytes()) == (1, b"abcd")
     assert err == "neuralart talk: error: validation protocol: the board refuses: invalid size (1)\n"
 

@@ -6,7 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from neuralart import outputs
 from neuralart.text.console import say
+
+
+def _generated(data: bytes) -> bool:
+    return any(mark in data[:4096] for mark in (b". Generated: change what", b". Generated. */"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--board", default="", metavar="NAME", help="name of the board, for the greeting on its display")
     add("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it")
+    outputs.add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
         template_display=template.as_posix() if template is not None else "",
     )
     output = args.output / made.name if args.output.is_dir() else args.output
-    for path, text in ((output, made.text), *((output.parent / name, text) for name, text in made.companions.items())):
-        if not path.is_file() or path.read_bytes() != text.encode():
+    texts = {output: made.text, **{output.parent / name: text for name, text in made.companions.items()}}
+    for path in texts:
+        outputs.refuse(path, _generated, force=args.force)
+    for path, text in texts.items():
+        if not path.is_file() or path.is_symlink() or path.read_bytes() != text.encode():
             write_text(path, text)
     if output.name != made.name:
         say(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)

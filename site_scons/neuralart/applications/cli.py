@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.applications.staging import Generated
 from neuralart.config.application import (
     BUILDS,
@@ -208,6 +209,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(build)
     build.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder for the copy and the log")
     build.add_argument("--output", type=Path, required=True, metavar="FILE", help="the program")
+    outputs.add_force(build)
     build.add_argument(
         "--root", type=Path, default=Path(), metavar="DIR", help="what --folder and --elf are relative to"
     )
@@ -259,8 +261,15 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from neuralart.applications import build
+    from hashlib import sha256
 
+    from neuralart.applications import build
+    from neuralart.files import write_text
+
+    # A program cannot say who put it there.
+    record = args.work / "program.sha256"
+    known = record.read_text("ascii", "replace").strip() if record.is_file() else ""
+    outputs.refuse(args.output, lambda old: sha256(old).hexdigest() == known, force=args.force)
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
@@ -270,6 +279,7 @@ def _build(args: argparse.Namespace) -> int:
     request = build.ApplicationRequest(config_of(args), files, **given)
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:
         result = build.build(request, os.environ, work.say)
+    write_text(record, f"{sha256(result.program).hexdigest()}\n")
     for note in result.notes:
         say(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:

@@ -234,7 +234,6 @@ def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[facts.Network, t
     files[facts.MANIFEST] = facts.manifest(name, files).encode()
     lines = ["tool: unknown, the C was there", f"C: {found.where}", *(f"note: {note}" for note in notes)]
     files[PROVENANCE] = "".join(f"{line}\n" for line in lines).encode()
-    folders.check_owner(output, name)
     folders.clear(output, name)
     folders.fill(output, files, {})
     return made, tuple(notes)

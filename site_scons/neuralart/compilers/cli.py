@@ -25,6 +25,7 @@ def _relocatable(args: argparse.Namespace, folder: str) -> list[str]:
 
     words = ["relocatable", "build", "--input", folder, "--output", folder]
     words += ["--name", args.name or "network"] if args.compiler != ADOPTED else []
+    words += ["--force"] * args.force
     for word in filter(None, args.relocatable.split(",")):
         if word not in _RELOCATABLE:
             raise NeuralArtError(f"no '{word}'", where="--relocatable", hint=nearest(word, list(_RELOCATABLE)))
@@ -40,13 +41,15 @@ def _relocatable(args: argparse.Namespace, folder: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     """Compile."""
-    from neuralart.compilers.protocol import Job, compile_job
+    from neuralart.compilers.protocol import Job, compile_job, refuse_foreign
     from neuralart.network.targets import NPU, flow_of
 
     board_as_target(args)
     if args.relocatable is not None and flow_of(args.target or "stm32n6") == NPU:
         args.then = _relocatable(args, args.output or "st_ai_output")
-    text = compile_job(args.compiler, Job(args), Path(args.output or "st_ai_output"))
+    job, output = Job(args), Path(args.output or "st_ai_output")
+    refuse_foreign(args.compiler, job, output)
+    text = compile_job(args.compiler, job, output)
     if text and not args.quiet and args.verbosity != "0":
         print(text)
     return 0

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from neuralart import plugins
+from neuralart import outputs, plugins
 from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError, closest, similar
 
@@ -99,6 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "seconds that stedgeai may take; then it is ended (default: any)"
     more.add_argument("--timeout", type=_seconds, metavar="S", help=text)
     more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
+    outputs.add_force(more)
 
 
 def split_words(texts: list[str] | None) -> tuple[str, ...]:

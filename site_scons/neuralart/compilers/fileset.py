@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
 
-from neuralart import jsontext
+from neuralart import jsontext, outputs
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.network.facts import MANIFEST
@@ -16,22 +17,43 @@ PROVENANCE = "provenance.txt"
 _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
-def _earlier(folder: Path, network: str) -> set[str]:
-    """Names that an earlier run of this network wrote here; another network's facts would be lost: refused."""
-    names: set[str] = set()
+def listed(folder: Path) -> tuple[str, dict[str, str]]:
+    """Owner of a folder, and SHA-256 of its files by name, by its manifest; nothing if there is none of ours."""
     try:
         data = jsontext.loads((folder / MANIFEST).read_bytes())
-        owner = data["network"]
-        names = {row["name"] for row in data["files"]}
-    except OSError:
-        owner = network
-    except (ValueError, KeyError, TypeError):
-        # Not one of ours, or damaged: it gives no names to remove, and will be replaced.
-        owner = network
-    if owner != network:
+        rows = {str(row["name"]): str(row.get("sha256")) for row in data["files"]}
+        plain = {name: rows[name] for name in rows if PurePosixPath(name).name == name and "\\" not in name}
+        return str(data["network"]), plain
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", {}
+
+
+def check_owner(folder: Path, network: str) -> None:
+    """Refuse a folder that holds another network, whose facts would be lost."""
+    owner, _ = listed(folder)
+    if owner and owner != network:
         what = f"the folder holds network '{owner}', whose {FACTS} would be lost"
         hint = "give each network a folder of its own (--output), or empty this one"
         raise NeuralArtError(what, where=str(folder), hint=hint)
+
+
+def refuse_foreign(folder: Path, network: str, names: Iterable[str]) -> None:
+    """Look at the places of a compile's files, and at what it would remove, before it begins. NeuralArtError: at one of
+    them is a link, or a file that no compile wrote, or that was edited since.
+    """
+    owner, made = listed(folder)
+    known = set(made.values())
+    for name in sorted({*names, *_earlier(folder, network)} - {MANIFEST, PROVENANCE}):
+        outputs.refuse(folder / name, lambda data: sha256(data).hexdigest() in known)
+    # These two are in no list.
+    outputs.refuse(folder / MANIFEST, lambda _data: bool(owner))
+    outputs.refuse(folder / PROVENANCE, outputs.says(b"tool: "))
+
+
+def _earlier(folder: Path, network: str) -> set[str]:
+    """Names that an earlier run of this network wrote here."""
+    check_owner(folder, network)
+    names = set(listed(folder)[1])
     if folder.is_dir():
         names |= {
             path.name
@@ -41,7 +63,7 @@ def _earlier(folder: Path, network: str) -> set[str]:
     # A compile that was killed has taken the manifest away, and what was not written yet is of the one before.
     names |= {name for name in (f"{network}_generate_report.txt",) if (folder / name).is_file()}
     safe = (f"{network}.", f"{network}_")
-    return {name for name in names if Path(name).name == name and (name.startswith(safe) or name == FACTS)}
+    return {name for name in names if name.startswith(safe) or name == FACTS}
 
 
 def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:

@@ -171,6 +171,19 @@ def checked_files(plugin: Plugin, job: Job) -> FileSet:
     return found
 
 
+def refuse_foreign(name: str, job: Job, output: Path) -> None:
+    """Look at the places of a compile's files before it begins. NeuralArtError: one has what no compile made,
+    without ``--force``.
+    """
+    from neuralart.compilers import fileset
+    from neuralart.plugins import OWN, find
+
+    if not job.args.force and output.is_dir():
+        plugin = find("compilers", name, "--compiler")
+        made = plugin.made.files(job) if plugin.source is OWN else checked_files(plugin, job)
+        fileset.refuse_foreign(output, job.name, made.names)
+
+
 def compile_job(name: str, job: Job, output: Path) -> str:
     """Compile by the compiler of a name; NeuralArtError also if a file that it declared is missing."""
     from neuralart.plugins import OWN, find

@@ -17,6 +17,7 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.compilers import command_line
 from neuralart.compilers.command_line import STEDGEAI
+from neuralart.compilers.protocol import Job, refuse_foreign
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.compile import Result, ToolPlan, compile_network, plan
 from neuralart.compilers.stedgeai.install import Install, find_install
@@ -213,7 +214,6 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
             hint = "restore it (does git change its line ends? give it '-text' in .gitattributes), or record again"
             raise NeuralArtError("is not what was recorded", where=str(folder / FILES / name), hint=hint)
         files[name] = content
-    folders.check_owner(output, request.name)
     folders.clear(output, request.name)
     folders.fill(output, files, {})
     return recording
@@ -258,6 +258,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.recording)
     check_folder(folder)  # before the tool needs a minute
     output = Path(args.output or "st_ai_output")
+    refuse_foreign(STEDGEAI, Job(args), output)
     with at_work(f"record {request.name}", quiet=bool(args.quiet)) as work:
         result = compile_network(
             request, install, output, os.environ, tables=tuple(args.failures or ()), listen=work.say

@@ -293,7 +293,7 @@ def problems(kind: str) -> list[NeuralArtError]:
 
 def code_of(kind: str) -> str:
     """The code of all that others add to a kind, for commands that may run any of it; empty if there is none."""
-    # Where nobody brings any plugin, the module with the kind is not needed.
+    # Without plugins of others, the module with the kind is not needed.
     if not origins.of_others(f"{GROUP}{kind}") and not origins.project_files(_known.project):
         return ""
     return " ".join(f"{plugin.name}={plugin.code}" for plugin in added(kind))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import note, read_bytes
 from neuralart.patterns import later
 from neuralart.plugins.kinds import Kind
 from neuralart.resources import PACKAGE, firmware_dir
@@ -118,19 +118,31 @@ def _text(folder: str, name: str) -> str:
 
 @cache
 def _own_points() -> Path:
-    """The file with our entry points: of the checkout that the core is in, else of its installation."""
+    """The file with our entry points: of the checkout that the core is in, of its installation, else (of folders that
+    were copied into another repository) the one in the core.
+    """
     checkout = PACKAGE.parent.parent
     if f'name = "{DISTRIBUTION}"' in _text(str(checkout), "pyproject.toml"):
         return checkout / "pyproject.toml"
     infos = (info for info in _infos(str(PACKAGE.parent)) if Path(info).name.startswith(_OWN_INFO))
-    return Path(next(infos, ""), "entry_points.txt")
+    return Path(next(infos, str(PACKAGE / "plugins")), "entry_points.txt")
 
 
 @cache
 def _of_distribution() -> Mapping[str, Mapping[str, str]]:
     """Our entry points, by group."""
     path = _own_points()
-    return _entry_points(_text(str(path.parent), path.name))
+    note(path)
+    groups = _entry_points(_text(str(path.parent), path.name))
+    return {
+        group: {name: module for name, module in points.items() if _is_there(module.partition(".")[0])}
+        for group, points in groups.items()
+    }
+
+
+@cache
+def _is_there(package: str) -> bool:
+    return (PACKAGE.parent / package).is_dir()
 
 
 @cache
@@ -255,13 +267,12 @@ def parts() -> tuple[Path, ...]:
 
 
 def own_files() -> Iterator[tuple[str, Path]]:
-    """The files of this distribution: the code and data of its packages, the C sources, and the entry points."""
+    """The files of this distribution: the code and data of its packages and the C sources."""
     roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
     for name, root in roots.items():
         for path in sorted(root.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield f"{name}/{path.relative_to(root).as_posix()}", path
-    yield f"{_OWN_INFO}{__version__}.dist-info/entry_points.txt", _own_points()
 
 
 def forget() -> None:

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 from neuralart.errors import printable
 from neuralart.files import read_bytes, write_bytes
 
+MARK = b'<testsuites name="neuralart"'
+
 
 @dataclass(frozen=True)
 class CheckOutcome:

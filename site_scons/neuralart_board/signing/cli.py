@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from neuralart import products
+from neuralart import outputs, products
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.text import image_header
@@ -14,10 +14,18 @@ from neuralart.text.console import say
 _SIGNERS = ("header", "vendor")
 
 
+def _unsigned(data: bytes) -> bool:
+    """An image with a header that can be made again; a signature cannot."""
+    try:
+        return not image_header.judged(data, "").signed
+    except NeuralArtError:
+        return False
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("image", type=Path, metavar="FILE", help="the bare image: firmware.bin, vector table first")
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="the image with its header")
+    outputs.add(parser, "-o", "--output", required=True, mine=_unsigned, help="the image with its header")
     text = "what the boot chain takes it for (default: %(default)s)"
     parser.add_argument("--type", choices=list(image_header.TYPES), default="application", help=text)
     text = "version of the header (default: %(default)s)"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -30,10 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the repository")
     text = "write the entries here, never over another file (default: print)"
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
+    outputs.add(parser, "-o", "--output", help=text)
     parser.add_argument("--board", default="", metavar="NAME", help="the board, where the tree does not tell")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON, without entries")
-    parser.add_argument("--force", action="store_true", help="replace the output file")
 
 
 def _found(args: argparse.Namespace) -> FoundTree:
@@ -117,8 +117,6 @@ def run(args: argparse.Namespace) -> int:
             say(line, file=sys.stderr)
         raise NeuralArtError(_NOTHING, where=args.folder.as_posix(), hint="neuralart compile makes one of a model")
     output: Path | None = args.output
-    if output is not None and output.exists() and not args.force:
-        raise NeuralArtError("is there already", where=output.as_posix(), hint="another name, or --force to replace it")
     base = output.parent if output is not None else Path()
     shown = Path(os.path.relpath(args.folder.resolve(), base.resolve())).as_posix()
     made = entries.entries(found, boards.names(()), shown)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.text.console import say
 from neuralart_bring.model_zoo.convert import Dropped, Imported
 
@@ -22,9 +23,8 @@ _CPU_NAME = "network"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("config", type=Path, metavar="FILE", help="user_config.yaml of the model zoo, releases 1 to 4")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write it here (default: print it); never over another file"
-    )
+    text = "write it here (default: print it); never over another file"
+    outputs.add(parser, "-o", "--output", help=text)
     parser.add_argument("--model", default="", metavar="FILE", help="the model, instead of model_path")
     parser.add_argument("--name", default="", metavar="NAME", help="name of the network (default: by the model)")
     parser.add_argument(
@@ -32,7 +32,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--use-case", default="", metavar="NAME", help="use case, where the file does not show it")
     parser.add_argument("--lossy", action="store_true", help="leave out also what changes the meaning")
-    parser.add_argument("--force", action="store_true", help="replace the output file")
 
 
 def _with_application(imported: Imported, config: Path, base: Path, named: str) -> Imported:
@@ -154,8 +153,6 @@ def run(args: argparse.Namespace) -> int:
     text = convert.text(imported, args.config.name)
     if output is None:
         print(text, end="")
-    elif output.exists() and not args.force:
-        raise NeuralArtError("is there already", where=output.as_posix(), hint="another name, or --force to replace it")
     else:
         write_text(output, text)
     for dropped in imported.dropped:

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import outputs
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_lines
+from neuralart.files import LOG, write_lines
 from neuralart.text.console import say
 from neuralart.text.sizes import number_that
 
@@ -42,6 +43,11 @@ def _batch(text: str) -> int:
     return int(text)
 
 
+def _is_trace(data: bytes) -> bool:
+    """Its first packet describes the first track, as only we number them (perfetto.py)."""
+    return data[:1] == b"\x0a" and data[2:4] == b"\xe2\x03" and data[5:8] == b"\x08\x01\x12"
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options; those that ST's npu_profiler.py has are called as there."""
     add = parser.add_argument
@@ -54,7 +60,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-d", "--desc", default="", metavar="DESC", help=text)
     text = "compile that the board runs, without the epoch controller (pair: profiling), where NETWORK is the main one"
     add("--pair", type=Path, metavar="NETWORK", help=text)
-    add("--raw", type=Path, metavar="FILE", help="keep what a board says: -d FILE reads it again")
+    result = partial(outputs.add, parser)
+    text = "keep what a board says: -d FILE reads it again"
+    result("--raw", mine=outputs.says(b"[I] neuralart profile of "), help=text)
     text = "so many samples of each pass (default: all of a log, 1 of a board)"
     add("-b", "--batch", type=_batch, default=0, metavar="N", help=text)
     text = "count instructions of a variant's epochs: on its virtual machine, or on qemu (-b inferences, default: 1)"
@@ -74,10 +82,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help=text)
     add("--plot", action="store_true", help="the time of each epoch as a bar of characters")
     add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
-    add("--log", type=Path, nargs="?", const=Path(_LOG), metavar="FILE", help=f"write the text there too ({_LOG})")
-    add("--csv", type=Path, metavar="FILE", help="write a line for each measured epoch")
-    add("--perfetto", type=Path, metavar="FILE", help="write a trace for ui.perfetto.dev")
-    add("-o", "--output", type=Path, metavar="FILE", help="write the profile for programs (profile.json)")
+    text = f"write the text there too ({_LOG})"
+    result("--log", mine=outputs.says(LOG), nargs="?", const=Path(_LOG), help=text)
+    mine = outputs.says(b"first,last,type,epochs,duration_ms,")
+    result("--csv", mine=mine, help="write a line for each measured epoch")
+    result("--perfetto", mine=_is_trace, help="write a trace for ui.perfetto.dev")
+    text, mine = "write the profile for programs (profile.json)", outputs.says(b'"kind": "neuralart-profile"')
+    result("-o", "--output", mine=mine, help=text)
     add("--json", action="store_true", help="print it (docs/reference/profile.md)")
 
 

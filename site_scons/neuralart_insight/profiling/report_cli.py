@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neuralart import outputs
 from neuralart.text.console import say
 from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, from_c_info, traffic_of
 from neuralart_insight.profiling.join import ProfiledNetwork
@@ -172,7 +173,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
     add("what", metavar="VARIANT", help="a variant of the project file that is built, or a folder with its index.json")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    mine = outputs.says(b'content="neuralart report"')
+    outputs.add(parser, "-o", "--output", required=True, mine=mine, help="the page to write")
     text = "project file (default: variants.yaml)"
     add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")

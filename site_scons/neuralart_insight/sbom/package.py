@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import __version__
+from neuralart import __version__, outputs
 from neuralart.plugins.origins import own_files
 from neuralart_insight.sbom import bill
 from neuralart_insight.sbom.bill import BillPart
@@ -67,9 +67,13 @@ def text() -> str:
     return bill.text(subject, requirements())
 
 
+def _is_bill(data: bytes) -> bool:
+    return b'"bomFormat": "CycloneDX"' in data and f'"name": "{NAME}"'.encode() in data
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to a file (default: print it)")
+    outputs.add(parser, "--output", mine=_is_bill, help="write it to a file (default: print it)")
 
 
 def run(args: argparse.Namespace) -> int:

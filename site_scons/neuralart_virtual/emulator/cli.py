@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_lines
+from neuralart.files import LOG, write_lines
 from neuralart.text.console import say, say_result
+from neuralart.text.junit import MARK as JUNIT
 from neuralart.text.progress import Work, at_work
 from neuralart.text.sizes import number_that
 
@@ -110,8 +112,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "no run: the board's serial port is this TCP port of 127.0.0.1 (default: a free one), until Ctrl-C"
     add("--serial", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     add("--name", default="", help="what this run is called in each line of its own: a variant, if several run at once")
-    add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
-    add("--junit", type=Path, metavar="FILE", help="write what became of each network there, as JUnit XML")
+    outputs.add(parser, "--console", mine=outputs.says(LOG), help="write the console's text there as well")
+    text = "write what became of each network there, as JUnit XML"
+    outputs.add(parser, "--junit", mine=outputs.says(JUNIT), help=text)
 
 
 def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
@@ -186,8 +189,8 @@ def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], mach
     if result.how:
         return [f"{result.name}: {result.vectors} vectors {result.how} on {machine}"]
     network, lines = facts.load(run.network), []
-    for number, outputs in enumerate(result.outputs):
-        lines += [f"{result.name}: input {number}: {line}" for line in described(network, outputs, labels)]
+    for number, values in enumerate(result.outputs):
+        lines += [f"{result.name}: input {number}: {line}" for line in described(network, values, labels)]
     count = f"{result.vectors} input{'s' if result.vectors > 1 else ''}"
     return [*lines, f"{result.name}: {count} ({run.feed}) computed on {machine}; not compared: no vectors"]
 

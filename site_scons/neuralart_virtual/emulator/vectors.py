@@ -27,6 +27,7 @@ from neuralart_virtual.emulator import Difference
 
 SCHEMA = 1
 DESCRIPTION = "vectors.json"
+FILES = (DESCRIPTION, "inputs.bin", "outputs.bin")
 # dtype -> code of the struct module
 _WIDTHS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 DTYPES = dict(zip((*_WIDTHS, "bool"), "bBhHiIqQefd?", strict=True))

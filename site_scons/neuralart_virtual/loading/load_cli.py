@@ -13,9 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import __version__
+from neuralart import __version__, outputs
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_lines
+from neuralart.files import LOG, write_lines
 from neuralart.text import console, sizes
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--vectors", type=Path, metavar="DIR", help="golden vectors to compare with (default: two random inputs)")
     add("--cpu-mhz", type=_positive, default=0.0, metavar="MHZ", help="clock of the core: cycles become time and inf/s")
     add("--timeout", type=_positive, default=20.0, metavar="S", help="seconds of silence of the board (default: 20)")
-    add("--log", type=Path, nargs="?", const=_LOG, metavar="FILE", help=f"write the text there too ({_LOG})")
+    text = f"write the text there too ({_LOG})"
+    outputs.add(parser, "--log", mine=outputs.says(LOG), nargs="?", const=_LOG, help=text)
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help="2: also each command")
     add("--debug", action="store_true", help="as -v 2, with all that the programs say")
     add("--no-color", action="store_true", help="taken as ST's; there are no colors")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import outputs
 from neuralart.errors import NeuralArtError, shown
 from neuralart.files import read_bytes, write_bytes
 from neuralart.text.progress import at_work
@@ -157,6 +158,7 @@ def _write(folder: Path, result: Run) -> None:
         data = io.BytesIO()
         np.save(data, value)
         safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+        outputs.refuse(folder / f"{safe}.npy", data.getvalue().__eq__, hint="name another folder")
         write_bytes(folder / f"{safe}.npy", data.getvalue())
 
 

@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.errors import NeuralArtError
 from neuralart.text.console import say
+from neuralart.text.junit import MARK as JUNIT
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
@@ -60,7 +62,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
-    add("--junit", type=Path, metavar="FILE", help="write what became of the network there, as JUnit XML")
+    text = "write what became of the network there, as JUnit XML"
+    outputs.add(parser, "--junit", mine=outputs.says(JUNIT), help=text)
 
 
 def _vectors(args: argparse.Namespace, subject: VariantNetwork) -> tuple[str, Vectors]:

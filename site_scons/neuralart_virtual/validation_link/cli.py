@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "read the board's memory instead"
     what.add_argument("--memory", nargs=2, type=_number, metavar=("ADDRESS", "SIZE"), help=text)
     add("--lines", action="store_true", help="also show the lines of text that the board sends of each layer")
-    add("-o", "--output", type=Path, metavar="FILE", help="write outputs, concatenated, or memory there")
+    outputs.add(parser, "-o", "--output", help="write outputs, concatenated, or memory there")
 
 
 def _described(tensor: Fields) -> str:
@@ -57,7 +58,9 @@ def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
         for index, tensor in enumerate(each.tensors):
             shown, data = f"  {_described(tensor['description'])}", tensor["data"]["content"]
             if args.layers and each is not whole and data:
-                write_bytes(file := args.layers / f"{number:03}_{index}.bin", data)
+                file = args.layers / f"{number:03}_{index}.bin"
+                outputs.refuse(file, data.__eq__, force=args.force)
+                write_bytes(file, data)
                 shown += f" -> {file}"
             yield shown
         yield from (f"  | {line}" for line in each.lines if args.lines)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.outputs import add_force, refuse
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "who computes the outputs: LiteRT (default for a .tflite), or the model's image on a virtual board"
     add("--expected", choices=("litert", "board"), help=text)
     add("--board", default="", metavar="NAME", help="that board (default: stm32n6570-dk; mps3-an547 without Unicorn)")
-    add("--force", action="store_true", help="replace golden vectors that are there")
+    add_force(parser)
 
 
 def _network(variants: Path, model: Path) -> NetworkConfig:
@@ -110,9 +111,8 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, input_data
     from neuralart_virtual.vectors import expected
 
-    if (args.output / golden.DESCRIPTION).exists() and not args.force:
-        hint = "another folder, or --force to replace them"
-        raise NeuralArtError("has golden vectors already", where=args.output.as_posix(), hint=hint)
+    for name in golden.FILES:
+        refuse(args.output / name, force=args.force)
     network = None if args.variants is None else _network(args.variants, args.model)
     how = preprocessing(args, network.app_config if network is not None else None)
     cut = args.cut or (network.cut if network is not None else ())

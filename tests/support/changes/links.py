@@ -136,7 +136,7 @@ def shadowing(tree: Tree, place: str, name: str) -> None:
     tree.write(f"{place}/{name}", '#define TORTURE "seference application"\n', OLD)
 
 
-@row("26", "a header comes in front of another", sample=True)
+@row("26", "a header comes in front of another")
 def shadowing_header(tree: Tree) -> Iterator[None]:
     includes(tree, "torture.h")
     yield

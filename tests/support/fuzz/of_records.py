@@ -282,7 +282,7 @@ _STATS = json.dumps({"Time": {"Commands": {"run-plain": {"start": 1.5, "end": 2.
 def _stamps(path: Path) -> object:
     """Never an error: SCons is asked instead."""
     path.rename(path.with_name(intact.NAME))
-    return intact.answer(str(path.parent), [], {})
+    return intact.answer(str(path.parent), [])
 
 
 def _drawn(path: Path) -> object:

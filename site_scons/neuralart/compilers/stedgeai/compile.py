@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
-from neuralart.compilers.fileset import FACTS, PROVENANCE
+from neuralart.compilers.fileset import FACTS, PROVENANCE, check_owner
 from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.stedgeai import fileset
 from neuralart.compilers.stedgeai import run as folders
@@ -146,7 +146,7 @@ def compile_network(
 
     check_model(request.model, request.model_display)
     planned = plan(request, install.version)
-    folders.check_owner(output, request.name)
+    check_owner(output, request.name)
     table = failures.tables(environ, tables)
     tool = f"ST Edge AI Core {install.version.text.partition(' ')[0]}"
     with working_folder(output) as place:

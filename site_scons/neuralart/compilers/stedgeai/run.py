@@ -11,10 +11,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from neuralart import jsontext
-from neuralart.compilers.fileset import FACTS, PROVENANCE
+from neuralart.compilers.fileset import FACTS, PROVENANCE, check_owner, listed
 from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
 from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
@@ -172,31 +171,12 @@ def _cannot(folder: Path, error: OSError) -> NeuralArtError:
     return NeuralArtError(f"cannot write: {error.strerror}", where=str(folder), hint="is it a folder, and writable?")
 
 
-def _listed(folder: Path) -> tuple[str, list[str]]:
-    """Owner and files by the manifest; nothing if there is none, or none of ours."""
-    try:
-        data = jsontext.loads((folder / MANIFEST).read_bytes())
-        names = [str(row["name"]) for row in data["files"]]
-        return str(data["network"]), [name for name in names if PurePosixPath(name).name == name and "\\" not in name]
-    except (OSError, ValueError, KeyError, TypeError):
-        return "", []
-
-
-def check_owner(folder: Path, network: str) -> None:
-    """Refuse a folder that holds another network."""
-    owner, _ = _listed(folder)
-    if owner and owner != network:
-        what = f"the folder holds network '{owner}', whose {FACTS} would be lost"
-        hint = "give each network a folder of its own (--output), or empty this one"
-        raise NeuralArtError(what, where=str(folder), hint=hint)
-
-
 def clear(folder: Path, network: str) -> None:
     """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else. NeuralArtError
     if the folder belongs to another network, or cannot be changed.
     """
     check_owner(folder, network)
-    _, names = _listed(folder)
+    _, names = listed(folder)
     sure = [f"{network}.c", f"{network}.h", f"stai_{network}.c", f"stai_{network}.h", f"{network}_ecblobs.h"]
     sure += [c_info_name(network), report_name(network), csv_output(network), FACTS, PROVENANCE]
     try:

@@ -20,6 +20,7 @@ COLORS = {
     "descriptor": "#56b4e9",
     "reserved": "#888888",
 }
+MARK = "<!-- Made by neuralart plan -->"
 _FREE = "#f0f0f0"
 _INK = "#404040"
 _WIDTH, _LEFT, _STRIP, _LINE, _BLOCK_GAP, _HEAD = 960, 16, 22, 16, 14, 44
@@ -43,6 +44,7 @@ def svg(plan: AddressPlan, variant: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y:.0f}" '
             f'viewBox="0 0 {_WIDTH} {y:.0f}" font-family="monospace" font-size="12">',
+            MARK,
             f"<title>{escape(title)}</title>",
             f'<rect width="{_WIDTH}" height="{y:.0f}" fill="#ffffff"/>',
             f'<text x="{_LEFT}" y="26" font-size="16">{escape(title)}</text>',

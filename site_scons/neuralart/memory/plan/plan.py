@@ -229,8 +229,7 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
                 extra.append(Use(Placement(owner, "pool", start, min(pool.size, end - start), group, group), pool.used))
             elif start != placed[owner].start:
                 what = f"{owner} is at 0x{start:08x} in what was compiled and at 0x{placed[owner].start:08x} now"
-                # SCons compiles it again when the file changes, unless it was told to believe times (max_drift).
-                hint = "the network must be compiled with this file: if it changed without a new time, touch it"
+                hint = "the network must be compiled with this file"
                 raise NeuralArtError(what, where=placed[owner].chosen_by, hint=hint)
             used[owner] = pool.used
     return used, extra

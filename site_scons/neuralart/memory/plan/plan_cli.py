@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import outputs
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    from neuralart.memory.plan.picture import MARK
+
     parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")
     parser.add_argument(
         "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
@@ -23,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "build folder (default: build beside the project file)"
     parser.add_argument("--build", type=Path, metavar="DIR", help=text)
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture as well")
+    outputs.add(parser, "--svg", mine=outputs.says(MARK.encode()), help="write a picture as well")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart import __version__
+from neuralart import __version__, jsontext, outputs
 from neuralart.errors import NeuralArtError
+from neuralart.files import LOG, is_file, read_bytes
 from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build import driver_options
-from neuralart.relocatable.format.types import OFFSET, Image, align8
+from neuralart.relocatable.format.types import MAGIC, OFFSET, Image, align8
 from neuralart.text.console import say
 from neuralart.vendor.releases import dotted
 
@@ -50,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-color", action="store_true", help="nothing: the output has no colors")
     driver_options.configure(parser)
     add("--layout", metavar="NAME", help="own option: aligned (default of our runtime) or vendor (default of theirs)")
+    outputs.add_force(parser)
     add("--objects", metavar="DIR", help="own option: folder that remembers objects (default DIR/objects)")
 
 
@@ -163,17 +165,43 @@ class _Output:
             say(*lines)
 
 
-def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str, Any]) -> None:
+def _places(args: argparse.Namespace, request: BuildRequest) -> tuple[Path | None, Path | None]:
+    """Where the results as JSON and the log go. NeuralArtError: somewhere is what no build made."""
+    top = request.output / request.name
+    image = top.with_name(f"{request.name}_rel.bin")
+    # A file of parameters cannot say whose it is; the image beside it does.
+    ours = is_file(image) and read_bytes(image)[:4] == MAGIC.to_bytes(4, "little")
+    ends = ["_rel.bin", "_rel_params.bin", "_rel.c", "_rel.h", *[".elf", ".map"] * request.keep]
+    for end in () if args.parse_only else ends:
+        outputs.refuse(top.with_name(f"{request.name}{end}"), lambda _data: ours, force=args.force)
+    places = []
+    for given, end, mine in ((args.json, "_results.json", _is_result), (args.log, ".log", outputs.says(LOG))):
+        path = None if given is None else Path(given) if given else top.with_name(f"{request.name}_reloc{end}")
+        if path is not None:
+            outputs.refuse(path, mine, force=args.force)
+        places.append(path)
+    return places[0], places[1]
+
+
+def _is_result(data: bytes) -> bool:
+    """Results that we wrote: those of the vendor's driver have no description of the network."""
+    try:
+        found = jsontext.loads(data)
+        return bool(found["schema"] == SCHEMA and "runtime_version" in found["network"])
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _write_json(path: Path | None, data: dict[str, Any]) -> None:
     import json
 
     from neuralart.files import write_text
 
-    if args.json is not None:
-        path = Path(args.json) if args.json else request.output / f"{request.name}_reloc_results.json"
+    if path is not None:
         write_text(path, json.dumps({"schema": SCHEMA, **data}, indent=1, sort_keys=True) + "\n")
 
 
-def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> None:
+def _build(args: argparse.Namespace, request: BuildRequest, output: _Output, path: Path | None) -> None:
     from neuralart.relocatable.build import builder
     from neuralart.relocatable.build.objects import BuildRefusal
     from neuralart.relocatable.verify import report
@@ -185,7 +213,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
             output.say("\n".join(["", *report.table(heads.split(), rows, f"{caption} ({len(rows)})")]), level)
         for warning in prepared.warnings:
             say(f"neuralart relocatable build: warning: {warning}", file=sys.stderr)
-        _write_json(args, request, {"network": _network_data(prepared)})
+        _write_json(path, {"network": _network_data(prepared)})
         return
     try:
         built = builder.build(request, lambda text: output.say(text, 2))
@@ -225,7 +253,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
 
         files = {request.output / file: size for file, size in sizes.items()}
         results |= of_vendor.head(image.version) | {"reloc_binary_image": of_vendor.image_data(image, files)}
-    _write_json(args, request, results)
+    _write_json(path, results)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -234,15 +262,15 @@ def run(args: argparse.Namespace) -> int:
 
     request = request_of(args)
     output = _Output(2 if args.debug else int(args.verbosity))
+    json, log = _places(args, request)
     try:
-        _build(args, request, output)
+        _build(args, request, output, json)
     except NeuralArtError as error:
         output.lines.append(f"error: {error}")
         raise
     finally:
-        if args.log is not None:
-            path = Path(args.log) if args.log else request.output / f"{request.name}_reloc.log"
-            write_lines(path, output.lines)
+        if log is not None:
+            write_lines(log, output.lines)
     return 0
 
 

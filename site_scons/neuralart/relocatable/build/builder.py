@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -250,7 +251,7 @@ def write(built: Built, extra: Mapping[str, bytes]) -> None:
         (request.output / name).unlink(missing_ok=True)
     if not request.keep:
         work = request.output / "work"
-        for path in sorted(work.iterdir()) if work.is_dir() else []:
-            path.unlink()
-        if work.is_dir():
+        for name in (*built.prepared.staged.files, "model.ld", "libc.a", "libm.a"):
+            (work / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # It may hold files of others
             work.rmdir()

@@ -202,7 +202,7 @@ VARIABLES = (
         "NEURALART_RELOCATABLE",
         "RELOC    $TARGET",
         "$( $NEURALART_PYTHON $) -m neuralart relocatable build --verbosity 0 --input $SOURCE --output ${TARGET.dir} "
-        "$_NEURALART_RELOCATABLEFLAGS",
+        "$_NEURALART_RELOCATABLEFLAGS $( --force $)",
         emit,
     ),
     plans.of_plan("_NEURALART_RELOCATABLEFLAGS", RelocatablePlan, NAME, lambda plan, env: plan.words),

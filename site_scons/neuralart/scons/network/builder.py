@@ -181,7 +181,7 @@ VARIABLES = (
     *words(
         "NEURALART",
         "NETWORK  $TARGET",
-        "$( $NEURALART_PYTHON $) -m neuralart compile --quiet $_NEURALARTFLAGS --output ${TARGET.dir}",
+        "$( $NEURALART_PYTHON $) -m neuralart compile --quiet $_NEURALARTFLAGS $( --force $) --output ${TARGET.dir}",
         emit,
     ),
     plans.of_plan("_NEURALARTFLAGS", CompilePlan, NAME, lambda plan, env: plan.words),
