@@ -155,12 +155,14 @@ def needs(variants: _Variants, others: Mapping[str, Board] | None = None) -> dic
 
 
 def compilers_of(variants: _Variants, others: Mapping[str, Board] | None = None) -> list[Wanted]:
-    """The different cross compilers that variants ask for (else the default one), and the cores they link for."""
+    """The cross compilers that variants ask for (else the default one), and their cores."""
     cores: dict[ToolchainConfig, dict[tuple[str, ...], None]] = {}
     for variant, board in variants:
         machines = _machines(variant, board, others or {})
-        cores.setdefault(variant.toolchain, {}).update({each.cpu_flags: None for each in machines if each.cpu_flags})
-    return [Wanted(config, tuple(flags)) for config, flags in (cores or {ToolchainConfig(): {}}).items()]
+        flags = {each.cpu_flags: None for each in machines if each.cpu_flags}
+        cores.setdefault(variant.toolchain, {}).update(flags)
+    cores = cores or {ToolchainConfig(): {}}
+    return [Wanted(config, tuple(flags)) for config, flags in cores.items()]
 
 
 def _qemu_row(machines: tuple[str, ...], host: Host) -> ToolRow:

@@ -53,7 +53,10 @@ class View:
     text: Callable[[dict[str, Any]], str]  # The same for people
 
 
-def view(record: Callable[[Path], dict[str, Any]], lines: Callable[[dict[str, Any]], Iterable[str]]) -> View:
+Lines = Callable[[dict[str, Any]], Iterable[str]]
+
+
+def view(record: Callable[[Path], dict[str, Any]], lines: Lines) -> View:
     """A view whose text is some lines about the record, and then its contradictions and notes."""
     return View(record, lambda made: page(made, lines(made)))
 

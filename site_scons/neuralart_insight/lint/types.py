@@ -172,7 +172,7 @@ class Rules(list[Rule]):
     """The rules of a module, in the order of the documentation."""
 
     def rule(self, level: str, looks_at: tuple[str, ...], finds: str, why: str, hint: str) -> Callable[[Check], Check]:
-        """Make a rule of the function below, whose name is the rule's: ``_ns_alias`` of ``ns-alias``."""
+        """Make a rule of a function, whose name is the rule's: ``_ns_alias`` of ``ns-alias``."""
 
         def add(check: Check) -> Check:
             name = check.__name__.strip("_").replace("_", "-")

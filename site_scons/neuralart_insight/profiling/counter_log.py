@@ -299,7 +299,7 @@ def read_counter_log(path: Path, batch: int = 0) -> list[measured.NetworkMeasure
     return parse_counter_log(read_bytes(path), path.as_posix(), batch)
 
 
-# ---- figures that the tools print for people: npu_profiler's blocks of each epoch, and the table of times
+# ---- figures printed for people: npu_profiler's blocks of each epoch, and the table of times
 
 
 def _printed(text: str, where: str, clocks: measured.Clocks, tensors: Tensors) -> list[measured.NetworkMeasurement]:

@@ -311,7 +311,7 @@ def bars(network: ProfiledNetwork) -> list[str]:
             continue
         marks, cycles = "", 0
         for part, mark in ((mcu.pre or 0, "<"), (mcu.core, "#"), (mcu.post or 0, ">")):
-            # Ends are rounded, not lengths: a part that is too short to be seen does not shift the others.
+            # Ends are rounded, not lengths: a part too short to be seen does not shift others.
             cycles += part
             marks += mark * (round(cycles * _BAR * took / most / mcu.total) - len(marks))
         lines.append(f"{epoch.measured.name.removeprefix('EpochBlock_'):>12} {took:9.3f} ms |{marks}")

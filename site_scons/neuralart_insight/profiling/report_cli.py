@@ -1,5 +1,5 @@
-"""``neuralart report``: one HTML page with pictures of what a build made, and its section ``profile``: what takes the
-time of each epoch, and how near it is to the NPU's limits.
+"""``neuralart report``: one HTML page with pictures of what a build made, and its section ``profile``:
+what takes the time of each epoch, and how near it is to the NPU's limits.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ def _boot_image_lines(record: dict[str, Any]) -> Iterator[str]:
         fsbl = each["binary_type"] == image_header.TYPES["fsbl"]
         kind = "first-stage boot loader" if fsbl else "application"
         signed = "signed" if each["signed"] else "no signature"
-        head = f"image at {address(each['at'])}: header {version >> 16}.{version >> 8 & 0xFF}, {kind}"
-        yield f"{head}, {each['image_length']:,} bytes behind the header, {signed}"
+        header = f"header {version >> 16}.{version >> 8 & 0xFF}, {kind}"
+        yield f"image at {address(each['at'])}: {header}, {each['image_length']:,} bytes behind the header, {signed}"
         stack = f"stack {address(each['stack_pointer'])}" if vectors is not None else ""
         placed = f"at 0x{vectors:x}, {stack}" if stack else "not found"
         yield f"  entry {address(each['entry_point'])}, vector table {placed}"

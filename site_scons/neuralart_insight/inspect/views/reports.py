@@ -112,7 +112,8 @@ def _results(validation: dict[str, Any]) -> Iterator[str]:
     if validation["duration_ms"] is not None:
         samples = tables.plural(validation["samples"] or 0, "sample")
         yield f"  {validation['duration_ms']} ms per inference, {samples}"
-    yield from (f"  {row['output']}: {tables.figures(row['figures'])}" for row in validation["accuracy"])
+    for row in validation["accuracy"]:
+        yield f"  {row['output']}: {tables.figures(row['figures'])}"
     if validation["nodes"]:
         nodes = ({**node, "name": node["name"] or str(node["c_id"])} for node in validation["nodes"])
         yield from tables.rows(nodes, "node=name type ms=duration_ms")

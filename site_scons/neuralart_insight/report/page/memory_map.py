@@ -1,4 +1,4 @@
-"""The sections ``memory`` (each memory of the board to scale, and who uses it) and ``flash`` (what is written)."""
+"""The sections ``memory`` (the board's memories, and who uses them) and ``flash`` (what is written)."""
 
 from __future__ import annotations
 
