@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Protocol, TypeVar
 
 from neuralart.errors import NeuralArtError, closest, one_line
 
 LOG = b"# Log of neuralart\n"
+_Made = TypeVar("_Made", covariant=True)
 _LONGEST_NAME = 255
 """Letters of a file's name, on any system."""
 
@@ -109,17 +111,33 @@ def log(lines: Iterable[str]) -> bytes:
     return utf8("".join(f"{one_line(line)}\n" for line in lines))
 
 
-def read_bytes(path: Path, hint: str = "") -> bytes:
-    """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
+def read_bytes(path: Path, hint: str = "", display: str = "") -> bytes:
+    """Read a user's file; ``display``: its name in messages, without it the path. NeuralArtError, with
+    the hint: it is not there or cannot be read.
+    """
     note(path)
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name that no file can have (a zero byte, half a surrogate pair).
         what = f"cannot read: {getattr(error, 'strerror', None) or error}"
-        raise NeuralArtError(what, where=str(path).encode("utf-8", "backslashreplace").decode(), hint=hint) from error
+        where = display or str(path).encode("utf-8", "backslashreplace").decode()
+        raise NeuralArtError(what, where=where, hint=hint) from error
     noted[str(path)] = True
     return data
+
+
+class FileReader(Protocol[_Made]):
+    """Reads a file; ``display``: its name in messages, without it the path. NeuralArtError: it
+    cannot be read, or its parser refuses it.
+    """
+
+    def __call__(self, path: Path, display: str = "") -> _Made: ...
+
+
+def of_file(parse: Callable[[bytes, str], _Made]) -> FileReader[_Made]:
+    """The reader of files that goes with a parser of bytes, which takes the file's name too."""
+    return lambda path, display="": parse(read_bytes(path), display or str(path))
 
 
 def is_file(path: Path) -> bool:

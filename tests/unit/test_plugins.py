@@ -331,13 +331,21 @@ def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
     assert said.startswith("no compiler 'hashd' (did you mean 'hashed'? known: adopted, auto, hashed, recorded")
 
 
-def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
-    places.project("mine.py", rule(check="lambda facts: facts.nothing"))
+@pytest.mark.parametrize(
+    ("check", "what"),
+    [
+        ("facts.nothing", "AttributeError: 'Facts' object has no attribute 'nothing'"),
+        ("exit(7)", "SystemExit: 7"),
+    ],
+    ids=["raises", "exits"],
+)
+def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str], check: str, what: str) -> None:
+    places.project("mine.py", rule(check=f"lambda facts: {check}"))
     (places.top / "main.c").write_text("int x;\n", "utf-8")
     assert cli.main(["lint", "main.c"]) == 1
     assert capsys.readouterr().err == (
         "neuralart lint: error: site_scons/neuralart_plugins/mine.py:5: lint rule 'house-rule' failed in check: "
-        "AttributeError: 'Facts' object has no attribute 'nothing' (repair it)\n"
+        f"{what} (repair it)\n"
     )
 
 

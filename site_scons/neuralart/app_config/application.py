@@ -52,8 +52,6 @@ class Read:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What was found."""
-
     header: str = ""  # ``app_postprocess.h`` as shown to the user; empty where there is none
     sources: tuple[str, ...] = ()  # ``app_postprocess*.c``, likewise
     symbols: Mapping[str, str] = field(default_factory=dict)  # symbols that the header defines -> ``file:line``
@@ -161,8 +159,6 @@ def _as_read(name: str, where: str, stack: Sequence[_Frame]) -> Read:
 
 @dataclass(frozen=True)
 class Application:
-    """What was found in a folder."""
-
     root: str  # the folder as named by the user
     wrapper: Wrapper | None  # the post-processing wrapper; None where there is none
     # macros of the generated header that the application's own sources read -> ``file:line``

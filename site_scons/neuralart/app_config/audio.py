@@ -40,8 +40,6 @@ def window(length: int) -> list[float]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Mel filters."""
-
     weights: tuple[float, ...]  # all coefficients that are not zero, filter after filter
     first: tuple[int, ...]  # first bin of each filter
     last: tuple[int, ...]  # last bin of each filter

@@ -15,7 +15,6 @@ def _generated(data: bytes) -> bool:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add = parser.add_argument
     text = "network.json, or c_info.json of the vendor's tool"
     add("--network", type=Path, required=True, metavar="FILE", help=text)

@@ -24,8 +24,6 @@ _CAMERA_WIDTH = 16
 
 @dataclass(frozen=True)
 class Header:
-    """What was made."""
-
     name: str  # name of the file that the application includes
     text: str  # its text
     generation: str  # which kind of header it is

@@ -11,8 +11,6 @@ from neuralart.errors import NeuralArtError
 
 @dataclass(frozen=True)
 class Generation:
-    """A generation."""
-
     name: str  # as in ``generation:``
     header: str  # name of the file
     layout: str  # template that the templates of use cases extend

@@ -71,10 +71,7 @@ def names() -> tuple[str, ...]:
 
 
 def _text(path: Path, shown: str) -> str:
-    try:
-        data = read_bytes(path)
-    except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown) from error
+    data = read_bytes(path, display=shown)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -17,8 +17,6 @@ LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}
 
 @dataclass(frozen=True)
 class Request:
-    """A header to be made."""
-
     config: AppConfig  # the user's settings
     tensors: Tensors  # the network's inputs and outputs
     classes: tuple[str, ...]  # names of the classes, from either key
@@ -80,8 +78,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Values:
-    """What a use case says."""
-
     dtype: str  # element type of the outputs that are post-processed
     values: Mapping[str, object]  # for the template
     classes: tuple[str, ...] | None = None  # names for the class table; None: the header has none
@@ -91,8 +87,6 @@ class Values:
 
 @dataclass(frozen=True)
 class ImageSize:
-    """Size of an image, in pixels."""
-
     width: int
     height: int
     channels: int

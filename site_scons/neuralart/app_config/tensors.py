@@ -20,8 +20,6 @@ _SPACE = {3: "W", 4: "HW", 5: "DHW"}
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or an output."""
-
     name: str  # name of the tensor in the model
     shape: tuple[int, ...]  # with the batch, in memory order
     layout: str  # one letter for each axis (``NHWC``); empty where the network does not say
@@ -31,7 +29,6 @@ class TensorInfo:
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
         return math.prod(self.shape)
 
     def axis(self, letter: str) -> int | None:
@@ -45,8 +42,6 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Tensors:
-    """All of a network."""
-
     network: str  # C name
     inputs: tuple[TensorInfo, ...]  # in the model's order
     outputs: tuple[TensorInfo, ...]  # in the model's order
@@ -70,7 +65,6 @@ def _tensor(port: facts.Port) -> TensorInfo:
 
 
 def from_network(network: facts.Network, where: str = "") -> Tensors:
-    """Tensors of a compiled network."""
     return Tensors(network.name, tuple(map(_tensor, network.inputs)), tuple(map(_tensor, network.outputs)), where)
 
 

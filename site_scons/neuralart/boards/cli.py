@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show this board instead of the list")
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
     text = "list the debug probes on this machine: as neuralart device list"
@@ -68,7 +67,6 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def listing(boards: Sequence[Board]) -> str:
-    """One line for each board."""
     rows = [("BOARD", "TARGET", "CPU", "MACHINES", "TITLE")]
     rows += [(b.name, b.target, b.cpu, ",".join(b.machines), b.title) for b in boards]
     return "\n".join(table(rows))
@@ -94,7 +92,6 @@ def _memory_rows(board: Board) -> list[tuple[str, ...]]:
 
 
 def description(board: Board) -> str:
-    """Everything about one board."""
     aliases = ", aliases non-secure" if any(region.alias is not None for region in board.memory) else ""
     secure = f"addresses are those of the secure state{aliases}" if board.security == "secure" else "one security state"
     lines = [f"{board.name}: {board.title}", f"target {board.target}, device {board.device}, {board.cpu}", secure]

@@ -31,7 +31,6 @@ _FLAG = later(r"-\S+")
 
 
 def need(value: Value, key: str) -> Value:
-    """A required key."""
     member = value.mapping().get(key)
     if member is None:
         raise value.error(f"'{key}' is missing")
@@ -58,7 +57,7 @@ def _multiple_of_4(high: int, form: str) -> Reader:
     return read
 
 
-_register = _multiple_of_4(_ADDRESS_SPACE - 1, "#010x")  # The address of a 32-bit register
+_register = _multiple_of_4(_ADDRESS_SPACE - 1, "#010x")
 
 
 def _power_of_two(value: Value) -> int:
@@ -87,7 +86,7 @@ def _cpu_flags(value: Value) -> tuple[str, ...]:
 
 # Groups of keys --------------------------------------------------------------------------------------------------
 
-_BY_TYPE: dict[object, Reader] = {"int": _address, "int | None": _address, "bool": Value.boolean}
+_BY_TYPE: dict[object, Reader] = {"int": _address, "Register": _register, "bool": Value.boolean}
 
 
 def _usual(field: dataclasses.Field[Any]) -> Reader:
@@ -95,7 +94,7 @@ def _usual(field: dataclasses.Field[Any]) -> Reader:
         return _bit
     if field.type == "str":
         return Value.text if field.default is dataclasses.MISSING else text_or_none
-    return _BY_TYPE[field.type]
+    return _BY_TYPE[str(field.type).removesuffix(" | None")]
 
 
 def _values(value: Value, readers: Mapping[str, Reader], optional: Collection[str]) -> dict[str, Any]:
@@ -141,7 +140,6 @@ _read_region = _group(
 
 
 def _memory(value: Value) -> tuple[types.MemoryRegion, ...]:
-    """All memories that are fitted (size above 0)."""
     regions = [_region(name, entry) for name, entry in value.mapping().items()]
     return tuple(region for region in regions if region.size)
 
@@ -165,18 +163,7 @@ def _window(value: Value) -> tuple[int, int]:
     return base, base + size
 
 
-_read_registers = _group(
-    types.Registers,
-    source=Value.text,
-    memory_clock=_register,
-    memory_sleep_clock=_register,
-    ramcfg=_register,
-    ramcfg_clock=_register,
-    npu_cache=_register,
-    rimc_npu=_register,
-    npu_cache_clock=_register,
-    rimc_clock=_register,
-)
+_read_registers = _group(types.Registers, source=Value.text)
 
 
 def _registers(value: Value) -> types.Registers:
@@ -192,13 +179,10 @@ def _registers(value: Value) -> types.Registers:
 _read_console = _group(
     types.Console,
     driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32"),
-    base=_register,
-    clock_register=_register,
 )
 
 
 def _console(value: Value) -> types.Console:
-    """The serial port."""
     made: types.Console = _read_console(value)
     _together(value, "clock_register", "clock_bit")
     return made
@@ -294,8 +278,7 @@ def _windows(value: Value) -> tuple[types.FlashWindow, ...]:
             raise value.error(f"'{value.text()}' has a window already")
         return value.text()
 
-    mask = whole(1, _ADDRESS_SPACE - 1)
-    read = _group(types.FlashWindow, region=region, control=_register, mask=mask, clock_register=_register)
+    read = _group(types.FlashWindow, region=region, mask=whole(1, _ADDRESS_SPACE - 1))
     for item in value.items():
         window: types.FlashWindow = read(item)
         if window.value & ~window.mask:
@@ -327,7 +310,6 @@ BOARD: dict[str, Reader] = {
     "debug": _group(
         types.DebugAccess,
         device_id=whole(1, 0xFFF),
-        idcode=_register,
         access_port=whole(0, 255),
         mode=one_of(("NORMAL", "HOTPLUG", "UR", "POWERDOWN")),
         openocd=_file,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from neuralart import plugins, resources
@@ -263,16 +263,21 @@ def _check_section(board: Board, section: BoardSection, place: Value) -> int:
     start = region.base + section.offset
     if section.offset >= region.size:
         raise place.mapping()["offset"].error(f"{section.offset:#x} is outside {region.name} ({region.size:#x} bytes)")
-    at = start
-    while at < start + section.size:
-        below = next((r for r in board.memory if r.base <= at < r.end), None)
+    for at, below in _met(board, start, start + section.size):
         if below is None:
             what = f"{section.size:#x} bytes from {start:#010x} run over the end of memory at {at:#010x}"
             raise place.mapping()["size"].error(what)
         if not below.on_at_reset:
             raise place.error(f"{below.name} is off after reset, firmware cannot start there")
-        at = below.end
     return start
+
+
+def _met(board: Board, start: int, end: int) -> Iterator[tuple[int, MemoryRegion | None]]:
+    """The memories that a range of addresses leads through, and where it enters each; None: there is none."""
+    while start < end:
+        region = next((each for each in board.memory if each.base <= start < each.end), None)
+        yield start, region
+        start = region.end if region is not None else end
 
 
 def _check_flash(board: Board, top: Value) -> None:
@@ -315,15 +320,12 @@ def _check_boot(board: Board, top: Value) -> None:
         raise place["copy_size"].error(
             f"{boot.copy_size:#x} bytes from slot {boot.slot} at {slot:#010x} run over the end of {board.flash['part']}"
         )
-    at = boot.copy_to
-    while at < boot.copy_to + boot.copy_size:
-        below = next((r for r in board.memory if r.base <= at < r.end), None)
+    for at, below in _met(board, boot.copy_to, boot.copy_to + boot.copy_size):
         if below is None or below.kind == "flash" or not below.on_at_reset:
             raise place["copy_to"].error(
                 f"[{boot.copy_to:#010x}, {boot.copy_to + boot.copy_size:#010x}): "
                 + (f"{below.name} is no RAM that is on after reset" if below else f"there is no memory at {at:#010x}")
             )
-        at = below.end
     if board.code is None:
         return
     start = board.region(board.code.region).base + board.code.offset

@@ -5,17 +5,32 @@ from __future__ import annotations
 import argparse
 import json
 
+from neuralart.boards import fields, loading
+from neuralart.text import shapes
+from neuralart.text.shapes import Schema, closed
+from neuralart.text.values import Value
+
 KINDS = ("variants", "board")
 
 
+def board() -> Schema:
+    """The schema of board files. No key is needed: a family or another board may have it."""
+    readers = {
+        "schema": lambda value: value.integer(loading.SCHEMA, loading.SCHEMA),
+        **fields.BOARD,
+        "family": Value.text,
+        "base": Value.text,
+    }
+    keys = {key: shapes.found(readers[key]).schema({}) for key in loading.KEYS}
+    return {**shapes.HEAD, "title": "board of scons-neuralart", **closed(keys)}
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     text = "of variants.yaml or of board files (default: variants)"
     parser.add_argument("kind", nargs="?", choices=KINDS, default=KINDS[0], help=text)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a schema."""
     print(schema_text(args.kind), end="")
     return 0
 
@@ -23,9 +38,7 @@ def run(args: argparse.Namespace) -> int:
 def schema_text(kind: str) -> str:
     """One of KINDS as JSON Schema. Words that plugins of this installation add are in it."""
     if kind == "board":
-        from neuralart.boards import schema as boards
-
-        return json.dumps(boards.board(), indent=1) + "\n"
+        return json.dumps(board(), indent=1) + "\n"
     from neuralart.config import schema
 
     return json.dumps(schema.variants(), indent=1) + "\n"

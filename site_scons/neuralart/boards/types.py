@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+Register = int
+"""The address of a 32-bit register."""
+
 
 @dataclass(frozen=True)
 class Enable:
@@ -16,8 +19,6 @@ class Enable:
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """A memory of the board."""
-
     name: str  # For example ``AXISRAM5``
     base: int  # Address in the security state the firmware runs in (see Board.security)
     size: int  # Bytes
@@ -73,10 +74,10 @@ class FlashWindow:
     """A memory that answers only while its controller is in memory-mapped mode."""
 
     region: str  # Name of the memory, for example ``xSPI2``
-    control: int  # Address of the controller's control register
+    control: Register  # Address of the controller's control register
     mask: int  # Bits of it that decide
     value: int  # The memory is mapped when ``control & mask == value``
-    clock_register: int  # Register that clocks the controller; without it the control register does not answer
+    clock_register: Register  # Register that clocks the controller; without it the control register does not answer
     clock_bit: int  # Bit in it
     mapped_by_boot: bool = True  # The boot chain leaves it mapped
 
@@ -86,8 +87,8 @@ class Console:
     """The serial port that carries text and the host link."""
 
     driver: str  # C source in firmware/boards/drivers, without suffix: ``uart_stm32``, ``uart_cmsdk``
-    base: int  # Address of the peripheral
-    clock_register: int | None = None  # Register that clocks it; None if always clocked
+    base: Register  # Address of the peripheral
+    clock_register: Register | None = None  # Register that clocks it; None if always clocked
     clock_bit: int | None = None  # Bit in it
 
 
@@ -95,19 +96,19 @@ class Console:
 class Registers:
     """Registers that the generated memory start-up code writes (all None on boards without such gates)."""
 
-    memory_clock: int | None = None  # RCC_MEMENR
-    memory_sleep_clock: int | None = None  # RCC_MEMLPENR
-    ramcfg: int | None = None  # Base of RAMCFG
-    ramcfg_clock: int | None = None  # Register that clocks RAMCFG (RCC_AHB2ENR)
+    memory_clock: Register | None = None  # RCC_MEMENR
+    memory_sleep_clock: Register | None = None  # RCC_MEMLPENR
+    ramcfg: Register | None = None  # Base of RAMCFG
+    ramcfg_clock: Register | None = None  # Register that clocks RAMCFG (RCC_AHB2ENR)
     ramcfg_clock_bit: int | None = None  # Bit in it
     shutdown_bit: int | None = None  # SRAMSD in a RAMCFG control register
     source: str = ""  # Where the numbers come from
-    npu_cache: int | None = None  # Base of the NPU cache controller (CACHEAXI)
-    rimc_npu: int | None = None  # RIFSC_RIMC_ATTR register of the NPU as a bus master
+    npu_cache: Register | None = None  # Base of the NPU cache controller (CACHEAXI)
+    rimc_npu: Register | None = None  # RIFSC_RIMC_ATTR register of the NPU as a bus master
     rimc_npu_value: int | None = None  # Its value for CID1, secure and privileged
-    npu_cache_clock: int | None = None  # Register that clocks that (RCC_AHB5ENR); None: always clocked
+    npu_cache_clock: Register | None = None  # Register that clocks that (RCC_AHB5ENR); None: always clocked
     npu_cache_clock_bit: int | None = None  # Bit in it
-    rimc_clock: int | None = None  # Register that clocks RIFSC (RCC_AHB3ENR); None: always clocked
+    rimc_clock: Register | None = None  # Register that clocks RIFSC (RCC_AHB3ENR); None: always clocked
     rimc_clock_bit: int | None = None  # Bit in it
 
 
@@ -116,7 +117,7 @@ class DebugAccess:
     """How debug probes reach the device."""
 
     device_id: int  # DEV_ID of DBGMCU_IDCODE, for example 0x486
-    idcode: int | None = None  # Address of that register; None: not given
+    idcode: Register | None = None  # Address of that register; None: not given
     access_port: int = 0  # Number of the core's access port
     mode: str = "NORMAL"  # How STM32CubeProgrammer connects: ``NORMAL``, ``HOTPLUG``, ``UR`` or ``POWERDOWN``
     programmer: str = ""  # Versions of STM32CubeProgrammer that know the device; empty: any
@@ -163,8 +164,6 @@ class Machine:
 
 @dataclass(frozen=True)
 class BoardSection:
-    """Where a part of the firmware goes."""
-
     region: str  # Name of the memory region it begins in; it may run on into a region that follows without a gap
     offset: int  # Bytes from its base
     size: int  # Bytes
@@ -172,8 +171,6 @@ class BoardSection:
 
 @dataclass(frozen=True)
 class Board:
-    """A board."""
-
     name: str  # For example ``stm32n6570-dk``
     title: str  # For people
     target: str  # ``--target`` of the compiler: ``stm32n6``, ``stm32h7``, ``mps3-an547``

@@ -115,7 +115,6 @@ def _rate(value: Value) -> int:
 
 
 def use_cases() -> tuple[str, ...]:
-    """All use cases, those of plugins too."""
     return tuple(dict.fromkeys((*USE_CASES, *(name.partition("/")[0] for name in plugins.names("use_cases")))))
 
 

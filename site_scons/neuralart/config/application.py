@@ -69,16 +69,12 @@ class StageRule:
 
 @dataclass(frozen=True)
 class StageConfig:
-    """Where generated files go."""
-
     folder: str = STAGE_FOLDER  # What no rule is about goes to ``<folder>/<network>/``, or ``<folder>/``
     rules: tuple[StageRule, ...] = ()  # The first that fits decides
 
 
 @dataclass(frozen=True)
 class SourcesConfig:
-    """The user's sources, compiled by SCons."""
-
     files: tuple[str, ...]  # Paths and patterns relative to the project file; with ``!`` in front: left out
     include_dirs: tuple[str, ...] = ()  # Folders
     defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
@@ -110,8 +106,6 @@ class ExternalConfig:
 
 @dataclass(frozen=True)
 class ApplicationConfig:
-    """``application:`` of a variant."""
-
     kind: str = REFERENCE  # One of KINDS
     sources: SourcesConfig | None = None  # Of kind ``sources``, else None
     external: ExternalConfig | None = None  # Of the kinds in EXTERNAL, else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
@@ -18,6 +18,7 @@ from neuralart.patterns import later
 from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
+_Made = TypeVar("_Made")
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
@@ -50,8 +51,6 @@ class Located:
 
 @dataclass(frozen=True)
 class Key:
-    """One key."""
-
     name: str  # As it is written
     read: Callable[[Value], Any]  # Reads the value, or refuses it; of a section: its members as settings
     doc: str  # What the key says, in Markdown
@@ -83,7 +82,6 @@ class Key:
 
 
 def names(keys: Iterable[Key]) -> tuple[str, ...]:
-    """Names of keys, in order."""
     return tuple(key.name for key in keys)
 
 
@@ -95,6 +93,12 @@ def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> di
         if name in by_name:
             read.update(by_name[name].settings(entry))
     return read
+
+
+def record(owner: Callable[..., _Made], value: Value, keys: Sequence[Key]) -> _Made:
+    """A mapping of keys as the dataclass that has their defaults."""
+    read = read_settings(value, keys, names(keys))
+    return owner(**{name: setting for name, (setting, _) in read.items()})
 
 
 def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:
@@ -142,7 +146,6 @@ def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[s
 
 
 def text_or_none(value: Value) -> str:
-    """A text that may be empty."""
     return value.text(empty=True)
 
 
@@ -162,7 +165,6 @@ def real(low: float, high: float) -> Callable[[Value], float]:
 
 
 def define(value: Value) -> str:
-    """A preprocessor definition."""
     return value.matching(_DEFINE, "NAME or NAME=value")
 
 

@@ -21,6 +21,7 @@ from neuralart.config.keys import (
     members,
     named,
     names,
+    one_of,
     rooms,
     text_or_none,
     with_added,
@@ -44,6 +45,7 @@ _N = "[0-9]{1,4}"
 PIN = later(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?")
 PIN_FORM = 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"'
 CHANNEL_POSITIONS = ("chfirst", "chlast")
+_positions = one_of(CHANNEL_POSITIONS, empty=True)
 
 NAME = later(r"[A-Za-z_][A-Za-z0-9_]*")
 _C_FILE = later(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c")
@@ -63,10 +65,6 @@ def _cut(value: Value) -> tuple[str, ...]:
     """``{outputs: [NAME, ...]}``."""
     value.fields(("outputs",))
     return distinct(value.need("outputs", "{outputs: [NAME, ...]}"))
-
-
-def _positions(value: Value) -> str:
-    return value.choice(CHANNEL_POSITIONS, empty=True)
 
 
 def _compiler(value: Value) -> Settings:

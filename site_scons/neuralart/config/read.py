@@ -26,8 +26,6 @@ RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "re
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A project file that was read."""
-
     config: ProjectConfig  # What holds for the whole file
     _networks: Mapping[str, tuple[Location, Settings]]
     _variants: Mapping[str, Draft]
@@ -162,7 +160,6 @@ class Draft:
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """Names of its networks."""
         return tuple(self.settings["networks"][0])
 
     @property
@@ -195,7 +192,6 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
 
 
 def _resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
-    """The variant with its networks."""
     return VariantConfig(
         name=draft.name,
         title=draft.title,

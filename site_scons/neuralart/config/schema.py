@@ -58,7 +58,6 @@ def variants() -> Schema:
 
 
 def _of_plugins(of: str) -> dict[str, Schema]:
-    """Keys of plugins."""
     return {name: described(shapes.found(key.read).schema(_DOCS), key.doc) for name, key in every_key(of)}
 
 

@@ -27,8 +27,6 @@ LOAD_MODES = ("xip", "copy")
 
 @dataclass(frozen=True)
 class ToolchainConfig:
-    """Which cross compiler."""
-
     prefix: str = "arm-none-eabi-"  # Program prefix, with or without a folder
     libc: str = "auto"  # ``auto``, ``picolibc``, ``newlib`` or ``newlib-nano``
     version: str = ""  # Wanted version of gcc, leading parts suffice (``12``, ``12.2``); empty: any
@@ -180,8 +178,6 @@ class SignConfig:
 
 @dataclass(frozen=True)
 class VariantConfig(Located):
-    """One variant."""
-
     name: str  # Name of its alias and its folder
     title: str  # For ``scons -h``
     board: str  # Name of a board
@@ -221,8 +217,6 @@ class VariantConfig(Located):
 
 @dataclass(frozen=True)
 class ProjectConfig:
-    """The whole file."""
-
     path: str  # As named
     default: tuple[str, ...]  # Variants that a bare ``scons`` builds
     titles: dict[str, str] = field(default_factory=dict)  # By variant, in the order of the file

@@ -19,6 +19,7 @@ from neuralart.config.keys import (
     names,
     one_of,
     pairs,
+    record,
     section,
     with_added,
 )
@@ -169,8 +170,7 @@ def _relocatable(value: Value) -> RelocatableConfig | None:
     """``true``, ``false``, or a mapping of what differs from the defaults."""
     if not value.is_mapping:
         return RelocatableConfig() if value.boolean() else None
-    read = read_keys(value, RELOCATABLE_KEYS, names(RELOCATABLE_KEYS))
-    return RelocatableConfig(**{name: setting[0] for name, setting in read.items()})
+    return record(RelocatableConfig, value, RELOCATABLE_KEYS)
 
 
 SIGNERS = ("header", "vendor")
@@ -203,8 +203,7 @@ def _sign(value: Value) -> SignConfig:
     """``header``, ``vendor``, or a mapping of what differs from the defaults."""
     if not value.is_mapping:
         return SignConfig(value.choice(SIGNERS))
-    read = read_keys(value, SIGN_KEYS, names(SIGN_KEYS))
-    made = SignConfig(**{name: setting[0] for name, setting in read.items()})
+    made = record(SignConfig, value, SIGN_KEYS)
     if made.tool_options and made.by != "vendor":
         raise value.error("'tool_options' are for the vendor's tool", "add by: vendor")
     return made

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or may be."""
-
     check: str  # name of the check
     level: str  # error or warning
     message: str  # what is wrong, with the numbers that show it

@@ -28,8 +28,6 @@ class PatchedPiece:
 
 @dataclass(frozen=True)
 class Applied:
-    """A file after its operations."""
-
     data: bytes
     pieces: Mapping[str, PatchedPiece]  # by the operation's key
     sections: tuple[tuple[str, str], ...]  # names of sections that were written, with lines of the patch list

@@ -19,7 +19,6 @@ DEFAULT_OUTPUT = Path("build") / "patched"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add = parser.add_argument
     add("application", metavar="APPLICATION", type=Path, help="the application's folder")
     add("--network", type=Path, metavar="DIR", help="what generate wrote: c_info.json and headers")

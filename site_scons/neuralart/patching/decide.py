@@ -86,15 +86,12 @@ class MemoryBudget:
         return free if self.pool is None else min(free, self.pool)
 
     def text(self) -> str:
-        """For people."""
         pool = "" if self.pool is None else f", at most {self.pool} by the memory-pool file"
         return f"{self.length} less {self.reserve} reserved{pool}"
 
 
 @dataclass(frozen=True)
 class BufferUse:
-    """A buffer in a memory."""
-
     what: str
     bytes: int
 
@@ -122,7 +119,6 @@ class Budget:
         self.uses: dict[str, list[BufferUse]] = {name: [] for name in names}
 
     def used(self, region: str) -> int:
-        """Bytes taken."""
         return sum(use.bytes for use in self.uses[region])
 
     def free(self, region: str) -> int:
@@ -167,8 +163,6 @@ class Budget:
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation buffer of the application."""
-
     number: int  # n of the generator's macro; ``number - 1`` is its place in the table of handles
     pool: str  # as the compiler calls it
     name: str  # the same, fit for C and the linker
@@ -214,8 +208,6 @@ class RegionUse:
 
 @dataclass(frozen=True)
 class Decision:
-    """All values."""
-
     camera: Camera
     activations: tuple[Activation, ...]  # by number
     input: InputBuffer | None  # None if the input lies in no activation buffer

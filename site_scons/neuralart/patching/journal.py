@@ -69,17 +69,14 @@ def replace(path: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file."""
     path.unlink()
 
 
 def make_folder(path: Path) -> None:
-    """Make one folder."""
     path.mkdir()
 
 
 def remove_folder(path: Path) -> None:
-    """Delete an empty folder."""
     path.rmdir()
 
 

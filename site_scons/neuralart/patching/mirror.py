@@ -32,13 +32,10 @@ OUTPUT, APPLICATION, ELSEWHERE = "output", "application", "elsewhere"
 
 @dataclass(frozen=True)
 class IncludeDir:
-    """A folder for the compiler to look in."""
-
     base: str  # ``output`` (a patched copy), ``application`` (below the root), or ``elsewhere``
     path: str  # from there with ``/``; as given if elsewhere
 
     def resolve(self, root: Path, output: Path) -> Path:
-        """The folder itself."""
         return {OUTPUT: output, APPLICATION: root}.get(self.base, Path()) / self.path
 
 

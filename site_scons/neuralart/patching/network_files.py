@@ -135,8 +135,6 @@ def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> 
 
 @dataclass(frozen=True)
 class Headers:
-    """What the generator's headers say."""
-
     where: str  # the header with the sizes, for messages
     sizes: Mapping[int, int]  # number of an activation buffer, from 1 -> bytes
     input: tuple[int, ...] = ()  # height, width and channels of the first input; empty if no header says
@@ -249,8 +247,6 @@ def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> 
 
 @dataclass(frozen=True)
 class NetworkFiles:
-    """Where they are."""
-
     c_info: Path  # ``network_c_info.json``
     headers: Path  # folder of the headers
     sources: Path  # folder of ``network.c``; need not hold it

@@ -30,8 +30,6 @@ _DEEP, _MANY = 4, 4000  # folders, names that are looked at
 
 @dataclass(frozen=True)
 class Resolution:
-    """A resolution of the camera."""
-
     constant: str  # what the driver calls it, ``CAMERA_R320x240``
     width: int  # pixels
     height: int  # pixels
@@ -65,8 +63,6 @@ class FilePatch:
 
 @dataclass(frozen=True)
 class ImageBuffer:
-    """An image buffer of the application."""
-
     name: str  # in templates
     of: str  # ``camera`` or ``network``: whose pixels it holds
     section: str  # its section's name less ``_<place>``
@@ -75,8 +71,6 @@ class ImageBuffer:
 
 @dataclass(frozen=True)
 class PatchList:
-    """A patch list."""
-
     name: str  # of its file
     title: str  # for people
     target: str  # whose networks it is for, ``stm32h7``
@@ -105,7 +99,6 @@ class PatchList:
 
 
 def names() -> tuple[str, ...]:
-    """Patch lists that come with the package."""
     return tuple(sorted(path.stem for path in DATA.glob("*.yaml")))
 
 

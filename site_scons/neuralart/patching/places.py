@@ -107,8 +107,6 @@ def content(source: CSource, block: MarkedBlock) -> str:
 
 @dataclass(frozen=True)
 class Definition:
-    """A ``#define``."""
-
     name: str
     start: int  # offset of the directive
     value: Span  # its replacement list, without comments and blanks round it

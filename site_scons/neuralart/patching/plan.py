@@ -100,8 +100,6 @@ def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PatchRequest:
-    """What is wanted."""
-
     application: Path  # the application's folder
     network: NetworkFiles  # where the network's files are
     aspect_ratio: str  # ``crop``, ``padding`` or ``fit``
@@ -114,8 +112,6 @@ class PatchRequest:
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """A file to be patched."""
-
     path: str  # from the root, with ``/``
     old: bytes  # bytes now
     new: bytes  # bytes wanted
@@ -124,8 +120,6 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class Plan:
-    """A patch."""
-
     patches: PatchList  # the list
     root: Path  # folder that paths start from
     files: tuple[PlannedFile, ...]  # in the list's order

@@ -64,7 +64,7 @@ class Plugin:
             return function(*args)
         except NeuralArtError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self.failed(what, error) from error
 
     def failed(self, what: str, error: BaseException) -> NeuralArtError:

@@ -177,7 +177,6 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the actions with their options."""
     from neuralart.relocatable.build import build_cli
 
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -117,8 +117,6 @@ def _joined(text: str, *, texts: bool = False, comments: list[tuple[int, int]] |
 
 
 class Line(NamedTuple):
-    """A physical line."""
-
     number: int  # From 1
     start: int  # Offset of its first character
     stop: int  # Offset behind its last character, before the line end
@@ -188,7 +186,6 @@ class CSource:
 
     @property
     def comments(self) -> tuple[tuple[int, int], ...]:
-        """Where comments are."""
         return self._masked[1]
 
     @cached_property

@@ -74,7 +74,6 @@ class OutputStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts one after the other."""
         for line in lines:
             self.write(line)
 

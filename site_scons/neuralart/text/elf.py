@@ -23,8 +23,6 @@ FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
 
 @dataclass(frozen=True)
 class Section:
-    """A section."""
-
     index: int  # Its number in the file
     name: str  # Its name
     kind: str  # ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
@@ -132,7 +130,6 @@ class Elf:
             raise NeuralArtError(f"damaged ELF file: {said}", where=self._where, hint="link it again") from error
 
     def section(self, name: str) -> Section | None:
-        """The first section of a name."""
         return next((section for section in self.sections if section.name == name), None)
 
     def bytes_of(self, part: Section | Segment, name: str) -> bytes:
@@ -158,7 +155,6 @@ class Elf:
             return tuple(_symbols(self._data, table) if hasattr(table, "iter_symbols") else ())
 
     def relocations(self, section: Section) -> list[Relocation]:
-        """Entries of a section of relocations."""
         from elftools.elf.enums import ENUM_RELOC_TYPE_ARM
 
         names = {value: name for name, value in ENUM_RELOC_TYPE_ARM.items() if isinstance(value, int)}

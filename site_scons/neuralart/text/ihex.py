@@ -14,8 +14,6 @@ _PAGE = 1 << 16
 
 @dataclass(frozen=True)
 class HexFile:
-    """What a file says."""
-
     parts: tuple[tuple[int, bytes], ...]  # (address, bytes) of each contiguous range, in the order of the file
     start: int | None = None  # The start address; None if the file has none
 

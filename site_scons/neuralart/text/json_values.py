@@ -29,7 +29,6 @@ _NOT_ASCII = later(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words."""
     return _KINDS.get(type(value), "null")
 
 
@@ -189,17 +188,19 @@ class JsonValue(Value):
             self.need(key).fail(f"{self.need(key).name} is {found:g}")
         return round(found)
 
-    def list_of(self, key: str, *types: type, wanted: str) -> tuple[Any, ...]:
-        """A member that is a list of plain values of given types; empty if it is absent."""
-        found = self.get(key)
-        if found is None:
-            return ()
-        if type(found.value) is not list:
-            raise found.wrong("a list [ ]")
-        for number, value in enumerate(found.value):
+    def plain(self, *types: type, wanted: str) -> tuple[Any, ...]:
+        """The values of a list, each of one of some types. NeuralArtError: no list, or another one is in it."""
+        if type(self.value) is not list:
+            raise self.wrong("a list [ ]")
+        for number, value in enumerate(self.value):
             if type(value) not in types:
-                raise found._inner(number, value).wrong(wanted)
-        return tuple(found.value)
+                raise self._inner(number, value).wrong(wanted)
+        return tuple(self.value)
+
+    def list_of(self, key: str, *types: type, wanted: str) -> tuple[Any, ...]:
+        """The same of a member; empty if it is absent."""
+        found = self.get(key)
+        return () if found is None else found.plain(*types, wanted=wanted)
 
     def integers_at(self, key: str) -> tuple[int, ...]:
         """A member that is a list of whole numbers; none if it is absent."""

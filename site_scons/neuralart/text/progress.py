@@ -31,8 +31,6 @@ _SHOWN = 4
 
 @dataclass
 class Work:
-    """Something that is being done."""
-
     title: str  # What, for people
     since: float  # On the clock of the reporter
     alive: Callable[[], bool] = lambda: True

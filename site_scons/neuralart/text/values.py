@@ -229,9 +229,9 @@ class Value:
         """A member that is a list of texts; none if it is absent."""
         return tuple(item.string() for item in self.items_at(key))
 
-    def boolean_at(self, key: str, default: bool = False) -> bool:
-        """A member that is true or false."""
-        return self._member(key, default, lambda found: found.boolean())
+    def boolean_at(self, key: str) -> bool:
+        """A member that is true or false; false if it is absent."""
+        return self._member(key, False, lambda found: found.boolean())
 
     def integer_at(self, key: str, default: int = 0, minimum: int | None = None) -> int:
         """A member that is a whole number, not below ``minimum``."""
@@ -243,15 +243,7 @@ class Value:
             raise found.fault(f"{found.name} is {written}, the least is {minimum}")
         return number
 
-    def integers_at(self, key: str) -> tuple[int, ...]:
-        """A member that is a list of whole numbers; none if it is absent."""
-        return tuple(item._whole()[0] for item in self.items_at(key))
-
     def real_at(self, key: str) -> float | None:
         """A member that is a number; None if it is absent."""
         found = self.get(key)
         return None if found is None else found._decimal()[0]
-
-    def reals_at(self, key: str) -> tuple[float, ...]:
-        """A member that is a list of numbers; none if it is absent."""
-        return tuple(item._decimal()[0] for item in self.items_at(key))

@@ -232,11 +232,7 @@ def parse(data: bytes, display: str) -> YamlValue:
 def read(path: Path, display: str = "") -> YamlValue:
     """Read a YAML file that is a mapping; ``display``: its name in messages. NeuralArtError: unreadable, or none."""
     shown = display or str(path)
-    try:
-        data = read_bytes(path)
-    except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown, hint="is this the right folder?") from error
-    top = parse(data, shown)
+    top = parse(read_bytes(path, "is this the right folder?", display), shown)
     if not top.is_mapping:
         raise top.error("the file must be a mapping of keys and values (key: value)")
     return top

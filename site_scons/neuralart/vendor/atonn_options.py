@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 
 _OPTION = re.compile(r"([A-Za-z][\w-]{0,80})\s*=\s*(.*)")
 _VERSION = re.compile(r"atonn[.-]v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-(\d{1,6}))?")
@@ -17,8 +16,6 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class AtonnOptions:
-    """The file."""
-
     file: str  # Its name as shown to the user
     tool: str  # Path of the compiler; empty if not told
     version: tuple[int, int, int, int] | None  # Major, minor, micro and development number; None if not told
@@ -62,10 +59,8 @@ def parse_options(data: bytes, file: str) -> AtonnOptions:
     return AtonnOptions(file=file, tool=tool, version=release, folder=folder, options=options, notes=tuple(notes))
 
 
+read = of_file(parse_options)
+
+
 def _after(remarks: list[str], label: str) -> str:
     return next((remark.removeprefix(label).strip() for remark in remarks if remark.startswith(label)), "")
-
-
-def read(path: Path, display: str = "") -> AtonnOptions:
-    """As :func:`parse_options`, of a file, which may be called otherwise in messages."""
-    return parse_options(read_bytes(path), display or str(path))

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.json_values import JsonValue, parse_tolerant
 from neuralart.text.sizes import amount
 
@@ -23,8 +22,6 @@ _ADDRESS_SPACE = 1 << 32
 
 @dataclass(frozen=True)
 class CpuPool:
-    """One pool."""
-
     name: str  # The network's activations get a C buffer of this name
     address: int | None  # Base; None if none is given. 0 stands for "the linker decides" in many files.
     size: int  # Bytes; 0 disables the pool
@@ -37,8 +34,6 @@ class CpuPool:
 
 @dataclass(frozen=True)
 class CpuPools:
-    """A file of them."""
-
     file: str  # Its name as shown to the user
     version: str  # As written; empty if not given
     pools: tuple[CpuPool, ...]  # In its order
@@ -80,9 +75,7 @@ def parse_cpu_pools(data: bytes, file: str) -> CpuPools:
     return CpuPools(file, document.string_at("version"), pools, str(listed.where), (*marks, *notes))
 
 
-def read_cpu_pools(path: Path, display: str = "") -> CpuPools:
-    """As :func:`parse_cpu_pools`, of a file, which may be called otherwise in messages."""
-    return parse_cpu_pools(read_bytes(path), display or str(path))
+read_cpu_pools = of_file(parse_cpu_pools)
 
 
 def check_cpu_pools(pools: CpuPools) -> tuple[str, ...]:
@@ -112,8 +105,6 @@ _TOP = {"board", "builder", "configurations", "description", "env", "memory_pool
 
 @dataclass(frozen=True)
 class CpuProject:
-    """A project description."""
-
     file: str  # Its name as shown to the user
     version: str  # Of its format
     description: str  # For people
@@ -164,6 +155,4 @@ def parse_cpu_project(data: bytes, file: str) -> CpuProject:
     )
 
 
-def read_cpu_project(path: Path, display: str = "") -> CpuProject:
-    """As :func:`parse_cpu_project`, of a file, which may be called otherwise in messages."""
-    return parse_cpu_project(read_bytes(path), display or str(path))
+read_cpu_project = of_file(parse_cpu_project)

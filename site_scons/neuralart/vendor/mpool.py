@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.patterns import later
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
@@ -115,17 +114,15 @@ def _range(pool: MemoryPool) -> str:
     return f"{pool.fname} 0x{pool.address:08x}-0x{pool.end:08x} ({pool.size} bytes)"
 
 
-def read(path: Path, display: str = "") -> PoolFile:
-    """As :func:`parse_pools`, of a file, which may be called otherwise in messages and in :attr:`PoolFile.path`."""
-    return parse_pools(read_bytes(path), display or str(path))
-
-
 def parse_pools(data: bytes, file: str) -> PoolFile:
     """All pools in the file's order, those of size 0 too; NeuralArtError with ``file:line:column`` if one is wrong."""
     document = parse(data, file, ascii_only=True)
     pools = pools_of(document, file)
     check_pools(pools, document)
     return pools
+
+
+read = of_file(parse_pools)
 
 
 def pools_of(document: JsonValue, file: str) -> PoolFile:
@@ -209,6 +206,4 @@ def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
     return pools, (*notes, *more)
 
 
-def read_noted(path: Path, display: str = "") -> tuple[PoolFile, tuple[str, ...]]:
-    """As :func:`parse_noted`, of a file, which may be called otherwise in messages."""
-    return parse_noted(read_bytes(path), display or str(path))
+read_noted = of_file(parse_noted)

@@ -9,11 +9,10 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 
 # Title of a column -> name of the figure.
 _FIGURES = {
@@ -53,8 +52,6 @@ class Traffic:
 
 @dataclass(frozen=True)
 class CsvEpoch:
-    """A line."""
-
     number: int  # Of the epoch
     pools: tuple[Traffic, ...]  # Traffic over each pool, in the order of the columns
     ports: tuple[Traffic, ...]  # Traffic over each port of the bus
@@ -67,8 +64,6 @@ class CsvEpoch:
 
 @dataclass(frozen=True)
 class NetworkCsv:
-    """The table."""
-
     file: str  # Its name as shown to the user
     epochs: tuple[CsvEpoch, ...]  # In its order; the parameters and the return are epochs here
     totals: tuple[Traffic, ...] = ()  # Of each pool, as the file sums them
@@ -171,9 +166,7 @@ def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
     return NetworkCsv(file, tuple(epochs), totals, tuple(used), tuple(sums), clock, tuple(table.notes))
 
 
-def read(path: Path, display: str = "") -> NetworkCsv:
-    """As :func:`parse_network_csv`, of a file, which may be called otherwise in messages."""
-    return parse_network_csv(read_bytes(path), display or str(path))
+read = of_file(parse_network_csv)
 
 
 def check(table: NetworkCsv) -> tuple[str, ...]:

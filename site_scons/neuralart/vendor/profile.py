@@ -23,8 +23,6 @@ FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own fi
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile."""
-
     name: str  # Its name
     file: str  # The file as shown to the user
     mpool: Path  # The memory-pool file, found relative to the profile file
@@ -164,8 +162,6 @@ _KEYS = {"machine_desc", "memory_desc", "memory_pool", "options"}
 
 @dataclass(frozen=True)
 class ProfileEntry:
-    """One profile."""
-
     name: str  # Its name
     memory_pool: str  # Pool file as written, relative to the profile file; empty if none is named
     found: bool | None  # That file exists; None if none is named or the profile file's folder is not known
@@ -177,8 +173,6 @@ class ProfileEntry:
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """All of them."""
-
     file: str  # Name of the file as shown to the user
     profiles: tuple[ProfileEntry, ...]  # In its order
     global_keys: tuple[str, ...] = ()  # Keys of ``Globals``

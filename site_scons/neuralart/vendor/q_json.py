@@ -5,9 +5,8 @@ how each tensor is quantized, and which layer of the model each node of the expo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor.c_info.read import NOTHING, declared_ports
 from neuralart.vendor.c_info.types import InfoPort
@@ -38,8 +37,6 @@ class QTensor:
 
 @dataclass(frozen=True)
 class QFile:
-    """The file."""
-
     file: str  # Its name as shown to the user
     version: str  # Of its format
     core: CoreVersion | None  # Version of ST Edge AI Core; None if the file does not tell
@@ -73,9 +70,9 @@ def _tensor(name: str, item: JsonValue) -> QTensor:
     scales: tuple[float, ...] = ()
     zeros: tuple[int, ...] = ()
     if len(parameters) > 1 and parameters[0].value is not None:
-        scales = tuple(float(scale.value) for scale in _plain(parameters[0], "a number", int, float))
+        scales = tuple(map(float, parameters[0].plain(int, float, wanted="a number")))
         if parameters[1].value is not None:
-            zeros = tuple(int(zero.value) for zero in _plain(parameters[1], "a whole number", int))
+            zeros = parameters[1].plain(int, wanted="a whole number")
     return QTensor(
         name=name,
         type=form.string_at("type"),
@@ -85,15 +82,6 @@ def _tensor(name: str, item: JsonValue) -> QTensor:
         channel_position=item.string_at("data_channel_position"),
         user_allocated=item.boolean_at("user_allocated"),
     )
-
-
-def _plain(item: JsonValue, wanted: str, *types: type) -> list[JsonValue]:
-    """Entries of a list, each of a given type."""
-    entries = item.items()
-    for entry in entries:
-        if type(entry.value) not in types:
-            raise entry.wrong(wanted)
-    return entries
 
 
 def parse_q_json(data: bytes, file: str) -> QFile:
@@ -128,6 +116,4 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     )
 
 
-def read(path: Path, display: str = "") -> QFile:
-    """As :func:`parse_q_json`, of a file, which may be called otherwise in messages."""
-    return parse_q_json(read_bytes(path), display or str(path))
+read = of_file(parse_q_json)

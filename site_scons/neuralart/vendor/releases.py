@@ -17,8 +17,6 @@ _CORE = later(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w
 
 
 class CoreVersion(NamedTuple):
-    """A version of the tool."""
-
     text: str  # As written, without the words in front: ``2.2.0-20266 2adc00962``
     numbers: tuple[int, int, int]  # Major, minor, patch
     build: str = ""  # Build number or name; empty if none is given
@@ -73,8 +71,6 @@ class RelocatableForm(NamedTuple):
 
 @dataclass(frozen=True)
 class Release:
-    """A release."""
-
     core: str  # Its version, three numbers
     build: str  # Number behind it
     runtime: Version  # ll_aton version that its networks ask for

@@ -27,8 +27,6 @@ _MOST = 20_000
 
 @dataclass(frozen=True)
 class RuntimeHeader:
-    """A runtime."""
-
     version: tuple[int, int, int, int]  # Four numbers
     where: str  # ``file:line`` of the first of them
 

@@ -17,8 +17,6 @@ OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"
 
 @dataclass(frozen=True)
 class Host:
-    """The machine to look at."""
-
     environ: Mapping[str, str]  # Of the process
     system: str  # ``windows``, ``linux`` or ``mac``
     seconds: float = 10.0  # Time limit of each answer
@@ -27,16 +25,12 @@ class Host:
 
 @dataclass(frozen=True)
 class Need:
-    """Who needs a tool."""
-
     build: tuple[str, ...] = ()  # Targets that cannot be built without it: names of variants
     use: tuple[str, ...] = ()  # Targets that build but cannot do their work: ``run-<variant>`` and the like
 
 
 @dataclass(frozen=True)
 class ToolRow:
-    """A tool."""
-
     tool: str  # Its name
     # ``ok``; ``missing``; ``broken``: it is there and does not answer; ``unfit``: it is there, but another version or
     # without a part that is needed
@@ -67,8 +61,6 @@ class Remark:
 
 @dataclass(frozen=True)
 class Tool:
-    """A program."""
-
     name: str  # How rows, conditions and documentation call it
     programs: tuple[str, ...]  # Its file names, by preference
     question: tuple[str, ...]  # Arguments that make it say its version; empty: it is never started

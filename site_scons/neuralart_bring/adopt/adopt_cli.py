@@ -28,7 +28,6 @@ _NOTHING = "no generated network is in it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the repository")
     text = "write the entries here, never over another file (default: print)"
     outputs.add(parser, "-o", "--output", help=text)
@@ -73,7 +72,6 @@ def record(found: FoundTree) -> dict[str, object]:
 
 
 def _listed(found: FoundTree) -> list[str]:
-    """What was found where, for people."""
     lines = [f"board: {', '.join(found.boards) or 'not told'}"]
     for network in found.networks:
         lines.append(

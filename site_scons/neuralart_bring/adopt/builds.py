@@ -30,8 +30,6 @@ _DEPTH = 8
 
 @dataclass(frozen=True)
 class FoundBuild:
-    """A build of the repository's own."""
-
     kind: str  # ``make``, ``cmake``, ``cubeide`` or ``cubemx``: a project that STM32CubeMX generates code from
     file: str  # Its Makefile, CMakeLists.txt, .cproject or .ioc, below the top
     text: str = field(repr=False, default="")  # Of that
@@ -41,7 +39,6 @@ class FoundBuild:
 
     @property
     def folder(self) -> str:
-        """Of its file."""
         return folder_of(self.file)
 
 

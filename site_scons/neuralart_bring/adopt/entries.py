@@ -43,8 +43,6 @@ class _Address(int):
 
 @dataclass(frozen=True)
 class Entries:
-    """What goes into variants.yaml, and what does not."""
-
     networks: Mapping[str, Mapping[str, object]]  # By name
     variants: Mapping[str, Mapping[str, object]]  # By name
     notes: tuple[str, ...] = ()  # What is worth a look, or why something is left out
@@ -52,8 +50,6 @@ class Entries:
 
 @dataclass(frozen=True)
 class FoundTree:
-    """All that was found."""
-
     repository: Repository = field(repr=False)
     networks: Sequence[FoundNetwork]
     builds: Sequence[FoundBuild]

@@ -21,7 +21,6 @@ _CPU_NAME = "network"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("config", type=Path, metavar="FILE", help="user_config.yaml of the model zoo, releases 1 to 4")
     text = "write it here (default: print it); never over another file"
     outputs.add(parser, "-o", "--output", help=text)

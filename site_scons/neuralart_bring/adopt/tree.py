@@ -31,7 +31,6 @@ class Repository:
 
     @cached_property
     def by_name(self) -> dict[str, list[str]]:
-        """Paths by the name of the file."""
         found: dict[str, list[str]] = {}
         for path in self.paths:
             found.setdefault(path.rpartition("/")[2], []).append(path)
@@ -49,7 +48,6 @@ class Repository:
         return [path for path in self.named(*patterns) if not in_library(path)]
 
     def file(self, path: str) -> Path:
-        """Where a file is."""
         return self.root / path
 
     def head(self, path: str, size: int = 4096) -> bytes:

@@ -9,7 +9,6 @@ from neuralart.text.console import say
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add = parser.add_argument
     add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
     add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")

@@ -21,8 +21,6 @@ _AGAIN = "build the variant again"
 
 @dataclass(frozen=True)
 class BuiltNetwork:
-    """A compiled network in a build folder."""
-
     facts: Network  # Its ``network.json``
     folder: Path  # Where its files are; its ``manifest.json`` lists them
     pools: dict[str, int]  # Base address of each pool, by fname

@@ -80,7 +80,6 @@ def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("variant", nargs="*", metavar="VARIANT", help="variants of the project file (default: all)")
     text = "project file (default: variants.yaml); .vscode goes beside it"
     parser.add_argument("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)

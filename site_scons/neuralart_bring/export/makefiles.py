@@ -58,7 +58,6 @@ def _make_list(name: str, words: Iterable[str]) -> list[str]:
 
 
 def make(text: BuildText) -> str:
-    """``network.mk``."""
     folder = "$(NEURALART_DIR)"
     include = [*(each.folder for each in text.networks), *text.include_dirs]
     sources = [*(name for each in text.networks for name in each.sources), *text.sources]

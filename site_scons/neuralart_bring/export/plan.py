@@ -37,8 +37,6 @@ class Raw:
 
 @dataclass(frozen=True)
 class NetworkPart:
-    """One network."""
-
     name: str  # Its C name
     runtime: str  # ``neuralart`` or ``ll_aton``
     runtime_version: tuple[int, int, int, int]  # Four numbers, as in the guard of its C
@@ -64,8 +62,6 @@ class ImagePart:
 
 @dataclass(frozen=True)
 class ExportInputs:
-    """A variant to export."""
-
     name: str  # Of the variant
     title: str  # For people, one line
     board: str  # Name of the board
@@ -190,7 +186,6 @@ def files(inputs: ExportInputs) -> dict[str, bytes]:
 
 
 def sha256(data: bytes) -> str:
-    """As in the manifest."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -41,8 +41,6 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something that has no counterpart."""
-
     where: str
     key: str
     reason: str
@@ -54,8 +52,6 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a configuration."""
-
     release: str  # which releases of the zoo write such files, for example ``v4``
     network: str  # name of the network
     settings: Mapping[str, object]  # keys of the network, ``app_config`` among them as a mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from neuralart.config.app_config import COLOR_MODES, USE_CASES
 from neuralart.config.app_config import MODEL_TYPES as USE_CASE_TYPES
@@ -123,8 +124,8 @@ def application(source: ZooConfig, model_type: str, stride: int, n6: bool, board
     section: dict[str, object] = {}
     if model_type not in _POSES:
         section |= _names(source)
-    elif (found := source.take("dataset.keypoints")) is not None:
-        section["keypoints"] = found.integer()
+    else:
+        section |= source.taken("keypoints", ZooEntry.integer, "dataset.keypoints")
     return section | _camera(source, n6) | _thresholds(source, model_type, stride) | _interfaces(source, board)
 
 
@@ -135,10 +136,8 @@ def _camera(source: ZooConfig, n6: bool) -> dict[str, object]:
         section["aspect_ratio"] = _RATIOS[_choice(found, tuple(_RATIOS))]
         if n6 and section["aspect_ratio"] == "padding":
             source.note("applications for the N6 have no padding: choose crop, fit or full_screen for aspect_ratio")
-    found = source.take(*_either("preprocessing.color_mode"))
-    if found is not None:
-        section["color_mode"] = _choice(found, COLOR_MODES)
-    return section
+    color = partial(_choice, allowed=COLOR_MODES)
+    return section | source.taken("color_mode", color, *_either("preprocessing.color_mode"))
 
 
 def _choice(entry: ZooEntry, allowed: Sequence[str]) -> str:
@@ -156,9 +155,8 @@ def _thresholds(source: ZooConfig, model_type: str, stride: int) -> dict[str, ob
         if len(both) == 2:
             source.drop(both[1], "confidence_thresh is what the application is told")
         names.append("kpts_conf_thresh")
-    found = source.take(*_either(*(f"postprocessing.{name}" for name in names))) if names else None
-    if found is not None:
-        section["confidence_thresh"] = _probability(found)
+    paths = _either(*(f"postprocessing.{name}" for name in names))
+    section |= source.taken("confidence_thresh", _probability, *paths)
     for name, key in (("NMS_thresh", "nms_thresh"), ("max_detection_boxes", "max_detection_boxes")):
         entry = _post(source, name)
         if entry is None:
@@ -199,39 +197,29 @@ def _interfaces(source: ZooConfig, board: str) -> dict[str, object]:
     """The NUCLEO-H743ZI2 can have its camera and its display on different interfaces; other boards cannot."""
     if not board.startswith("nucleo-h743"):
         return {}
-    section: dict[str, object] = {}
-    for path, beginning, key in (
-        ("deployment.hardware_setup.output", "DISPLAY_INTERFACE_", "display"),
-        ("deployment.hardware_setup.input", "CAMERA_INTERFACE_", "camera"),
-    ):
-        found = source.take(path)
-        if found is not None:
-            section[key] = found.text().removeprefix(beginning).lower()
-    return section
+
+    def interface(entry: ZooEntry, *, of: str) -> str:
+        return entry.text().removeprefix(f"{of}_INTERFACE_").lower()
+
+    display, camera = (partial(interface, of=of) for of in ("DISPLAY", "CAMERA"))
+    section = source.taken("display", display, "deployment.hardware_setup.output")
+    return section | source.taken("camera", camera, "deployment.hardware_setup.input")
 
 
 def audio(source: ZooConfig) -> dict[str, object]:
     """Keys of an application with a microphone."""
     section = _names(source)
-    sound: dict[str, object] = {}
-    rate = source.take(*_either("preprocessing.target_rate"))
-    if rate is not None:
-        sound["target_rate"] = rate.integer()
+    sound = source.taken("target_rate", ZooEntry.integer, *_either("preprocessing.target_rate"))
     for key in AUDIO:
-        found = source.top.find(f"feature_extraction.{key}")
         if key == "norm":  # its usual value is None, which counts as empty elsewhere
-            sound["norm"] = "none" if found is None else found.text()
-            source.take(f"feature_extraction.{key}")
-        elif found is not None:
-            source.take(found.path)
-            sound[key] = found.boolean() if key in ("htk", "to_db") else found.integer()
+            sound |= {"norm": "none", **source.taken(key, ZooEntry.text, f"feature_extraction.{key}")}
+        else:
+            read = ZooEntry.boolean if key in ("htk", "to_db") else ZooEntry.integer
+            sound |= source.taken(key, read, f"feature_extraction.{key}")
     window = source.top.find("feature_extraction.window")
     if window is not None and window.text() != "hann":
         raise window.error(f"'{window.text()}': the application has a Hann window only")
-    garbage = source.take("dataset.use_garbage_class")
-    if garbage is not None:
-        sound["use_garbage_class"] = garbage.boolean()
-    unknown = source.take("deployment.unknown_class_threshold", "model.unknown_class_threshold")
-    if unknown is not None:
-        sound["unknown_class_threshold"] = _probability(unknown)
+    sound |= source.taken("use_garbage_class", ZooEntry.boolean, "dataset.use_garbage_class")
+    paths = ("deployment.unknown_class_threshold", "model.unknown_class_threshold")
+    sound |= source.taken("unknown_class_threshold", _probability, *paths)
     return {**section, "audio": sound}

@@ -8,7 +8,7 @@ false occur as text. Nothing is evaluated unless the value is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,6 @@ class ZooEntry:
 
     @property
     def where(self) -> str:
-        """``file:line``."""
         return f"{self.file}:{self.line}"
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
@@ -54,12 +53,10 @@ class ZooEntry:
 
     @property
     def is_mapping(self) -> bool:
-        """Keys and values."""
         return bool(self._node.id == "mapping")
 
     @property
     def is_list(self) -> bool:
-        """A list."""
         return bool(self._node.id == "sequence")
 
     @property
@@ -219,11 +216,7 @@ def _check_size(top: Any, shown: str) -> None:
 def read(path: Path, display: str = "") -> ZooEntry:
     """Read a configuration; NeuralArtError: it cannot be read, is no YAML, or its top is not a mapping."""
     shown = display or str(path)
-    try:
-        data = read_bytes(path)
-    except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown) from error
-    node = compose(data, shown)
+    node = compose(read_bytes(path, display=display), shown)
     _check_size(node, shown)
     top = ZooEntry(node, shown, 1)
     if not top.is_mapping:
@@ -241,7 +234,6 @@ class ZooConfig:
         self._dropped: dict[str, str] = {}
 
     def first(self, *paths: str) -> ZooEntry | None:
-        """The first value that is there."""
         return next((entry for path in paths if (entry := self.top.find(path)) is not None), None)
 
     def take(self, *paths: str) -> ZooEntry | None:
@@ -250,6 +242,11 @@ class ZooConfig:
         if entry is not None:
             self._used.add(entry.path)
         return entry
+
+    def taken(self, key: str, read: Callable[[ZooEntry], object], *paths: str) -> dict[str, object]:
+        """The first value that is there as a setting ``key``; none if there is none."""
+        entry = self.take(*paths)
+        return {} if entry is None else {key: read(entry)}
 
     def drop(self, entry: ZooEntry, reason: str) -> None:
         """Leave a value out, for a reason of its own."""

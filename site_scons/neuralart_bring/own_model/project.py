@@ -42,15 +42,12 @@ SCHEMA = ".vscode/variants.schema.json"
 
 @dataclass(frozen=True)
 class Names:
-    """What a project and its parts are called."""
-
     variant: str  # Its variant, as scons takes it
     network: str  # C name of its network
     suffix: str = ".tflite"  # Of its model
 
     @property
     def model(self) -> str:
-        """The model's path in the project."""
         return f"models/{self.network}{self.suffix}"
 
     @property
@@ -188,7 +185,6 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
 
 
 def configure_new(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     add, text = parser.add_argument, "new or empty; its name becomes that of the variant and the network"
     add("folder", type=Path, metavar="FOLDER", help=text)
     add("--board", default="", metavar="NAME", help="board of the database: neuralart boards")

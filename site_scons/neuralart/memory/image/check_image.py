@@ -188,7 +188,6 @@ def check(
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add = parser.add_argument
     add("image", type=Path, metavar="FILE", help="ELF file or binary")
     add("--board", required=True, metavar="NAME", help="board of the database")
@@ -202,7 +201,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """The same as the JSON that ``--json`` prints."""
     return json.dumps(data, indent=1) + "\n"
 
 
@@ -233,7 +231,6 @@ def as_data(
 
 
 def summary(data: dict[str, Any]) -> str:
-    """One line for people."""
     room = f" of {data['copy_size']} that the boot loader copies" if data["copy_size"] is not None else ""
     warnings = f", {data['warnings']} warning{'s' if data['warnings'] > 1 else ''}" if data["warnings"] else ""
     return f"{data['image']}: fits {data['board']} ({data['machine']}): {data['slot_bytes']} bytes{room}{warnings}"

@@ -47,8 +47,6 @@ class Attributes:
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """An image."""
-
     path: str  # as the user named it
     kind: str  # elf, bin, application (room for a header in front) or signed (a header in front)
     parts: tuple[Part, ...]  # in the order of the file

@@ -48,7 +48,6 @@ def areas(board: Board) -> list[Area]:
 
 
 def area_at(found: Sequence[Area], address: int) -> Area | None:
-    """The flash at an address."""
     return next((area for area in found if area.start <= address < area.end), None)
 
 

@@ -58,8 +58,6 @@ _DAMAGED = "it is damaged: flash the model"
 
 @dataclass(frozen=True)
 class Entry:
-    """One initializer."""
-
     abi_stamp: str  # 16 hexadecimal digits, small letters
     pool: str  # fname of the pool
     load_address: int  # where it is in flash; 0: it is loaded by other means

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     from neuralart.memory.plan.picture import MARK
 
     parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")

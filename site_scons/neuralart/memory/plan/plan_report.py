@@ -18,8 +18,6 @@ from neuralart.text.json_values import document, shaped
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """A memory of the board and how full it is."""
-
     name: str  # of the memory
     start: int  # first address
     size: int  # bytes

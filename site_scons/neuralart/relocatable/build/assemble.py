@@ -144,8 +144,6 @@ _HARMLESS |= {"R_ARM_THM_JUMP19", "R_ARM_THM_JUMP11", "R_ARM_THM_JUMP8", "R_ARM_
 
 @dataclass(frozen=True)
 class Linked:
-    """A linked model."""
-
     flash: bytes = field(repr=False)  # contents of .flash: header, code, read-only data
     data: bytes = field(repr=False)  # contents of .data: data, context, pool table, GOT
     data_offset: int  # offset of .data in the file

@@ -21,7 +21,6 @@ from neuralart.vendor.releases import dotted
 if TYPE_CHECKING:
     from neuralart.relocatable.build.builder import Built, Prepared
     from neuralart.relocatable.build.request import BuildRequest
-    from neuralart.relocatable.format.types import Image
 
 
 _DEFAULT = ""
@@ -29,7 +28,6 @@ SCHEMA = 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add = parser.add_argument
     add("--input", "-i", default="st_ai_output", metavar="PATH", help="network.c or its folder (default st_ai_output)")
     add("--output", "-o", default="build", metavar="DIR", help="folder of the results (default build)")
@@ -152,8 +150,6 @@ def _checked(built: Built) -> Image:
 
 
 class _Output:
-    """What is printed, and what goes into the log."""
-
     def __init__(self, verbosity: int) -> None:
         self.lines: list[str] = []
         self.verbosity = verbosity
@@ -278,7 +274,6 @@ _PER_LINE = 16
 
 
 def array_c(name: str, image: bytes) -> str:
-    """``<n>_rel.c``."""
     rows = [image[at : at + _PER_LINE] for at in range(0, len(image), _PER_LINE)]
     body = "".join("  " + " ".join(f"0x{byte:02x}," for byte in row) + "\n" for row in rows)
     return (
@@ -289,7 +284,6 @@ def array_c(name: str, image: bytes) -> str:
 
 
 def header_h(name: str, image: Image) -> str:
-    """``<n>_rel.h``."""
     prefix = f"AI_{name.upper()}_RELOC"
     values: dict[str, str] = {
         "C_NAME": f'"{image.context.c_name}"',

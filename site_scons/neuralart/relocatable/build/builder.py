@@ -44,8 +44,6 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Built:
-    """An image."""
-
     prepared: Prepared  # what it was made from
     container: Container  # its bytes
     linked: Linked  # the ELF, taken apart

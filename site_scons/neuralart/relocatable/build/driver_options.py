@@ -19,7 +19,6 @@ _KEYS = (*PLACES, *_CLANG_PLACES)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare them."""
     add = parser.add_argument
     add("--custom", nargs="?", const=CUSTOM, metavar="FILE", help=f"places of library and tools (default {CUSTOM})")
     which = parser.add_mutually_exclusive_group().add_argument

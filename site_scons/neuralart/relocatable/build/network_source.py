@@ -16,8 +16,6 @@ from neuralart.vendor.network_c.types import BufferRow, EpochBlock, GeneratedNet
 
 @dataclass(frozen=True)
 class NetworkSource:
-    """A network.c."""
-
     path: Path  # the file
     text: str = field(repr=False)
     c_name: str  # suffix of its functions
@@ -30,7 +28,6 @@ class NetworkSource:
 
     @property
     def epoch_controller(self) -> bool:
-        """It has epoch-controller blobs."""
         return self.options.get("enable-epoch-controller") == "true"
 
     @property

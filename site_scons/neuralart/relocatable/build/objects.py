@@ -27,8 +27,6 @@ _OUTPUT, _LISTING = "output", "listing"  # what the compiler writes, in a folder
 
 @dataclass
 class ObjectCompiler:
-    """A cross compiler with a store of objects."""
-
     toolchain: Toolchain  # the programs
     store: Path  # folder of the objects
     maps: Sequence[tuple[Path, str]] = ()  # (prefix, replacement) of file names in the objects

@@ -27,22 +27,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.targets import relative_symbol
 from neuralart.relocatable.build.network_source import NetworkSource
-from neuralart.relocatable.format.types import (
-    ACTIV,
-    CACHEABLE,
-    COPY,
-    EXTERNAL,
-    MIXED,
-    MOST_POOLS,
-    PARAM,
-    PARAMS_WINDOW,
-    READ,
-    RELOC,
-    RESET,
-    WRITE,
-    PoolDescriptor,
-    align8,
-)
+from neuralart.relocatable.format import types as form
+from neuralart.relocatable.format.types import PoolDescriptor, align8
 from neuralart.vendor.network_c.types import BufferRow, Pool
 
 # On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
@@ -138,22 +124,24 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
 
 def _entry(use: SourcePoolUse) -> TableEntry:
     pool = use.pool
-    attributes = (WRITE if pool.writable else READ) | (CACHEABLE if pool.cacheable else 0)
+    attributes = (form.WRITE if pool.writable else form.READ) | (form.CACHEABLE if pool.cacheable else 0)
 
     def make(kind: int, data: int, number: int = 0) -> TableEntry:
         flags = kind << 24 | data << 16 | attributes << 8 | number
-        return TableEntry(use, PoolDescriptor(pool.fname, flags, 0, 0 if kind == RELOC else pool.address, use.size))
+        return TableEntry(
+            use, PoolDescriptor(pool.fname, flags, 0, 0 if kind == form.RELOC else pool.address, use.size)
+        )
 
     if pool.relative:
-        if pool.address < EXTERNAL:
+        if pool.address < form.EXTERNAL:
             what = f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from"
             hint = "USEMODE_ABSOLUTE for pools inside the chip"
-            raise NeuralArtError(f"{what} 0x{EXTERNAL:08x}, can move", where=pool.where, hint=hint)
+            raise NeuralArtError(f"{what} 0x{form.EXTERNAL:08x}, can move", where=pool.where, hint=hint)
         if not pool.writable:
             if use.activations:
                 raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)
-            return make(RELOC, PARAM)
-        return make(RELOC, MIXED if use.params else ACTIV, 1)
+            return make(form.RELOC, form.PARAM)
+        return make(form.RELOC, form.MIXED if use.params else form.ACTIV, 1)
     if use.params and not pool.writable:
         raise NeuralArtError(
             f"pool {pool.fname} holds {use.params:,} bytes of constants at the fixed flash address "
@@ -163,7 +151,7 @@ def _entry(use: SourcePoolUse) -> TableEntry:
         )
     if not pool.writable:
         raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)
-    return make(COPY, MIXED) if use.params else make(RESET, ACTIV)
+    return make(form.COPY, form.MIXED) if use.params else make(form.RESET, form.ACTIV)
 
 
 def _check_alias(pool: Pool, *, secure: bool) -> None:
@@ -190,20 +178,22 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
     for use in found:
         if not use.size:
             continue
-        if use.size > PARAMS_WINDOW:
-            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {PARAMS_WINDOW:,}"
+        if use.size > form.PARAMS_WINDOW:
+            what = (
+                f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {form.PARAMS_WINDOW:,}"
+            )
             raise NeuralArtError(what, where=use.pool.where)
         _check_alias(use.pool, secure=secure)
         entries.append(_entry(use))
     for number, text in ((0, "read-only"), (1, "read/write")):
-        same = [e.use.pool for e in entries if e.descriptor.type == RELOC and e.descriptor.id == number]
+        same = [e.use.pool for e in entries if e.descriptor.type == form.RELOC and e.descriptor.id == number]
         if len(same) > 1:
             names = " and ".join(f"{pool.fname} at 0x{pool.address:08x}" for pool in same)
             what = f"two relative {text} pools ({names}): a loader moves one of each kind"
             hint = "make one of them USEMODE_ABSOLUTE, or disable it with size 0"
             raise NeuralArtError(what, where=same[1].where, hint=hint)
-    if len(entries) > MOST_POOLS:
-        what = f"{len(entries)} pools in use, a loader takes {MOST_POOLS}"
+    if len(entries) > form.MOST_POOLS:
+        what = f"{len(entries)} pools in use, a loader takes {form.MOST_POOLS}"
         raise NeuralArtError(what, where=str(source.path), hint="disable pools with size 0")
     return tuple(entries)
 
@@ -256,9 +246,9 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
     the contents of the relative read-only pool come first: what stands in front of all contents (the epoch-controller
     blobs) then has the same base as they. NeuralArtError: an initializer is missing, or too large.
     """
-    order = [entry for entry in entries if entry.descriptor.data in (PARAM, MIXED)]
+    order = [entry for entry in entries if entry.descriptor.data in (form.PARAM, form.MIXED)]
     if moved_first:
-        order.sort(key=lambda entry: (entry.descriptor.type, entry.descriptor.data) != (RELOC, PARAM))
+        order.sort(key=lambda entry: (entry.descriptor.type, entry.descriptor.data) != (form.RELOC, form.PARAM))
     data = bytearray()
     offsets: dict[str, int] = {}
     for entry in order:

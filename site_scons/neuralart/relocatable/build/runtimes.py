@@ -23,8 +23,6 @@ _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthu
 
 
 class RuntimeSource(NamedTuple):
-    """A C file of a runtime."""
-
     path: Path  # the file
     defines: tuple[str, ...] = ()  # its own, beside those of the runtime
     flags: tuple[str, ...] = ()  # likewise

@@ -65,8 +65,6 @@ NO_POOL = "_unreferenced_buffer"
 
 
 class StagedSources(NamedTuple):
-    """Generated C."""
-
     files: dict[str, str]  # name -> text
     sources: tuple[str, ...]  # the C files among them, in the order of the link
     markers: tuple[str, ...]  # symbols of the placeholders in PARAM_0

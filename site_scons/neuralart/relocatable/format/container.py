@@ -9,27 +9,10 @@ import zlib
 
 from neuralart.errors import NeuralArtError
 from neuralart.model.filekind import describe
-from neuralart.relocatable.format.types import (
-    FLASH,
-    MAGIC,
-    MIXED,
-    OFFSET,
-    PARAM,
-    PARAM_0,
-    RAM,
-    RELOC,
-    SEGMENT,
-    WORDS_24,
-    WORDS_26,
-    Context,
-    Image,
-    PoolDescriptor,
-    file_offset,
-    segment_text,
-    stored_data,
-)
+from neuralart.relocatable.format import types as form
+from neuralart.relocatable.format.types import Context, Image, PoolDescriptor
 
-_MAGIC_BYTES = MAGIC.to_bytes(4, "little")
+_MAGIC_BYTES = form.MAGIC.to_bytes(4, "little")
 SHORTEST = 96
 _SEARCHED = 1 << 20
 
@@ -38,7 +21,7 @@ def inner_offset(data: bytes) -> int | None:
     """Where an image begins that has something else in front of it (in its first MiB, on a multiple of 4)."""
     at = data.find(_MAGIC_BYTES, 4, _SEARCHED)
     while at >= 0:
-        if at % 4 == 0 and len(data) - at >= SHORTEST and struct.unpack_from("<I", data, at + 8)[0] == RAM:
+        if at % 4 == 0 and len(data) - at >= SHORTEST and struct.unpack_from("<I", data, at + 8)[0] == form.RAM:
             return at
         at = data.find(_MAGIC_BYTES, at + 1, _SEARCHED)
     return None
@@ -88,15 +71,15 @@ class _WordReader:
 
     def words(self, address: int, count: int, what: str) -> tuple[int, ...]:
         """Words of the RAM segment."""
-        offset = file_offset(self.header, address)
-        if offset is None or (address & OFFSET) + 4 * count > stored_data(self.header):
-            text = f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data"
-            raise NeuralArtError(text, where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}")
+        offset = form.file_offset(self.header, address)
+        if offset is None or (address & form.OFFSET) + 4 * count > form.stored_data(self.header):
+            text = f"{what} at 0x{address:08x} is not inside the {form.stored_data(self.header)} bytes of data"
+            raise NeuralArtError(text, where=f"{self.where}@0x{self.header['data_data'] & form.OFFSET:x}")
         return struct.unpack_from(f"<{count}I", self.data, offset)
 
     def text(self, address: int, what: str, place: int) -> str:
         """A name; ``place`` is the file offset of the pointer to it."""
-        offset = file_offset(self.header, address)
+        offset = form.file_offset(self.header, address)
         if offset is None:
             raise self.fail(f"{what} is a pointer to 0x{address:08x}, where the image has no bytes", place)
         end = self.data.find(b"\0", offset, offset + _LONGEST_NAME + 1)
@@ -110,10 +93,10 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     """Words of the header by name, and how many there are. NeuralArtError: no image, or no header of either size."""
     refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
-    if words[23] & SEGMENT == RAM:
-        return dict(zip(WORDS_24, words, strict=False)), 24
-    if words[23] & SEGMENT == FLASH and len(words) == 26 and words[25] & SEGMENT == RAM:
-        return dict(zip(WORDS_26, words, strict=True)), 26
+    if words[23] & form.SEGMENT == form.RAM:
+        return dict(zip(form.WORDS_24, words, strict=False)), 24
+    if words[23] & form.SEGMENT == form.FLASH and len(words) == 26 and words[25] & form.SEGMENT == form.RAM:
+        return dict(zip(form.WORDS_26, words, strict=True)), 26
     last = f", word 25 is 0x{words[25]:08x}" if len(words) == 26 else ""
     what = "the header has neither 24 nor 26 words: its last one must point to the context in RAM (0x4…)"
     raise NeuralArtError(f"{what}, word 23 is 0x{words[23]:08x}{last}", where=f"{where}@0x5c")
@@ -123,11 +106,11 @@ def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
     header, data = reader.header, reader.data
     for number in (*range(names.index("data_end"), names.index("params_offset")), len(names) - 1):
         name, value = names[number], header[names[number]]
-        segment = FLASH if name in _IN_FLASH else RAM
-        if value & SEGMENT != segment:
-            what = f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}"
+        segment = form.FLASH if name in _IN_FLASH else form.RAM
+        if value & form.SEGMENT != segment:
+            what = f"{name} is 0x{value:08x}, in {form.segment_text(value)} instead of {form.segment_text(segment)}"
             raise reader.fail(what, 4 * number)
-    ro_size, stored = header["data_data"] & OFFSET, stored_data(header)
+    ro_size, stored = header["data_data"] & form.OFFSET, form.stored_data(header)
     if not 4 * len(names) <= ro_size <= len(data) or ro_size % 4:
         what = f"data_data says that {ro_size} bytes precede the data: it must be a multiple of 4 between"
         raise reader.fail(f"{what} the header's {4 * len(names)} and the file's {len(data)} bytes", 0x10)
@@ -149,14 +132,14 @@ def _relocations(reader: _WordReader) -> tuple[int, ...]:
         raise reader.fail("the relocation list is empty, every image has at least the context's three entries", 0x24)
     if end < start or (start | end) % 4:
         raise reader.fail(f"the relocation list from 0x{start:08x} to 0x{end:08x} is not a row of words", 0x24)
-    if end & OFFSET > len(data):
-        what = f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}"
+    if end & form.OFFSET > len(data):
+        what = f"cut off: the relocation list ends at 0x{end & form.OFFSET:x}, the file at 0x{len(data):x}"
         raise reader.fail(what, len(data))
-    first = (header["data_data"] & OFFSET) + stored_data(header)
-    if start & OFFSET < first:
-        what = f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}"
+    first = (header["data_data"] & form.OFFSET) + form.stored_data(header)
+    if start & form.OFFSET < first:
+        what = f"the relocation list at 0x{start & form.OFFSET:x} begins inside data, which end at 0x{first:x}"
         raise reader.fail(what, 0x24)
-    return struct.unpack_from(f"<{(end - start) // 4}I", data, start & OFFSET)
+    return struct.unpack_from(f"<{(end - start) // 4}I", data, start & form.OFFSET)
 
 
 def _context(reader: _WordReader, relocations: tuple[int, ...]) -> Context:
@@ -167,7 +150,7 @@ def _context(reader: _WordReader, relocations: tuple[int, ...]) -> Context:
     # The pointer to the interface is the last word and always relocated; in the longer context a number has its place.
     long, version = address + 60 not in relocations, short[10]
     words = reader.words(address, 17, "the context") if long else short
-    place = file_offset(reader.header, address) or 0
+    place = form.file_offset(reader.header, address) or 0
     return Context(
         c_name=reader.text(words[5], "c_name", place + 20),
         acts_sz=words[6],
@@ -188,18 +171,18 @@ def _pools(reader: _WordReader) -> tuple[PoolDescriptor, ...]:
         raise reader.fail(f"the pool table at 0x{address:08x} is not on a multiple of 4", 0x2C)
     pools: list[PoolDescriptor] = []
     while True:
-        if (address & OFFSET) + POOL_BYTES > stored_data(reader.header):
+        if (address & form.OFFSET) + POOL_BYTES > form.stored_data(reader.header):
             raise reader.fail(f"the pool table has no end: {len(pools)} entries reach the end of data", 0x2C)
         name, *rest = reader.words(address, 5, "the pool table")
         if not name and not any(rest):
             return tuple(pools)
-        place = file_offset(reader.header, address) or 0
+        place = form.file_offset(reader.header, address) or 0
         pools.append(PoolDescriptor(reader.text(name, f"the name of pool {len(pools)}", place), *rest))
         address += POOL_BYTES
 
 
 def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
-    data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
+    data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & form.OFFSET
     if offset == 0:
         if given is not None and given[:4] == _MAGIC_BYTES:
             hint = "give the _rel_params.bin as --params"
@@ -220,7 +203,7 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     another kind of file, or a part of the image cannot be found.
     """
     header, count = read_header(data, where)
-    names = WORDS_24 if count == 24 else WORDS_26
+    names = form.WORDS_24 if count == 24 else form.WORDS_26
     reader = _WordReader(data, where, header)
     _check_sections(reader, names)
     relocations = _relocations(reader)
@@ -232,9 +215,9 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     split = header["params_offset"] == 0 and (
         params is not None
         or context.params_bin_sz > 0
-        or any(pool.data in (PARAM, MIXED) for pool in pools)
-        or any(pool.type == RELOC and pool.id == 0 for pool in pools)
-        or any(word & SEGMENT == PARAM_0 for word in got)
+        or any(pool.data in (form.PARAM, form.MIXED) for pool in pools)
+        or any(pool.type == form.RELOC and pool.id == 0 for pool in pools)
+        or any(word & form.SEGMENT == form.PARAM_0 for word in got)
     )
     if blob is None and not split:
         blob = b""
@@ -246,7 +229,7 @@ def stamp_of(image: Image) -> str:
     ``firmware/app_loader/image_stamp.c`` computes the same where the model is. NeuralArtError: its params are missing
     or too short.
     """
-    end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
+    end, size = image.header["rel_end"] & form.OFFSET, image.context.params_bin_sz
     if image.params is None:
         what = f"a split model: its {size} bytes of params are in a file of their own"
         raise NeuralArtError(what, where=image.where, hint="give its _rel_params.bin as well")

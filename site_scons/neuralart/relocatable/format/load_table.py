@@ -25,8 +25,6 @@ _ROW = struct.Struct("<2I")
 
 @dataclass(frozen=True)
 class LoadTable:
-    """What a table says."""
-
     # Of WORDS, in that order: xip (code stays in flash) or copy, ext (executive RAM is in the external RAM), clear
     # (activation pools are filled with zeros), no-overlay (no two models may share memory for activations).
     mode: tuple[str, ...]

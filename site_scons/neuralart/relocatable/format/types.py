@@ -200,8 +200,6 @@ def decode_flags(word: int) -> Flags:
 
 @dataclass(frozen=True)
 class Image:
-    """A parsed image."""
-
     where: str  # name of the file, for messages
     data: bytes  # all of them
     header: dict[str, int]  # words by name (WORDS_24 or WORDS_26)
@@ -220,12 +218,10 @@ class Image:
 
     @property
     def flags(self) -> Flags:
-        """The flags word of the header."""
         return decode_flags(self.header["flags"])
 
     @property
     def version(self) -> tuple[int, int, int, int]:
-        """The runtime that the image was built with."""
         return (*self.context.version, self.context.extra)
 
     @property

@@ -29,8 +29,6 @@ ERRORS = {
 
 @dataclass(frozen=True)
 class Room:
-    """A piece of memory."""
-
     start: int  # its address
     size: int  # bytes
 
@@ -70,8 +68,6 @@ class LoadingFirmware:
 
 @dataclass(frozen=True)
 class InstallCall:
-    """Arguments of the install."""
-
     at: int  # address of the image
     ram: Room  # executive RAM
     ext_ram: Room | None = None  # external RAM; None: not given
@@ -87,8 +83,6 @@ class InstallCall:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What will happen."""
-
     code: int  # what the install returns, a key of ERRORS
     reason: str  # why, if that is an error
     remedy: str  # what to do about it

@@ -8,32 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.relocatable.format.types import (
-    ACTIV,
-    CACHEABLE,
-    COPY,
-    EXTERNAL,
-    FLASH,
-    MIXED,
-    MOST_POOLS,
-    OFFSET,
-    PARAM,
-    PARAM_0,
-    PARAM_1,
-    RAM,
-    RELOC,
-    RESET,
-    SEGMENT,
-    SEGMENT_NAMES,
-    WRITE,
-    Image,
-    PoolDescriptor,
-    align8,
-    file_offset,
-    limits,
-    stored_data,
-    word_fault,
-)
+from neuralart.relocatable.format import types as form
+from neuralart.relocatable.format.types import Image, PoolDescriptor
 from neuralart.relocatable.predict.prediction import (
     InstallCall,
     LoadingFirmware,
@@ -52,18 +28,18 @@ _DAMAGED = "the image is damaged, build it again"
 
 def _own_checks(pool: PoolDescriptor, who: str, base: int, seen: set[int]) -> None:
     """What the reference runtime's loader asks of a pool beyond the vendor's."""
-    if not 0 < pool.size <= OFFSET + 1:
+    if not 0 < pool.size <= form.OFFSET + 1:
         raise Refused(-8, f"{who} has {pool.size:,} bytes: it must have 1 to 256 MiB")
-    if pool.data in (PARAM, MIXED) and base + pool.foff + align8(pool.size) > 1 << 32:
+    if pool.data in (form.PARAM, form.MIXED) and base + pool.foff + form.align8(pool.size) > 1 << 32:
         raise Refused(-8, f"the data of {who} leave the address space")
-    if pool.type == RELOC:
+    if pool.type == form.RELOC:
         if pool.id in seen:
             raise Refused(-8, f"{who} is the second one that is relocated with id {pool.id}")
         seen.add(pool.id)
-        wanted: tuple[int, ...] = (PARAM,) if pool.id == 0 else (ACTIV, MIXED)
-    elif pool.type in (COPY, RESET):
-        wanted = (PARAM, MIXED) if pool.type == COPY else (ACTIV,)
-        if not pool.dst or pool.dst + align8(pool.size) > 1 << 32:
+        wanted: tuple[int, ...] = (form.PARAM,) if pool.id == 0 else (form.ACTIV, form.MIXED)
+    elif pool.type in (form.COPY, form.RESET):
+        wanted = (form.PARAM, form.MIXED) if pool.type == form.COPY else (form.ACTIV,)
+        if not pool.dst or pool.dst + form.align8(pool.size) > 1 << 32:
             raise Refused(-8, f"{who} has no place: 0x{pool.dst:08x}")
     else:
         raise Refused(-8, f"{who} has the unknown type {pool.type}")
@@ -74,20 +50,20 @@ def _own_checks(pool: PoolDescriptor, who: str, base: int, seen: set[int]) -> No
 def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) -> str:
     who = f"pool {number} ({pool.name})"
     if pool.id == 0:
-        if pool.data == MIXED or pool.attributes & WRITE:
+        if pool.data == form.MIXED or pool.attributes & form.WRITE:
             raise Refused(-8, f"{who} is {pool.notation}: the relocated pool of params must be read only")
         at = base + pool.foff
-        if pool.attributes & CACHEABLE and at <= EXTERNAL:
+        if pool.attributes & form.CACHEABLE and at <= form.EXTERNAL:
             raise Refused(
                 -7,
-                f"{who} is cacheable, its params at 0x{at:08x} must be above 0x{EXTERNAL:08x}",
+                f"{who} is cacheable, its params at 0x{at:08x} must be above 0x{form.EXTERNAL:08x}",
                 "place the params in external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and "
                 "compile again",
             )
         return f"{who} {pool.notation}: used where it is, at 0x{at:08x}"
     if pool.id != 1:
         raise Refused(-8, f"{who} is relocated with id {pool.id}: known are 0 and 1")
-    need = align8(pool.size)
+    need = form.align8(pool.size)
     if call.ext_ram is None or not call.ext_ram.start:
         raise Refused(-2, f"{who} needs {need:,} bytes of external RAM, none is given", "give it with --ext-ram")
     room = call.ext_ram
@@ -95,11 +71,11 @@ def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) 
         raise Refused(-2, f"external RAM at 0x{room.start:08x} is not on a multiple of 4")
     if room.size < need or room.start + need > 1 << 32:
         raise Refused(-2, f"external RAM has {room.size:,} bytes, {who} needs {need:,}", "give it more RAM")
-    if pool.attributes & CACHEABLE and room.start <= EXTERNAL:
+    if pool.attributes & form.CACHEABLE and room.start <= form.EXTERNAL:
         hint = "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again"
-        what = f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}"
+        what = f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{form.EXTERNAL:08x}"
         raise Refused(-7, what, hint)
-    if pool.data == MIXED:
+    if pool.data == form.MIXED:
         done = f"copied from 0x{base + pool.foff:08x}"
     else:
         done = "cleared" if call.clear else "left as it is"
@@ -107,8 +83,8 @@ def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) 
 
 
 def _check_count(image: Image) -> None:
-    if len(image.pools) > MOST_POOLS:
-        raise Refused(-1, f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
+    if len(image.pools) > form.MOST_POOLS:
+        raise Refused(-1, f"the table has {len(image.pools)} pools, a loader takes {form.MOST_POOLS}")
 
 
 def _pool_steps(image: Image, call: InstallCall, firmware: LoadingFirmware, base: int) -> Iterator[str]:
@@ -120,11 +96,11 @@ def _pool_steps(image: Image, call: InstallCall, firmware: LoadingFirmware, base
         who = f"pool {number} ({pool.name})"
         if firmware.ours and pool.type:
             _own_checks(pool, who, base, seen)
-        if pool.type == RELOC:
+        if pool.type == form.RELOC:
             yield _relocated(pool, number, base, call)
-        elif pool.type == COPY:
+        elif pool.type == form.COPY:
             yield f"{who} {pool.notation}: {pool.size:,} bytes from 0x{base + pool.foff:08x} to 0x{pool.dst:08x}"
-        elif pool.type == RESET:
+        elif pool.type == form.RESET:
             yield f"{who} {pool.notation}: {pool.size:,} bytes at 0x{pool.dst:08x}, {done}"
 
 
@@ -138,14 +114,16 @@ def _ram_needed(image: Image, call: InstallCall) -> int:
 
 def _places(image: Image, call: InstallCall) -> dict[str, Room]:
     """What must not share a byte with what is written."""
-    code = Room(call.at, image.header["rel_end"] & OFFSET)
+    code = Room(call.at, image.header["rel_end"] & form.OFFSET)
     rooms = {"the image": code, "executive RAM": Room(call.ram.start, _ram_needed(image, call))}
     # The bytes that pools refer to: the loader knows no other end.
-    size = max((pool.foff + align8(pool.size) for pool in image.pools if pool.data in (PARAM, MIXED)), default=0)
+    size = max(
+        (pool.foff + form.align8(pool.size) for pool in image.pools if pool.data in (form.PARAM, form.MIXED)), default=0
+    )
     if _params_base(image, call) and size:
         rooms["the params"] = Room(_params_base(image, call), size)
     if image.relative_ram is not None and call.ext_ram is not None:
-        rooms["external RAM"] = Room(call.ext_ram.start, align8(image.relative_ram.size))
+        rooms["external RAM"] = Room(call.ext_ram.start, form.align8(image.relative_ram.size))
     return rooms
 
 
@@ -153,8 +131,8 @@ def _overlaps(image: Image, call: InstallCall) -> Iterator[tuple[str, str, int]]
     rooms = _places(image, call)
     written: dict[str, Room] = {name: room for name, room in rooms.items() if name.endswith(" RAM")}
     for number, pool in enumerate(image.pools):
-        if pool.type == COPY or (pool.type == RESET and pool.dst):
-            written[f"pool {number} ({pool.name})"] = Room(pool.dst, align8(pool.size))
+        if pool.type == form.COPY or (pool.type == form.RESET and pool.dst):
+            written[f"pool {number} ({pool.name})"] = Room(pool.dst, form.align8(pool.size))
     seen = set()
     for name, room in written.items():
         for other, place in rooms.items():
@@ -191,7 +169,7 @@ def _check_structure(image: Image) -> None:
     """What the reference runtime's loader refuses of what can be read at all."""
     header = image.header
     if (
-        header["data_start"] != RAM
+        header["data_start"] != form.RAM
         or not max(header["data_end"], header["got_end"]) <= header["bss_start"] <= header["bss_end"]
     ):
         raise Refused(-1, "data, GOT and bss overlap or are out of order", _DAMAGED)
@@ -202,8 +180,11 @@ def _check_structure(image: Image) -> None:
 
 def _check_place(image: Image, place: int) -> None:
     """A word that the relocation list names."""
-    offset, end = place & OFFSET, {RAM: stored_data(image.header), FLASH: image.ro_size}.get(place & SEGMENT, 0)
-    if place % 4 or offset + 4 > end or (place & SEGMENT == FLASH and offset < 4 * image.header_words):
+    offset, end = (
+        place & form.OFFSET,
+        {form.RAM: form.stored_data(image.header), form.FLASH: image.ro_size}.get(place & form.SEGMENT, 0),
+    )
+    if place % 4 or offset + 4 > end or (place & form.SEGMENT == form.FLASH and offset < 4 * image.header_words):
         raise Refused(-1, f"the relocation list names 0x{place:08x}, which is no word of data", _DAMAGED)
 
 
@@ -212,22 +193,22 @@ def _rebased(image: Image) -> Iterator[tuple[str, int]]:
     for index, value in enumerate(image.got):
         yield f"GOT word {index}", value
     for place in image.relocations:
-        offset = file_offset(image.header, place)
+        offset = form.file_offset(image.header, place)
         if offset is not None and offset + 4 <= len(image.data):
             yield f"the word at 0x{place:08x}", int.from_bytes(image.data[offset : offset + 4], "little")
 
 
 def _check_words(image: Image, call: InstallCall, firmware: LoadingFirmware) -> None:
     # The vendor's loader looks at the segment alone.
-    sizes = dict.fromkeys(SEGMENT_NAMES, OFFSET)
+    sizes = dict.fromkeys(form.SEGMENT_NAMES, form.OFFSET)
     if firmware.ours:
-        known = limits(image)
-        sizes = {FLASH: known[FLASH], RAM: known[RAM], PARAM_0: OFFSET}
-        sizes |= {PARAM_1: align8(known[PARAM_1])} if PARAM_1 in known else {}
+        known = form.limits(image)
+        sizes = {form.FLASH: known[form.FLASH], form.RAM: known[form.RAM], form.PARAM_0: form.OFFSET}
+        sizes |= {form.PARAM_1: form.align8(known[form.PARAM_1])} if form.PARAM_1 in known else {}
         for place in image.relocations:
             _check_place(image, place)
     for name, value in _rebased(image):
-        if value & SEGMENT and (fault := word_fault(sizes, value)):
+        if value & form.SEGMENT and (fault := form.word_fault(sizes, value)):
             raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", _DAMAGED)
     if not call.copy and image.copy_only:
         what = "the image has absolute words in its code (clang), which mode XIP cannot patch"
@@ -250,7 +231,7 @@ def _steps(image: Image, call: InstallCall, firmware: LoadingFirmware) -> Iterat
     data = call.ram.start
     if call.copy:
         yield f"code: {image.ro_size:,} bytes copied to 0x{data:08x} and executed there"
-        data += align8(image.ro_size)
+        data += form.align8(image.ro_size)
     else:
         yield f"code: {image.ro_size:,} bytes executed where they are, at 0x{call.at:08x}"
     yield f"data: {image.rw_size:,} bytes at 0x{data:08x}"
@@ -283,7 +264,7 @@ def _unnoticed(image: Image, call: InstallCall, firmware: LoadingFirmware) -> It
     for name, other, count in _overlaps(image, call):
         yield error("overlap", f"{name} and {other} share {count:,} bytes: one overwrites the other")
     for number, pool in enumerate(image.pools):
-        if pool.type == COPY and pool.dst in NOR_FLASH:
+        if pool.type == form.COPY and pool.dst in NOR_FLASH:
             what = f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash"
             yield error("flash", what, "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again")
     yield from _alignments(image, call)
@@ -300,13 +281,17 @@ def predict(image: Image, call: InstallCall, firmware: LoadingFirmware | None = 
         steps.extend(_steps(image, call, firmware))
     except Refused as refused:
         code, reason, remedy = refused.code, refused.reason, refused.remedy
-    relative = (pool for pool in image.pools if pool.type == RELOC and pool.id == 1 and pool.data in (ACTIV, MIXED))
+    relative = (
+        pool
+        for pool in image.pools
+        if pool.type == form.RELOC and pool.id == 1 and pool.data in (form.ACTIV, form.MIXED)
+    )
     return Prediction(
         code=code,
         reason=reason,
         remedy=remedy,
         ram_needed=_ram_needed(image, call),
-        ext_ram_needed=sum(align8(pool.size) for pool in relative),
+        ext_ram_needed=sum(form.align8(pool.size) for pool in relative),
         steps=tuple(steps),
         unnoticed=tuple(_unnoticed(image, call, firmware)) if code == 0 else (),
     )

@@ -31,8 +31,6 @@ class CheckedRelocation:
 
 @dataclass(frozen=True)
 class EcBlob:
-    """One program."""
-
     place: str  # FLASH or PARAM_0
     offset: int  # where it begins in that segment
     file_offset: int  # where it begins in the file that holds it

@@ -6,23 +6,9 @@ import itertools
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
+from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.container import POOL_BYTES
-from neuralart.relocatable.format.types import (
-    CPUS,
-    FLASH,
-    FLOAT_ABIS,
-    LOADER_API,
-    OFFSET,
-    RAM,
-    RESERVED_GOT_WORDS,
-    SEGMENT,
-    TOOLCHAINS,
-    Image,
-    align8,
-    decode_flags,
-    segment_text,
-    stored_data,
-)
+from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify import ec_blobs, verify_context, verify_pools
 from neuralart.relocatable.verify.verify_context import words_of
 
@@ -45,30 +31,30 @@ def _entries(image: Image) -> dict[str, int]:
 def check_flags(image: Image) -> Iterator[Finding]:
     """What the image says it was built for."""
     word = image.header["flags"]
-    decoded = decode_flags(word)
-    if decoded.api[0] != LOADER_API[0]:
+    decoded = form.decode_flags(word)
+    if decoded.api[0] != form.LOADER_API[0]:
         yield error("flags", f"flags 0x{word:08X} at 0x4: API major {decoded.api[0]}, all known images have 8")
-    elif decoded.api[1] != LOADER_API[1]:
+    elif decoded.api[1] != form.LOADER_API[1]:
         yield warning("flags", f"flags 0x{word:08X} at 0x4: API minor {decoded.api[1]}, all known images have 0")
     if decoded.reserved:
         bits = ", ".join(str(bit) for bit in (23, 15) if decoded.reserved >> bit & 1)
         yield error("flags", f"flags 0x{word:08X} at 0x4: reserved bit {bits} is set")
-    if decoded.toolchain not in TOOLCHAINS:
+    if decoded.toolchain not in form.TOOLCHAINS:
         yield error("flags", f"flags 0x{word:08X} at 0x4: unknown toolchain {decoded.toolchain}, known are 8, 9 and 10")
     if decoded.float_abi != 2:
-        name = FLOAT_ABIS.get(decoded.float_abi, "none")
+        name = form.FLOAT_ABIS.get(decoded.float_abi, "none")
         what = f"flags 0x{word:08X} at 0x4: float ABI {decoded.float_abi} ({name}), only 2 (hard) can be built"
         yield error("flags", what)
     elif not decoded.fpu:
         yield error("flags", f"flags 0x{word:08X} at 0x4: the hard float ABI without an FPU")
-    if decoded.cpuid not in CPUS:
+    if decoded.cpuid not in form.CPUS:
         yield warning("flags", f"flags 0x{word:08X} at 0x4: unknown CPUID part number 0x{decoded.cpuid:03X}")
 
 
 def _sections(image: Image) -> Iterator[Finding]:
     header = image.header
-    if header["data_start"] != RAM:
-        yield error("sections", f"data_start at 0x8 is 0x{header['data_start']:08x} instead of 0x{RAM:08x}")
+    if header["data_start"] != form.RAM:
+        yield error("sections", f"data_start at 0x8 is 0x{header['data_start']:08x} instead of 0x{form.RAM:08x}")
     for name in ("data_end", "bss_start"):
         if header[name] % 4:
             what = f"{name} at 0x{4 * image.names.index(name):x} is 0x{header[name]:08x}, not a multiple of 4"
@@ -80,20 +66,21 @@ def _sections(image: Image) -> Iterator[Finding]:
     if header["got_start"] < header["data_end"]:
         what = f"got_start at 0x1c is 0x{header['got_start']:08x}, inside data, which end at 0x{header['data_end']:08x}"
         yield error("sections", what)
-    end = stored_data(header)
+    end = form.stored_data(header)
     if header["bss_end"] < header["bss_start"]:
         what = f"bss_end at 0x18 is 0x{header['bss_end']:08x}, below bss_start 0x{header['bss_start']:08x}"
         yield error("sections", what)
-    elif header["bss_start"] & OFFSET < end:
-        text = f"bss_start at 0x14 is 0x{header['bss_start']:08x}, inside data and GOT, which end at 0x{RAM + end:08x}:"
+    elif header["bss_start"] & form.OFFSET < end:
+        text = f"bss_start at 0x14 is 0x{header['bss_start']:08x}, inside data and GOT, "
+        text += f"which end at 0x{form.RAM + end:08x}:"
         yield error("sections", f"{text} the loader would clear them")
 
 
 def _got(image: Image) -> Iterator[Finding]:
     got, start = image.got, image.header["got_start"]
-    if got and len(got) < RESERVED_GOT_WORDS:
-        yield error("got", f"the GOT has {len(got)} words, it must end with {RESERVED_GOT_WORDS} reserved ones")
-    for index in range(max(0, len(got) - RESERVED_GOT_WORDS), len(got)):
+    if got and len(got) < form.RESERVED_GOT_WORDS:
+        yield error("got", f"the GOT has {len(got)} words, it must end with {form.RESERVED_GOT_WORDS} reserved ones")
+    for index in range(max(0, len(got) - form.RESERVED_GOT_WORDS), len(got)):
         if got[index]:
             what = f"reserved GOT word {index} at 0x{start + 4 * index:08x} is 0x{got[index]:08x} instead of 0"
             yield error("got", what)
@@ -101,12 +88,12 @@ def _got(image: Image) -> Iterator[Finding]:
 
 def _list_place(image: Image) -> Iterator[Finding]:
     header = image.header
-    start, end = header["rel_start"] & OFFSET, header["rel_end"] & OFFSET
-    data_end = image.ro_size + stored_data(header)
+    start, end = header["rel_start"] & form.OFFSET, header["rel_end"] & form.OFFSET
+    data_end = image.ro_size + form.stored_data(header)
     if start % 8:
         yield error("sections", f"rel_start at 0x24 is 0x{header['rel_start']:08x}, not a multiple of 8")
-    elif start != align8(data_end):
-        text = f"{start - align8(data_end)} bytes between data, which end at 0x{data_end:x}, and the"
+    elif start != form.align8(data_end):
+        text = f"{start - form.align8(data_end)} bytes between data, which end at 0x{data_end:x}, and the"
         yield warning("sections", f"{text} relocation list at 0x{start:x}")
     if any(image.data[data_end:start]):
         yield warning("sections", f"the padding from 0x{data_end:x} to 0x{start:x} is not zero")
@@ -115,8 +102,8 @@ def _list_place(image: Image) -> Iterator[Finding]:
         yield error("sections", f"params_offset at 0x30 is 0x{offset:x}, not a multiple of 8")
     if offset and any(image.data[end:offset]):
         yield warning("sections", f"the padding from 0x{end:x} to 0x{offset:x} is not zero")
-    if not offset and len(image.data) > align8(end):
-        what = f"{len(image.data) - align8(end)} bytes behind the end of the image at 0x{align8(end):x}"
+    if not offset and len(image.data) > form.align8(end):
+        what = f"{len(image.data) - form.align8(end)} bytes behind the end of the image at 0x{form.align8(end):x}"
         yield error("sections", what)
 
 
@@ -131,11 +118,11 @@ def check_entries(image: Image) -> Iterator[Finding]:
     """Entry points that are no code."""
     for position, (name, value) in enumerate(_entries(image).items(), _ENTRY_WORDS):
         place = f"entry {name} at 0x{4 * position:x} is 0x{value:08x}"
-        if value & SEGMENT != FLASH:
-            yield error("entries", f"{place}, in {segment_text(value)} instead of {segment_text(FLASH)}")
+        if value & form.SEGMENT != form.FLASH:
+            yield error("entries", f"{place}, in {form.segment_text(value)} instead of {form.segment_text(form.FLASH)}")
         elif not value & 1:
             yield error("entries", f"{place}, without its Thumb bit")
-        elif not 4 * image.header_words <= value & OFFSET < image.ro_size:
+        elif not 4 * image.header_words <= value & form.OFFSET < image.ro_size:
             what = f"{place}, outside the code from 0x{4 * image.header_words:x} to 0x{image.ro_size:x}"
             yield error("entries", what)
 

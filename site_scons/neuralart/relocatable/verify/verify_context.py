@@ -7,25 +7,9 @@ import zlib
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
+from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.container import POOL_BYTES
-from neuralart.relocatable.format.types import (
-    ACTIV,
-    CONTEXT_WORDS,
-    FLASH,
-    OFFSET,
-    RAM,
-    RESERVED_GOT_WORDS,
-    SEGMENT,
-    Image,
-    align8,
-    ec_front,
-    file_offset,
-    limits,
-    raw_data,
-    segment_text,
-    stored_data,
-    word_fault,
-)
+from neuralart.relocatable.format.types import Image
 from neuralart.vendor.releases import dotted, relocatable, relocation_of
 
 POINTERS = ("c_name", "rt_version_desc")
@@ -36,14 +20,14 @@ STRUCTS = {True: (0x38, 0x30), False: (0x38, 0x14)}
 
 def words_of(image: Image) -> tuple[int, ...]:
     """The context's words as the file has them."""
-    place = file_offset(image.header, image.header["rt_ctx"]) or 0
+    place = form.file_offset(image.header, image.header["rt_ctx"]) or 0
     return struct.unpack_from(f"<{image.context.words}I", image.data, place)
 
 
 def pointer_places(image: Image) -> dict[str, int]:
     """Virtual addresses of the context's pointers, by name."""
     address, count = image.header["rt_ctx"], len(words_of(image))
-    places = {name: address + 4 * CONTEXT_WORDS.index(name) for name in POINTERS}
+    places = {name: address + 4 * form.CONTEXT_WORDS.index(name) for name in POINTERS}
     return {**places, "itf_network": address + 4 * (count - 1)}
 
 
@@ -51,20 +35,20 @@ def _zeros(image: Image) -> Iterator[Finding]:
     words, address = words_of(image), image.header["rt_ctx"]
     for index in (*range(_FILLED_BY_LOADER), len(words) - 2):
         if words[index]:
-            name = CONTEXT_WORDS[index] if index < _FILLED_BY_LOADER else "ll_instance"
+            name = form.CONTEXT_WORDS[index] if index < _FILLED_BY_LOADER else "ll_instance"
             what = f"{name} of the context at 0x{address + 4 * index:08x} is 0x{words[index]:08x}"
             yield error("context", f"{what}, it must be 0 until the loader fills it")
 
 
 def _interface(image: Image) -> Iterator[Finding]:
     words = words_of(image)
-    offset = file_offset(image.header, words[-1])
+    offset = form.file_offset(image.header, words[-1])
     place = f"itf_network of the context is 0x{words[-1]:08x}"
-    if words[-1] & SEGMENT != RAM or offset is None or offset + 4 > len(image.data):
+    if words[-1] & form.SEGMENT != form.RAM or offset is None or offset + 4 > len(image.data):
         yield error("context", f"{place}, where the image has no data")
         return
     name = struct.unpack_from("<I", image.data, offset)[0]
-    if name != words[CONTEXT_WORDS.index("c_name")]:
+    if name != words[form.CONTEXT_WORDS.index("c_name")]:
         what = f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
         yield warning("context", what)
 
@@ -72,14 +56,14 @@ def _interface(image: Image) -> Iterator[Finding]:
 def _versions(image: Image) -> Iterator[Finding]:
     context, words = image.context, words_of(image)
     version = dotted(context.version)
-    rt_version = words[CONTEXT_WORDS.index("rt_version")]
+    rt_version = words[form.CONTEXT_WORDS.index("rt_version")]
     if rt_version & 0xFF:
         yield error("context", f"rt_version is 0x{rt_version:08x}, its lowest 8 bits must be 0")
-    form = relocation_of(image.version)
-    if form is not None:
+    usual = relocation_of(image.version)
+    if usual is not None:
         for part, expected, found in (
-            ("context", form.context_words, context.words),
-            ("header", form.header_words, image.header_words),
+            ("context", usual.context_words, context.words),
+            ("header", usual.header_words, image.header_words),
         ):
             if expected != found:
                 yield error("context", f"the {part} of ll_aton {version} has {expected} words, this one has {found}")
@@ -108,10 +92,10 @@ def _release(image: Image) -> Iterator[Finding]:
 def _sizes(image: Image) -> Iterator[Finding]:
     context = image.context
     needed = image.relative_ram.size if image.relative_ram is not None else 0
-    if align8(needed) != align8(context.ext_ram_sz):
+    if form.align8(needed) != form.align8(context.ext_ram_sz):
         what = f"ext_ram_sz is {context.ext_ram_sz}, the pool that is relocated to external RAM has {needed} bytes"
         yield error("context", what)
-    params = sum(pool.size for pool in image.pools if pool.data != ACTIV)
+    params = sum(pool.size for pool in image.pools if pool.data != form.ACTIV)
     if context.params_sz and not params:
         yield warning("context", f"params_sz is {context.params_sz}, but no pool of the table has params")
 
@@ -126,11 +110,11 @@ def _params(image: Image) -> Iterator[Finding]:
     if len(blob) < size:
         yield error("params", f"params have {len(blob)} bytes, params_bin_sz says {size}", "is the file cut off?")
         return
-    behind = len(blob) - ec_front(image) - size
+    behind = len(blob) - form.ec_front(image) - size
     if behind:
         what = f"{behind} bytes stand behind the end of the params"
         yield error("params", what, "something was appended: copy the file again")
-    found = zlib.crc32(raw_data(image))
+    found = zlib.crc32(form.raw_data(image))
     if found != crc:
         what = f"CRC-32 of the {size} bytes of params is 0x{found:08x}, params_bin_crc32 says 0x{crc:08x}"
         yield error("params", what, "the params are damaged, or of another build")
@@ -150,16 +134,16 @@ _SHOWN = 8
 
 
 def _got(image: Image) -> Iterator[Finding]:
-    start, sizes = image.header["got_start"], limits(image)
-    for index, value in enumerate(image.got[: max(0, len(image.got) - RESERVED_GOT_WORDS)]):
-        if value and (fault := word_fault(sizes, value)):
+    start, sizes = image.header["got_start"], form.limits(image)
+    for index, value in enumerate(image.got[: max(0, len(image.got) - form.RESERVED_GOT_WORDS)]):
+        if value and (fault := form.word_fault(sizes, value)):
             yield error("got", f"GOT word {index} at 0x{start + 4 * index:08x} is 0x{value:08x}: it {fault}")
 
 
 def _numbers(image: Image) -> dict[int, str]:
     """Words of context and pool table that are no pointers, by address."""
     address, pointers = image.header["rt_ctx"], set(pointer_places(image).values())
-    names = (*CONTEXT_WORDS[: len(words_of(image)) - 2], "ll_instance", "itf_network")
+    names = (*form.CONTEXT_WORDS[: len(words_of(image)) - 2], "ll_instance", "itf_network")
     numbers = {address + 4 * index: f"{name} of the context" for index, name in enumerate(names)}
     numbers = {place: name for place, name in numbers.items() if place not in pointers}
     table = image.header["params_start"]
@@ -173,16 +157,16 @@ def _numbers(image: Image) -> dict[int, str]:
 
 def _place_fault(image: Image, place: int, clang: bool, seen: set[int], numbers: dict[int, str]) -> str:
     """Why no word can be patched there."""
-    header, offset = image.header, place & OFFSET
-    if place & SEGMENT == FLASH:
+    header, offset = image.header, place & form.OFFSET
+    if place & form.SEGMENT == form.FLASH:
         if not clang:
             return "is in code or constants, which no loader patches for GCC images"
         if not 4 * image.header_words <= offset <= image.ro_size - 4:
             return "is outside the code"
-    elif place & SEGMENT != RAM:
-        return f"is in {segment_text(place)}"
-    elif offset > stored_data(header) - 4:
-        return f"is outside the {stored_data(header)} bytes of data"
+    elif place & form.SEGMENT != form.RAM:
+        return f"is in {form.segment_text(place)}"
+    elif offset > form.stored_data(header) - 4:
+        return f"is outside the {form.stored_data(header)} bytes of data"
     if place % 4:
         return "is not on a multiple of 4"
     if header["got_start"] <= place < header["got_end"]:
@@ -196,18 +180,18 @@ def _place_fault(image: Image, place: int, clang: bool, seen: set[int], numbers:
 
 def _relocations(image: Image) -> Iterator[Finding]:
     clang, seen, numbers = image.flags.clang, set[int](), _numbers(image)
-    start, sizes = image.header["rel_start"] & OFFSET, limits(image)
+    start, sizes = image.header["rel_start"] & form.OFFSET, form.limits(image)
     for index, place in enumerate(image.relocations):
         who = f"relocation {index} at 0x{start + 4 * index:x}"
         if fault := _place_fault(image, place, clang, seen, numbers):
             yield error("relocations", f"{who}: place 0x{place:08x} {fault}")
             continue
         seen.add(place)
-        offset = file_offset(image.header, place)
+        offset = form.file_offset(image.header, place)
         if offset is None:
             continue
         value = struct.unpack_from("<I", image.data, offset)[0]
-        if fault := word_fault(sizes, value):
+        if fault := form.word_fault(sizes, value):
             yield error("relocations", f"{who}: the word at 0x{place:08x} is 0x{value:08x}: it {fault}")
 
 

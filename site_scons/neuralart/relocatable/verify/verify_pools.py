@@ -8,23 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.relocatable.format.types import (
-    ACTIV,
-    ATTRIBUTES,
-    COPY,
-    DATA,
-    MIXED,
-    MOST_POOLS,
-    PARAM,
-    RELOC,
-    RESET,
-    TYPES,
-    WRITE,
-    Image,
-    PoolDescriptor,
-    align8,
-    ec_front,
-)
+from neuralart.relocatable.format import types as form
+from neuralart.relocatable.format.types import Image, PoolDescriptor, align8, ec_front
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -34,12 +19,12 @@ if TYPE_CHECKING:
 NOR_FLASH = range(0x70000000, 0x80000000)
 # type, data -> (id, writable) as the vendor's decision table makes them.
 _COMBINATIONS = {
-    (RELOC, PARAM): (0, False),
-    (RELOC, ACTIV): (1, True),
-    (RELOC, MIXED): (1, True),
-    (COPY, MIXED): (0, True),
-    (COPY, PARAM): (0, False),
-    (RESET, ACTIV): (0, True),
+    (form.RELOC, form.PARAM): (0, False),
+    (form.RELOC, form.ACTIV): (1, True),
+    (form.RELOC, form.MIXED): (1, True),
+    (form.COPY, form.MIXED): (0, True),
+    (form.COPY, form.PARAM): (0, False),
+    (form.RESET, form.ACTIV): (0, True),
 }
 
 
@@ -51,30 +36,34 @@ def _kind(number: int, pool: PoolDescriptor) -> Iterator[Finding]:
     who = _name(number, pool)
     if pool.type == 0:
         yield error("pools", f"{who} is unused, such pools are not in the table")
-    elif pool.type not in TYPES:
+    elif pool.type not in form.TYPES:
         yield error("pools", f"{who} has the unknown type {pool.type}: a loader handles RELOC, COPY and RESET")
-    elif pool.data not in DATA:
+    elif pool.data not in form.DATA:
         yield error("pools", f"{who} has the unknown kind of data {pool.data}: known are PARAM, ACTIV and MIXED")
-    elif pool.attributes not in ATTRIBUTES:
+    elif pool.attributes not in form.ATTRIBUTES:
         yield error("pools", f"{who} has the attributes {pool.attributes}: known are 1, 2, 5 and 6")
     elif (pool.type, pool.data) not in _COMBINATIONS:
-        yield error("pools", f"{who} is {TYPES[pool.type]}.{DATA[pool.data]}, which no pool can be")
+        yield error("pools", f"{who} is {form.TYPES[pool.type]}.{form.DATA[pool.data]}, which no pool can be")
     else:
         number_id, writable = _COMBINATIONS[pool.type, pool.data]
         if pool.id != number_id:
-            yield error("pools", f"{who} has the id {pool.id}, {TYPES[pool.type]}.{DATA[pool.data]} has {number_id}")
-        if bool(pool.attributes & WRITE) != writable:
+            yield error(
+                "pools", f"{who} has the id {pool.id}, {form.TYPES[pool.type]}.{form.DATA[pool.data]} has {number_id}"
+            )
+        if bool(pool.attributes & form.WRITE) != writable:
             need = "written" if writable else "read only"
-            yield error("pools", f"{who} is {pool.notation}, a {TYPES[pool.type]}.{DATA[pool.data]} pool is {need}")
+            yield error(
+                "pools", f"{who} is {pool.notation}, a {form.TYPES[pool.type]}.{form.DATA[pool.data]} pool is {need}"
+            )
     if pool.size == 0:
         yield error("pools", f"{who} has no bytes, such pools are not in the table")
 
 
 def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Finding]:
     who, dst = _name(number, pool), pool.dst
-    if pool.type == RELOC and dst:
+    if pool.type == form.RELOC and dst:
         yield error("pools", f"{who} is relocated and has the fixed destination 0x{dst:08x}")
-    if pool.type not in (COPY, RESET):
+    if pool.type not in (form.COPY, form.RESET):
         return
     if not dst:
         yield error("pools", f"{who} has no destination")
@@ -82,7 +71,7 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
         yield error("pools", f"{who} has the destination 0x{dst:08x}, not a multiple of 4")
     elif dst + align8(pool.size) > 1 << 32:
         yield error("pools", f"{who}: {pool.size} bytes from 0x{dst:08x} leave the address space")
-    elif pool.type == COPY and dst in NOR_FLASH:
+    elif pool.type == form.COPY and dst in NOR_FLASH:
         remedy = "give the pool the mode USEMODE_RELATIVE in the .mpool and compile the network again"
         yield error("pools", f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash", remedy)
     elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != image.flags.secure:
@@ -94,11 +83,11 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
 def _twice(image: Image) -> Iterator[Finding]:
     seen: dict[int, int] = {}
     for number, pool in enumerate(image.pools):
-        if pool.type == RELOC and pool.id in seen:
+        if pool.type == form.RELOC and pool.id in seen:
             yield error("pools", f"pools {seen[pool.id]} and {number} are both relocated with id {pool.id}")
-        elif pool.type == RELOC:
+        elif pool.type == form.RELOC:
             seen[pool.id] = number
-    fixed = [(n, pool) for n, pool in enumerate(image.pools) if pool.type in (COPY, RESET) and pool.dst]
+    fixed = [(n, pool) for n, pool in enumerate(image.pools) if pool.type in (form.COPY, form.RESET) and pool.dst]
     fixed.sort(key=lambda row: row[1].dst)
     for (first, low), (second, high) in itertools.pairwise(fixed):
         if low.dst + low.size > high.dst:
@@ -109,7 +98,7 @@ def _twice(image: Image) -> Iterator[Finding]:
 def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> Iterator[Finding]:
     """Where a pool's initial data begin."""
     who, start = _name(number, pool), pool.foff
-    first = pool.type == RELOC and pool.data == PARAM
+    first = pool.type == form.RELOC and pool.data == form.PARAM
     if start % 8:
         yield error("pools", f"{who} has its data at params+0x{start:x}, not a multiple of 8")
     # PARAM_0 begins at the blobs themselves; the weights' addresses count them in.
@@ -128,7 +117,7 @@ def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> 
 def _initial_data(image: Image) -> Iterator[Finding]:
     """Offsets into the params: inside, apart from each other, behind the blobs that precede the raw data."""
     front = ec_front(image)
-    holders = [(n, pool) for n, pool in enumerate(image.pools) if pool.data in (PARAM, MIXED) and pool.size]
+    holders = [(n, pool) for n, pool in enumerate(image.pools) if pool.data in (form.PARAM, form.MIXED) and pool.size]
     for number, pool in holders:
         yield from _data_place(image, number, pool, front)
     holders.sort(key=lambda row: (row[1].foff, row[0]))
@@ -140,8 +129,8 @@ def _initial_data(image: Image) -> Iterator[Finding]:
 
 def check_table(image: Image) -> Iterator[Finding]:
     """Check each pool, and that no two of them share a place."""
-    if len(image.pools) > MOST_POOLS:
-        yield error("pools", f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
+    if len(image.pools) > form.MOST_POOLS:
+        yield error("pools", f"the table has {len(image.pools)} pools, a loader takes {form.MOST_POOLS}")
     for number, pool in enumerate(image.pools):
         yield from _kind(number, pool)
         yield from _destination(image, number, pool)
@@ -154,7 +143,7 @@ def _within(image: Image, name: str, value: int, kind: int, what: str) -> Iterat
     may be rounded, and have gaps.
     """
     own = sum(pool.size for pool in image.pools if pool.data == kind)
-    room = own + sum(pool.size for pool in image.pools if pool.data == MIXED)
+    room = own + sum(pool.size for pool in image.pools if pool.data == form.MIXED)
     if value > room + 8 * len(image.pools) or (own and not value):
         yield error("pools", f"{name} of the context is {value}, the pools of the table have {room} bytes for {what}")
 
@@ -164,8 +153,8 @@ def _holders(image: Image) -> list[tuple[int, int]]:
     front = ec_front(image)
     found = [(0, front)] if front else []
     for pool in image.pools:
-        if pool.data in (PARAM, MIXED):
-            extra = front if pool.type == RELOC and pool.data == PARAM else 0
+        if pool.data in (form.PARAM, form.MIXED):
+            extra = front if pool.type == form.RELOC and pool.data == form.PARAM else 0
             found.append((pool.foff, pool.foff + extra + align8(pool.size)))
     return sorted(found)
 
@@ -174,7 +163,7 @@ def _nobodys(image: Image) -> Iterator[Finding]:
     """Bytes of the params that no pool holds."""
     blob, size = image.params, image.context.params_bin_sz
     if blob is None:
-        listed = sum(align8(pool.size) for pool in image.pools if pool.data in (PARAM, MIXED))
+        listed = sum(align8(pool.size) for pool in image.pools if pool.data in (form.PARAM, form.MIXED))
         if size != listed:
             yield warning("pools", f"params_bin_sz is {size}, the pools of the table have {listed} bytes of params")
         return
@@ -192,8 +181,8 @@ def _nobodys(image: Image) -> Iterator[Finding]:
 
 def check_sums(image: Image) -> Iterator[Finding]:
     """Check what the context counts against the table and the bytes of the params: nothing more, nothing less."""
-    yield from _within(image, "acts_sz", image.context.acts_sz, ACTIV, "activations")
-    yield from _within(image, "params_sz", image.context.params_sz, PARAM, "constants")
+    yield from _within(image, "acts_sz", image.context.acts_sz, form.ACTIV, "activations")
+    yield from _within(image, "params_sz", image.context.params_sz, form.PARAM, "constants")
     yield from _nobodys(image)
 
 
@@ -254,7 +243,7 @@ def check_memories(image: Image, memories: WritableMemories) -> Iterator[Finding
     """Check that the fixed destinations of pools lie in memory that a board has."""
     for number, pool in enumerate(image.pools):
         start, end = pool.dst, pool.dst + align8(pool.size)
-        if pool.type not in (COPY, RESET) or not start or end > 1 << 32 or memories.holds(start, end):
+        if pool.type not in (form.COPY, form.RESET) or not start or end > 1 << 32 or memories.holds(start, end):
             continue
         who = f"pool {number} ({pool.name}, 0x{pool.flags:08x})"
         text = f"{who}: [0x{start:08x}, 0x{end:08x}) is not all memory of {memories.names}"

@@ -77,7 +77,6 @@ class Script:
         return f"{self.name}:{self.text.count(chr(10), 0, offset) + 1}"
 
     def error(self, what: str, index: int, hint: str = "") -> NeuralArtError:
-        """An error at a word."""
         offset = self.words[index].start if index < len(self.words) else len(self.text)
         return NeuralArtError(what, where=self.where(offset), hint=hint)
 

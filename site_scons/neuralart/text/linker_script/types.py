@@ -133,8 +133,6 @@ class ScriptSymbol:
 
 @dataclass(frozen=True)
 class LinkerScript:
-    """The script."""
-
     name: str  # For messages
     # In the order of the script; one that is declared twice has the last numbers, as in GNU ld
     memories: tuple[Memory, ...] = ()

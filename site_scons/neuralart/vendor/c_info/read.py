@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor import releases
 from neuralart.vendor.c_info import types as c
@@ -307,6 +306,4 @@ def parse_c_info(data: bytes, file: str) -> c.CInfo:
     )
 
 
-def read(path: Path, display: str = "") -> c.CInfo:
-    """As :func:`parse_c_info`, of a file, which may be called otherwise in messages."""
-    return parse_c_info(read_bytes(path), display or str(path))
+read = of_file(parse_c_info)

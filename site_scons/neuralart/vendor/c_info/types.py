@@ -14,8 +14,6 @@ PSEUDO_OPERATORS = frozenset({"Param", "Return"})
 
 @dataclass(frozen=True)
 class InfoOperator:
-    """An operator within an epoch."""
-
     name: str  # The compiler's node, for example ``Softmax_210``
     type: str = ""  # For example ``Softmax``; empty if the file does not tell
     mapping: str = ""  # ``NODE_...``
@@ -73,8 +71,6 @@ class InfoPort:
 
 @dataclass(frozen=True)
 class Graph:
-    """The network."""
-
     name: str  # C name
     inputs: tuple[int, ...] = ()  # Ids of buffers
     outputs: tuple[int, ...] = ()  # Ids of buffers
@@ -110,8 +106,6 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Blob:
-    """A blob of the epoch controller."""
-
     name: str  # C symbol
     encrypted: bool  # It is
     nodes: tuple[int, ...]  # Ids of the epochs in it
@@ -169,8 +163,6 @@ class SourceModel:
 
 @dataclass(frozen=True)
 class InfoPool:
-    """A memory pool."""
-
     id: int  # Number that buffers refer to
     name: str  # Report name, for example ``octoFlash``
     # Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs
@@ -241,8 +233,6 @@ class Footprint:
 
 @dataclass(frozen=True)
 class CInfo:
-    """A ``c_info.json``."""
-
     file: str  # Its name as shown to the user
     schema: str  # ``json_schema_version``
     flow: str  # ``npu``, ``cpu``, or ``results``: after a validation on the NPU, graph and pools are missing

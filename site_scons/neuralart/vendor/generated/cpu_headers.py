@@ -17,8 +17,6 @@ _MOST = 64
 
 @dataclass(frozen=True)
 class HeaderPort:
-    """An input or output."""
-
     name: str  # As the header names it; ``in_1`` where it does not
     shape: tuple[int, ...]  # With the batch, the channels last
     bytes: int  # Size

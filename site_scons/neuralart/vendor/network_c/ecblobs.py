@@ -11,10 +11,9 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Problem
@@ -77,8 +76,6 @@ class EpochBlob:
 
 @dataclass(frozen=True)
 class BlobHeader:
-    """A header with blobs."""
-
     where: str  # Its name in messages
     name: str  # Name of the network, from its functions or arrays; empty if nothing tells
     blobs: tuple[EpochBlob, ...]  # By number
@@ -286,6 +283,4 @@ def parse(text: str, where: str) -> BlobHeader:
     return BlobHeader(where, names[0] if names else "", tuple(blobs), tuple(problems))
 
 
-def read(path: Path, display: str = "") -> BlobHeader:
-    """As :func:`parse`, of a file, which may be called otherwise in messages."""
-    return parse(decode(read_bytes(path)), display or str(path))
+read = of_file(lambda data, file: parse(decode(data), file))

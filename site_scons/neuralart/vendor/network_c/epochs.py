@@ -45,8 +45,6 @@ class Structure(NamedTuple):
 
 
 class PlainValues(NamedTuple):
-    """An array of plain values."""
-
     name: str
     items: tuple[str, ...]  # As text
     offset: int
@@ -62,8 +60,6 @@ class SetupCall(NamedTuple):
 
 @dataclass(frozen=True)
 class EpochFunction:
-    """A function that sets up an epoch."""
-
     name: str
     structures: Mapping[str, Structure]  # By name
     arrays: Mapping[str, PlainValues]  # By name
@@ -87,7 +83,6 @@ class Description:
         return f"{self._where}:{self._lines.of(offset)}"
 
     def error(self, what: str, offset: int) -> NeuralArtError:
-        """An error at a place in the text."""
         return NeuralArtError(what, where=self.where(offset))
 
     def function(self, name: str) -> EpochFunction:

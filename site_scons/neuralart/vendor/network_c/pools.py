@@ -8,11 +8,10 @@ pool as an array of 64-bit words.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.initializers import integer, literal
@@ -107,8 +106,6 @@ _WORD = later(r"0[xX][0-9a-fA-F]+|\d+")
 
 
 class InitializerC(NamedTuple):
-    """An initializer."""
-
     where: str  # Its name in messages
     symbol: str  # Of the array
     network: str  # Name of the network, from the symbol; empty if the comments do not tell the pool
@@ -152,6 +149,4 @@ def parse_initializer(text: str, where: str) -> InitializerC:
     return InitializerC(where, array[1], name, pool, size, len(words), data, tuple(problems))
 
 
-def read_initializer(path: Path, display: str = "") -> InitializerC:
-    """As :func:`parse_initializer`, of a file, which may be called otherwise in messages."""
-    return parse_initializer(decode(read_bytes(path)), display or str(path))
+read_initializer = of_file(lambda data, file: parse_initializer(decode(data), file))

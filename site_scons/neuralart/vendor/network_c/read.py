@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c import initializers
@@ -250,6 +249,4 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     return c.GeneratedNetwork(*beginning, controller, include, *tables, tuple(problems))
 
 
-def read(path: Path, display: str = "") -> c.GeneratedNetwork:
-    """As :func:`parse`, of a file, which may be called otherwise in messages."""
-    return parse(decode(read_bytes(path)), display or str(path))
+read = of_file(lambda data, file: parse(decode(data), file))

@@ -76,8 +76,6 @@ class Quant(NamedTuple):
 
 @dataclass(frozen=True)
 class BufferRow:
-    """A row of a buffer table."""
-
     table: str  # ``input``, ``output`` or ``internal``
     name: str  # Of the tensor
     symbol: str  # Base, when it is a symbol; else empty
@@ -98,8 +96,6 @@ class BufferRow:
 
 
 class NetworkPort(NamedTuple):
-    """An input or output of the network."""
-
     row: BufferRow  # Its row
     address: int  # Where it begins; of a relative pool as the compiler assumed it; 0 when the application provides it
     pool: str  # fname of its pool; empty when the application provides it, or no pool fits
@@ -131,8 +127,6 @@ class EpochBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class GeneratedNetwork:
-    """A network.c."""
-
     where: str  # Its name in messages
     text: str = field(repr=False)  # Its text with LF line ends
     name: str  # Suffix of its functions

@@ -9,10 +9,9 @@ import math
 import re
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import of_file
 from neuralart.vendor.releases import parse_core
 from neuralart.vendor.report import tables
 from neuralart.vendor.report.tables import ReportLine, after, below, lines_of, read_validation, without_long
@@ -45,11 +44,9 @@ def _block(lines: list[ReportLine], heading: str) -> list[ReportLine]:
     return list(takewhile(lambda line: not line.is_end, below(lines, heading)))
 
 
-def _bytes(number: str, unit: str) -> float:
-    try:
-        return float(number.replace(",", "")) * UNITS[unit]
-    except ValueError:
-        return math.nan
+def _bytes(number: str, unit: str) -> float | None:
+    amount = tables.figure(number.replace(",", ""))
+    return None if amount is None else amount * UNITS[unit]
 
 
 def read_pools(lines: list[ReportLine], notes: list[str]) -> tuple[PoolUsage, ...]:
@@ -57,8 +54,9 @@ def read_pools(lines: list[ReportLine], notes: list[str]) -> tuple[PoolUsage, ..
     pools: list[PoolUsage] = []
     for line in _block(lines, "Memory usage information"):
         found = _POOL.fullmatch(line.bare)
-        amounts = [_bytes(found[at] or "0", found[at + 1] or "B") for at in (4, 8, 10)] if found else []
-        if found is None or any(math.isnan(amount) for amount in amounts):
+        read = [_bytes(found[at] or "0", found[at + 1] or "B") for at in (4, 8, 10)] if found else []
+        amounts = [amount for amount in read if amount is not None]
+        if found is None or len(amounts) < len(read):
             if "[0x" in line.bare:
                 notes.append(tables.not_understood(line, "memory table"))
             continue
@@ -191,7 +189,7 @@ def parse_report(data: bytes, file: str) -> Report:
         ram=ram,
         files=tables.read_files(lines),
         validation=read_validation(lines, notes),
-        elapsed=_seconds(elapsed[2]) if elapsed else None,
+        elapsed=tables.figure(elapsed[2]) if elapsed else None,
         warnings=tuple(dict.fromkeys(line.bare for line in every if line.bare.startswith("WARNING:"))),
         errors=tuple(dict.fromkeys(line.bare for line in every if _ERROR.match(line.bare))),
         notes=tuple(notes),
@@ -202,13 +200,4 @@ def parse_report(data: bytes, file: str) -> Report:
     return report
 
 
-def _seconds(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def read(path: Path, display: str = "") -> Report:
-    """As :func:`parse_report`, of a file, which may be called otherwise in messages."""
-    return parse_report(read_bytes(path), display or str(path))
+read = of_file(parse_report)

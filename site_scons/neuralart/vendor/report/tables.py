@@ -20,8 +20,6 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class ReportLine:
-    """A line."""
-
     number: int  # In the file, from 1
     text: str  # Without its end and blanks behind; blanks in front are kept, tables need them
 
@@ -221,7 +219,6 @@ def read_summary(lines: list[ReportLine]) -> tuple[str, tuple[tuple[str, str], .
 
 
 def read_files(lines: list[ReportLine]) -> tuple[str, ...]:
-    """``Generated files (5)``."""
     for i, line in enumerate(lines):
         if found := re.fullmatch(r"Generated files \((\d{1,4})\)", line.bare):
             rest = [other.bare for other in lines[i + 1 :] if not other.is_ruler and other.bare]
@@ -235,11 +232,12 @@ _NODE = re.compile(
     r"(\d{1,9})\s+(\S+)\s+(\S.*?)\s{2,}([\d.]{1,20})\s+([\d.]{1,20})\s*%(?:\s+[\d.]{1,20}\s*%)?"
     r"(?:\s+\[\s*([\d, ]*?)\s*\])?(?:\s+(\S.*))?"
 )
-_NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,4})?|inf|nan)")
+_NUMBER = re.compile(r"[+-]?(?:(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,4})?|inf|nan)")
 _SHARE = re.compile(r"([A-Za-z][\w ]{0,20}): ([\d.]{1,12})%")
 
 
-def _figure(text: str) -> float | None:
+def figure(text: str) -> float | None:
+    """A number with a point; None for what is none."""
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -267,7 +265,7 @@ def read_accuracy(lines: list[ReportLine], notes: list[str]) -> tuple[Accuracy, 
             notes.append(not_understood(line, "accuracy table"))
             continue
         cells = [*cells[: len(columns) + 1], "  ".join(cells[len(columns) + 1 :])]
-        figures = tuple(zip(columns, (_figure(cell) for cell in cells[1:-1]), strict=True))
+        figures = tuple(zip(columns, (figure(cell) for cell in cells[1:-1]), strict=True))
         rows.append(Accuracy(cells[0], figures, cells[-1]))
     return tuple(rows)
 
@@ -282,7 +280,7 @@ def read_nodes(lines: list[ReportLine], notes: list[str]) -> tuple[NodeTime, ...
         found = _NODE.fullmatch(bare)
         if found:
             c_id, m_id, kind, duration, percent, cycles, name = found.groups()
-            time, share = _figure(duration), _figure(percent)
+            time, share = figure(duration), figure(percent)
             if time is not None and share is not None:
                 nodes.append(NodeTime(int(c_id), m_id, kind, time, share, _cycles(cycles or ""), (name or "").strip()))
                 continue
@@ -301,19 +299,19 @@ def read_validation(lines: list[ReportLine], notes: list[str]) -> Validation | N
     if not (accuracy or nodes or device):
         return None
     duration = re.match(r"([\d.]{1,20}) ms by sample(?: \(([\d./]{1,80})\))?", after(lines, "duration"))
-    spread = tuple(_figure(text) for text in duration.group(2).split("/")) if duration and duration.group(2) else ()
+    spread = tuple(figure(text) for text in duration.group(2).split("/")) if duration and duration.group(2) else ()
     rate = next((found for line in lines if (found := re.search(r"([\d.]{1,20}) inf/s", line.text))), None)
     shares = next((line.bare for line in lines if re.match(r"HW: [\d.]+%", line.bare)), "")
     return Validation(
         accuracy=accuracy,
         samples=whole(after(lines, "nb sample(s)")),
-        duration_ms=_figure(duration.group(1)) if duration else None,
-        duration_spread=tuple(figure for figure in spread if figure is not None),
+        duration_ms=figure(duration.group(1)) if duration else None,
+        duration_spread=tuple(each for each in spread if each is not None),
         cycles=_cycles(after(lines, "CPU cycles").strip("[]")),
-        inferences_per_second=_figure(rate.group(1)) if rate else None,
+        inferences_per_second=figure(rate.group(1)) if rate else None,
         nodes=nodes,
         device=device,
         attributes=after(lines, "device.attrs"),
         runtime=after(lines, "runtime lib"),
-        shares=tuple((name, figure) for name, text in _SHARE.findall(shares) if (figure := _figure(text)) is not None),
+        shares=tuple((name, share) for name, text in _SHARE.findall(shares) if (share := figure(text)) is not None),
     )

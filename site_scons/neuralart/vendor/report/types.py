@@ -34,8 +34,6 @@ class NodeTime:
 
 @dataclass(frozen=True)
 class Validation:
-    """Results of ``validate``."""
-
     accuracy: tuple[Accuracy, ...] = ()  # The evaluation table
     samples: int | None = None  # How many were run; None if not told
     duration_ms: float | None = None  # Of one inference, on average; None if not measured
@@ -131,8 +129,6 @@ class SectionSizes:
 
 @dataclass(frozen=True)
 class Report:
-    """A report."""
-
     file: str  # Its name as shown to the user
     core: CoreVersion | None  # Version of ST Edge AI Core
     tool: str = ""  # The compiler, if it is another one that says its name, for example ours
