@@ -18,10 +18,9 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.vendor import asking, releases, tools
 from neuralart.vendor.tools import BROKEN, CMAKE, CUBEIDE, MAKE, MISSING, OK, QEMU, UNFIT, Host, Need, system_of
-from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
-from neuralart_insight.doctor.examine import compilers_of, examine
+from neuralart_insight.doctor import compilers, known_bad, surroundings
+from neuralart_insight.doctor.examine import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS, compilers_of, examine
 from neuralart_insight.doctor.known_bad import Circumstances
-from neuralart_insight.doctor.programs import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS
 from support.fake_tools import FakeMachine
 
 SLEEP = f"{shutil.which('sleep')} 60"
@@ -196,7 +195,7 @@ def test_the_ranges_are_those_of_the_package() -> None:
 )
 def test_versions_in_what_programs_say(fake: FakeMachine, tool, text: str, version: str) -> None:
     fake.says(tool.programs[0], text)
-    row = programs.row(tool, Host(fake.environ, "linux", 5))
+    row = tools.row(tool, Host(fake.environ, "linux", 5))
     assert (row.status, row.version) == (OK, version)
 
 
@@ -209,19 +208,19 @@ def test_versions_in_what_programs_say(fake: FakeMachine, tool, text: str, versi
 )
 def test_a_version_that_does_not_do(fake: FakeMachine, text: str, status: str, said: str) -> None:
     fake.says("cmake", text)
-    row = programs.row(CMAKE, Host(fake.environ, "linux", 5))
+    row = tools.row(CMAKE, Host(fake.environ, "linux", 5))
     assert row.status == status and said in row.problem and row.get and row.means
 
 
 def test_a_program_that_hangs(fake: FakeMachine) -> None:
     fake.program("make", SLEEP)
-    row = programs.row(MAKE, Host(fake.environ, "linux", 0.3))
+    row = tools.row(MAKE, Host(fake.environ, "linux", 0.3))
     assert row.status == BROKEN and "does not answer" in row.problem
 
 
 def test_the_ide_is_never_started(fake: FakeMachine) -> None:
     fake.program("stm32cubeide", "exit 1", "opt/stm32cubeide_1.17.0")
-    row = programs.row(CUBEIDE, Host(fake.environ, "linux", 5))
+    row = tools.row(CUBEIDE, Host(fake.environ, "linux", 5))
     assert (row.status, row.version) == (OK, "1.17.0")
     assert fake.calls() == []
 

@@ -21,11 +21,9 @@ from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
 from neuralart_insight.profiling import report_cli
 from neuralart_insight.report.page import (
     document,
-    flash,
     lifetimes,
     memory_map,
     network_graph,
-    provenance,
     treemap,
 )
 from neuralart_insight.report.page.gather import (
@@ -254,18 +252,18 @@ def test_treemap_is_to_scale(facts: PageFacts) -> None:
 
 @draws
 def test_flash_plan_and_provenance(facts: PageFacts) -> None:
-    section = flash.section(facts)
+    section = memory_map.flash_section(facts)
     columns = counted(section.pictures[0])
     assert {*columns["owner"]} == {"tensor", "weights"}
     order = [row[:3] for row in tables(section)[-1].rows]
     assert order == [("1", "tensor", "application"), ("2", "weights", "model")]
-    assert notes(flash.section(replace(facts, flash={})), "unknown")
-    section = provenance.section(facts)
+    assert notes(memory_map.flash_section(replace(facts, flash={})), "unknown")
+    section = document.provenance_section(facts)
     assert notes(section, "text") == "tool: tensor\nmodel: net.tflite\n"
     assert ("net.c", "1", hashlib.sha256(b"c").hexdigest()) in tables(section)[0].rows
     (network,) = facts.networks
     bare = replace(network, facts=replace(network.facts, epochs=(), macc=None))
-    said = tables(provenance.build(replace(facts, networks=(bare,))))[0].rows[-1][1]
+    said = tables(document.build_section(replace(facts, networks=(bare,))))[0].rows[-1][1]
     assert str(said).startswith("unknown epochs, unknown multiply-accumulate operations, ")
 
 

@@ -6,10 +6,13 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.text.sizes import number_that
 from neuralart.vendor.tools import OK, Host, ToolRow
-from neuralart_insight.doctor.types import Examination
+
+if TYPE_CHECKING:
+    from neuralart_insight.doctor.examine import Examination
 
 SCHEMA = 1
 _DEFAULT = "variants.yaml"

@@ -50,14 +50,6 @@ class Wanted:
         return " ".join(part for part in (self.program, libc, self.config.version) if part)
 
 
-def wanted(configs: Sequence[tuple[ToolchainConfig, tuple[str, ...]]]) -> list[Wanted]:
-    """The compilers that variants ask for, by ``toolchain:`` and the GCC flags of a core; else the default one."""
-    cores: dict[ToolchainConfig, dict[tuple[str, ...], None]] = {}
-    for config, flags in configs or [(ToolchainConfig(), ())]:
-        cores.setdefault(config, {}).update({flags: None} if flags else {})
-    return [Wanted(config, tuple(flags)) for config, flags in cores.items()]
-
-
 def gcc_row(wanted: Wanted, host: Host) -> ToolRow:
     """Look for a cross compiler as a build does."""
     made = partial(ToolRow, wanted.name, means=_GCC_MEANS)

@@ -9,18 +9,36 @@ from pathlib import Path
 from neuralart import __version__
 from neuralart.boards.types import Board, Machine
 from neuralart.config.read import verbs
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.vendor import tools
+from neuralart.vendor.asking import ask
 from neuralart.vendor.runtime_header import parse_runtime, runtime_headers
-from neuralart.vendor.tools import MISSING, OK, QEMU, UNFIT, Host, Need, Remark, ToolRow
-from neuralart_insight.doctor import compilers, known_bad, programs, surroundings
-from neuralart_insight.doctor.compilers import STEDGEAI, Wanted, wanted
+from neuralart.vendor.tools import (
+    BROKEN,
+    CMAKE,
+    CUBEIDE,
+    MAKE,
+    MISSING,
+    OK,
+    QEMU,
+    UNFIT,
+    Host,
+    Need,
+    Remark,
+    Tool,
+    ToolRow,
+)
+from neuralart_board.runners.cubeprogrammer import CubeProgrammer
+from neuralart_board.runners.gdb import Gdb
+from neuralart_board.runners.openocd import OpenOcd
+from neuralart_board.runners.pyocd import PyOcd
+from neuralart_board.signing.vendor_tool import SIGNING
+from neuralart_insight.doctor import compilers, known_bad, surroundings
+from neuralart_insight.doctor.compilers import STEDGEAI, Wanted
 from neuralart_insight.doctor.known_bad import Circumstances
-from neuralart_insight.doctor.programs import PROBE_TOOLS, TOOLS
-from neuralart_insight.doctor.types import Examination
 
 ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "filelock")
 # Tools of an application that brings a build of its own.
@@ -31,7 +49,43 @@ _VIRTUAL = ("run-", "debug-", "boot-")
 _DEVICE = ("flash-", "verify-", "load-", "boot-", "reset-")
 _EXECUTING = {"unicorn": _VIRTUAL, "qemu": _VIRTUAL, "silicon": _DEVICE}
 _PARTS = ("application-", "model-")
+PROGRAMMER = Tool(
+    "cubeprogrammer",
+    CubeProgrammer.programs,
+    ("--version",),
+    r"STM32CubeProgrammer(?: version:?)?\s+v?(\d+(?:\.\d+)+)",
+    means="writing to the flash of a real board",
+    get=CubeProgrammer.get,
+    places=CubeProgrammer.places,
+)
+_OTHERWISE = "the flash runner of this name"
+# What other flash runners than cubeprogrammer start; shown where it is there, or where a variant names the runner.
+PROBE_TOOLS = (
+    Tool(
+        "openocd", OpenOcd.programs, ("--version",), r"Open On-Chip Debugger (\d+(?:\.\d+)+)", _OTHERWISE, OpenOcd.get
+    ),
+    Tool("gdb", Gdb.programs, ("--version",), r"GNU gdb [^\n]*?(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, Gdb.get),
+    Tool("pyocd", PyOcd.programs, ("--version",), r"(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, PyOcd.get, fits=">=0.34"),
+)
+TOOLS = (QEMU, PROGRAMMER, SIGNING, CUBEIDE, CMAKE, MAKE)
 _Variants = Sequence[tuple[VariantConfig, Board]]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All of it."""
+
+    neuralart: str  # Version of this package
+    system: str  # ``linux``, ``windows`` or ``mac``
+    project: str  # The project file as named; empty without one
+    targets: tuple[str, ...]  # What was asked for
+    rows: tuple[ToolRow, ...]  # Tools, in the order of the table in docs/reference/doctor.md
+    remarks: tuple[Remark, ...]  # Errors first
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is missing that was asked for."""
+        return not any(row.blocks for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -101,44 +155,45 @@ def needs(variants: _Variants, others: Mapping[str, Board] | None = None) -> dic
 
 
 def compilers_of(variants: _Variants, others: Mapping[str, Board] | None = None) -> list[Wanted]:
-    """The different cross compilers that variants ask for, and the cores they have to link for."""
-    configs = []
+    """The cross compilers that variants ask for (else the default one), and their cores."""
+    cores: dict[ToolchainConfig, dict[tuple[str, ...], None]] = {}
     for variant, board in variants:
-        cores = [machine.cpu_flags for machine in _machines(variant, board, others or {})]
-        configs += [(variant.toolchain, flags) for flags in cores or [()]]
-    return wanted(configs)
+        machines = _machines(variant, board, others or {})
+        flags = {each.cpu_flags: None for each in machines if each.cpu_flags}
+        cores.setdefault(variant.toolchain, {}).update(flags)
+    cores = cores or {ToolchainConfig(): {}}
+    return [Wanted(config, tuple(flags)) for config, flags in cores.items()]
 
 
-def models_of(variants: _Variants, others: Mapping[str, Board]) -> tuple[str, ...]:
-    """QEMU's names of the machines that variants run on."""
-    machines = [machine for pair in variants for machine in _machines(*pair, others)]
-    return tuple(dict.fromkeys(each.model for each in machines if each.kind == "qemu" and each.model))
-
-
-def pins_of(variants: _Variants) -> list[str]:
-    """The different versions of ST Edge AI Core that networks ask for; without any, one that fits all."""
-    networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
-    return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
-
-
-def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, Need]:
-    """The same for the variants that were asked for alone."""
-    names = {each.variant for each in asked}
-    made = {}
-    for tool, need in found.items():
-        use = tuple(target for target in need.use if target.split("-", 1)[1] in names)
-        made[tool] = Need(tuple(name for name in need.build if name in names), use)
-    return made
+def _qemu_row(machines: tuple[str, ...], host: Host) -> ToolRow:
+    """QEMU and the machines that the boards' images run on (``machines``: QEMU's names of them)."""
+    found = tools.row(QEMU, host)
+    if found.status != OK:
+        return found
+    try:
+        said = ask(Path(found.path), ("-M", "help"), host.environ, host.seconds)
+    except NeuralArtError as error:
+        return replace(found, status=BROKEN, problem=error.what)
+    listed = {line.split(" ")[0] for line in said.splitlines()}
+    missing = ", ".join(name for name in machines if name not in listed)
+    if missing:
+        return replace(found, status=UNFIT, problem=f"it has no machine {missing}: too old, or built without")
+    return replace(found, details=(*found.details, *(f"machine {name}" for name in machines)))
 
 
 def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[ToolRow]:
     named = {variant.runner for variant, _ in variants}
     probes = [tools.row(tool, host) for tool in PROBE_TOOLS]
+    machines = [machine for pair in variants for machine in _machines(*pair, others)]
+    models = (each.model for each in machines if each.kind == "qemu" and each.model)
+    networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
+    # Without a network that asks for a version, one that fits all is looked for.
+    pins = dict.fromkeys(network.compiler_version for network in networks) or ("",)
     return [
         *surroundings.python_rows(),
         *(compilers.gcc_row(wanted, host) for wanted in compilers_of(variants, others)),
-        programs.qemu_row(models_of(variants, others), host),
-        *(compilers.stedgeai_row(pin, host) for pin in pins_of(variants)),
+        _qemu_row(tuple(dict.fromkeys(models)), host),
+        *(compilers.stedgeai_row(pin, host) for pin in pins),
         *(tools.row(tool, host) for tool in TOOLS if tool is not QEMU),
         *(row for row in probes if row.status != MISSING or row.tool in named),
     ]
@@ -205,7 +260,7 @@ def examine(
     """
     asked = understand(targets, [variant.name for variant, _ in variants])
     chosen = [pair for pair in variants if pair[0].name in {each.variant for each in asked}]
-    wanted = restricted(needs(chosen, others), asked)
+    wanted = needs(chosen, others)
     rows = []
     for row in _rows(host, chosen, others or {}):
         need = wanted.get(row.tool, row.need)

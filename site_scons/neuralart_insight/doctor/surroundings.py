@@ -118,15 +118,6 @@ def traits(path: str) -> tuple[str, ...]:
     return tuple(name for name, so in unusual.items() if so)
 
 
-def _looked_at(folder: Path, host: Host) -> dict[str, str]:
-    """The folders that tools get to see, by who they are."""
-    home = host.environ.get("USERPROFILE" if host.system == "windows" else "HOME", "")
-    temporary = next((host.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if host.environ.get(name)), "")
-    found = {"the project": str(folder.absolute()), "the home folder": home}
-    found["the folder for temporary files"] = temporary
-    return {who: path for who, path in found.items() if path}
-
-
 def _shown(path: str) -> str:
     """A path that any console can print."""
     return path.encode("ascii", "backslashreplace").decode()
@@ -134,8 +125,12 @@ def _shown(path: str) -> str:
 
 def path_remarks(folder: Path, host: Host) -> list[Remark]:
     """Unusual letters in the folders that tools get to see, and folders on PATH that are gone: a tool was moved."""
+    home = host.environ.get("USERPROFILE" if host.system == "windows" else "HOME", "")
+    temporary = next((host.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if host.environ.get(name)), "")
+    seen = {"the project": str(folder.absolute()), "the home folder": home}
+    seen["the folder for temporary files"] = temporary
     made = []
-    for who, path in _looked_at(folder, host).items():
+    for who, path in seen.items():
         have, shown = traits(path), _shown(path)
         if NON_ASCII in have:
             message = f"{who} has other letters than those of ASCII in its path: {shown}"

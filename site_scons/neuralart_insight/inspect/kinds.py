@@ -17,12 +17,13 @@ The names, keys and their meaning are documented in docs/reference/inspect.md an
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from neuralart import plugins
+from neuralart.vendor.tables import page
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,14 @@ class View:
 
     record: Callable[[Path], dict[str, Any]]  # What the file says
     text: Callable[[dict[str, Any]], str]  # The same for people
+
+
+Lines = Callable[[dict[str, Any]], Iterable[str]]
+
+
+def view(record: Callable[[Path], dict[str, Any]], lines: Lines) -> View:
+    """A view whose text is some lines about the record, and then its contradictions and notes."""
+    return View(record, lambda made: page(made, lines(made)))
 
 
 def kinds() -> tuple[FileKind, ...]:

@@ -245,7 +245,7 @@ KINDS = tuple(
         ("network_c", "a generated network.c", "generated_c:NETWORK_C", _network_c),
         ("ecblobs", "a header with epoch-controller blobs", "generated_c:ECBLOBS", _ecblobs),
         ("initializer_c", "an initializer as a C array", "generated_c:INITIALIZER_C", _initializer),
-        ("c_info", "information about a compiled network (c_info.json)", "c_info", _c_info),
+        ("c_info", "information about a compiled network (c_info.json)", "c_info:C_INFO", _c_info),
         ("q_json", "quantization for the Neural-ART compiler (_Q.json)", "inputs:Q_JSON", _q_json),
         ("profile", "profiles of the Neural-ART compiler", "inputs:PROFILE", _names("Profiles")),
         ("mpool", "memory pools of the Neural-ART compiler (.mpool)", "inputs:MPOOL", _mpool),

@@ -57,6 +57,11 @@ class Bag:
     hexes: list[types.HexPiece] = field(default_factory=list)
     findings: list[findings.LintFinding] = field(default_factory=list)  # About files that cannot be read
 
+    def unreadable(self, error: NeuralArtError, file: str = "") -> None:
+        """Keep why a file cannot be read."""
+        where = error.where or file
+        self.findings.append(findings.LintFinding(UNREADABLE, findings.ERROR, where, error.what, error.hint))
+
     def facts(self, board: Board | None) -> types.Facts:
         """All of it."""
         found = {each.name: tuple(getattr(self, each.name)) for each in fields(types.Facts) if each.name != "board"}
@@ -103,13 +108,6 @@ def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
         raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
 
 
-def _take_hex(bag: Bag, path: Path, file: str) -> None:
-    parts = ihex.parse(read_bytes(path), file).parts
-    if len(parts) == 1:
-        address, data = parts[0]
-        bag.hexes.append(types.HexPiece(file, address, len(data), hashlib.sha256(data).hexdigest()))
-
-
 def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
     """One file; one that no rule looks at is an error only where the user named it."""
     suffix = path.suffix
@@ -124,7 +122,10 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
     elif suffix == ".json":
         _take_json(bag, path, file, named)
     elif suffix == ".hex":
-        _take_hex(bag, path, file)
+        parts = ihex.parse(read_bytes(path), file).parts
+        if len(parts) == 1:
+            address, data = parts[0]
+            bag.hexes.append(types.HexPiece(file, address, len(data), hashlib.sha256(data).hexdigest()))
     elif suffix in _MODELS:
         # An exported model in an output folder belongs there; one that was exported twice was compiled from one.
         if named or path.name.count("_OE_") > 1:
@@ -179,19 +180,7 @@ def add(bag: Bag, paths: Sequence[Path]) -> None:
             except NeuralArtError as error:
                 if error.what.startswith("no rule looks at"):
                     raise
-                bag.findings.append(
-                    findings.LintFinding(UNREADABLE, findings.ERROR, error.where or file, error.what, error.hint)
-                )
-
-
-def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:
-    """What the user says, and the rule for the rest."""
-    found = {}
-    for pool in network.pools.enabled:
-        region = board.region_at(pool.address)
-        if region is not None:
-            found[pool.fname] = by_rule(region)
-    return {**found, **network.strategies}
+                bag.unreadable(error, file)
 
 
 def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: Path | None) -> types.LintedNetwork:
@@ -203,7 +192,10 @@ def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: P
             found = networks.from_c(path, path.as_posix(), read_bytes(path))
         else:
             found = networks.from_facts(facts.load(folder / "network.json"), where)
-    strategies, model = _strategies(board, layout), PurePath(config.model.replace("\\", "/")).name
+    regions = {pool.fname: board.region_at(pool.address) for pool in layout.pools.enabled}
+    by_rules = {fname: by_rule(region) for fname, region in regions.items() if region is not None}
+    # What the user says, and the rule for the rest.
+    strategies, model = {**by_rules, **layout.strategies}, PurePath(config.model.replace("\\", "/")).name
     found = replace(found, declared=layout.declared, strategies=strategies, loaded=layout.loaded)
     return replace(found, model=model, model_where=config.said("model"))
 
@@ -228,9 +220,7 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
             try:
                 bag.profiles.append(read_profiles(file.parent / profile, (file.parent / profile).as_posix()))
             except NeuralArtError as error:
-                bag.findings.append(
-                    findings.LintFinding(UNREADABLE, findings.ERROR, error.where, error.what, error.hint)
-                )
+                bag.unreadable(error)
         if folder is not None and config.budgets:
             path = folder / f"{config.name}_c_info.json"
             info = c_info.read(path) if path.is_file() else None

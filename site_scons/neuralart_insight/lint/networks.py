@@ -74,18 +74,6 @@ def _beside(path: Path) -> list[Path]:
         return []
 
 
-def raw_files(paths: Iterable[Path], pools: Iterable[str]) -> tuple[RawFile, ...]:
-    """Initializers of some pools (by fname) among some files."""
-    known = set(pools)
-    found = []
-    for path in paths:
-        parts = path.name.rsplit(".", 2)
-        if len(parts) == 3 and parts[2] == "raw" and parts[1] in known:
-            data = read_bytes(path)
-            found.append(RawFile(parts[1], path.name, len(data), hashlib.sha256(data).hexdigest()))
-    return tuple(found)
-
-
 def _info_beside(path: Path) -> CInfo | None:
     beside = path.with_name(f"{path.stem}_c_info.json")
     try:
@@ -98,6 +86,12 @@ def from_c(path: Path, file: str, data: bytes) -> LintedNetwork:
     """A network from its C, and what stands beside it. Raises NeuralArtError: it is no generated network."""
     generated = parse(decode(data), file)
     beside = _beside(path)
+    postfixes, raws = {pool.fname for pool in generated.pools}, []
+    for each in beside:
+        parts = each.name.rsplit(".", 2)
+        if len(parts) == 3 and parts[2] == "raw" and parts[1] in postfixes:
+            raw = read_bytes(each)
+            raws.append(RawFile(parts[1], each.name, len(raw), hashlib.sha256(raw).hexdigest()))
     at = generated.text.find("LL_ATON_VERSION_MAJOR")
     model = generated.banner.model
     return LintedNetwork(
@@ -112,7 +106,7 @@ def from_c(path: Path, file: str, data: bytes) -> LintedNetwork:
         floats=_floats(generated, file, _info_beside(path)),
         blob_header=generated.ecblobs,
         files=frozenset(each.name for each in beside),
-        raws=raw_files(beside, (pool.fname for pool in generated.pools)),
+        raws=tuple(raws),
         mixed=tuple((each.where, each.what) for each in checks.problems(generated, path) if each.code == "raw-size"),
         # The front end adds its suffix once: a second one below it was there before.
         model=f"{model}.onnx" if _AGAIN.search(model) else "",

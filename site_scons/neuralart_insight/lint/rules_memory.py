@@ -11,12 +11,13 @@ from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
 from neuralart.text.linker_script.types import Memory
-from neuralart_insight.lint.types import Facts, Hit, LintedNetwork, LintedPool, Rule
+from neuralart_insight.lint.types import Facts, Hit, LintedNetwork, LintedPool, Rules
 
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
 FSBL = (0x34180000, 0x34200000)
 # Ways by which start-up code brings constants to their pool, after the boot loader.
 _AFTERWARDS = (BOOT_COPY, LINK)
+RULES = Rules()
 
 
 def _who(network: LintedNetwork, pool: LintedPool) -> str:
@@ -40,7 +41,15 @@ def _folded(facts: Facts, address: int) -> int:
     return fold(facts.board, address) if facts.board is not None else address
 
 
-def _psram(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("board", "network"),
+    "a network that uses external RAM, above all on a board that has none",
+    "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
+    "first access is a fault; with it inference is slow, and the RAM must have been initialized.",
+    "forbid the pool (size 0 in the pool file), or take a smaller model",
+)
+def _psram_spill(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for network, pool in _used(facts):
         if board is None or not board.in_external_ram(pool.address):
@@ -57,7 +66,14 @@ def _psram(facts: Facts) -> Iterator[Hit]:
             yield Hit(pool.where, f"{said}, in the external RAM", WARNING, hint)
 
 
-def _nowhere(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("board", "network or pool file"),
+    "a pool at an address where the board has no memory",
+    "Pool files are copied from board to board. The compiler believes them. One that is too large is a note.",
+    "use the pool file of this board, or give the pool size 0",
+)
+def _pool_without_memory(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     if board is None:
         return
@@ -77,7 +93,15 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
             yield Hit(declared.where, f"{said} has no memory; nothing is in it yet", WARNING, hint)
 
 
-def _fsbl(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("board", "network or linker script"),
+    "constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)",
+    "The first-stage boot loader has its code and variables there until it starts the application. What a "
+    "debugger or the boot loader itself puts there before is overwritten.",
+    "end the pool below 0x34180000, or let start-up code copy the constants (strategy boot-copy)",
+)
+def _fsbl_range(facts: Facts) -> Iterator[Hit]:
     if facts.board is None or facts.board.boot is None:
         return
     for network, pool in _used(facts):
@@ -96,7 +120,15 @@ def _fsbl(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said} while it copies the image", WARNING, hint)
 
 
-def _alias(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    WARNING,
+    ("board", "network or linker script"),
+    "a pool, or a memory of a linker script, at the non-secure alias in a secure build",
+    "Both addresses are the same bytes, but the firewall decides by the address whether an access is allowed: it "
+    "ends in a fault, or reads zeros.",
+    "use the secure alias",
+)
+def _ns_alias(facts: Facts) -> Iterator[Hit]:
     if not facts.secure:
         return
     for network, pool in _used(facts):
@@ -110,7 +142,14 @@ def _alias(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said}; the firmware is secure", hint=f"ORIGIN = 0x{start:08x}")
 
 
-def _networks(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("network",),
+    "two networks that use the same bytes",
+    "Each network is compiled as if it were alone. Constants that share bytes with anything are lost.",
+    "give each network a pool file of its own, with ranges of its own",
+)
+def _overlapping_networks(facts: Facts) -> Iterator[Hit]:
     pools = {}
     for network, pool in _used(facts):
         start = _folded(facts, pool.address)
@@ -124,7 +163,15 @@ def _networks(facts: Facts) -> Iterator[Hit]:
             yield Hit(after.place, said, NOTE, fine)
 
 
-def _scripts(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    WARNING,
+    ("network", "linker script"),
+    "a memory of a linker script that contains what a network uses",
+    "The linker does not know the network: it fills its memories from their beginning, and at some size the "
+    "image, its variables or its stack reach the network's buffers.",
+    "end the linker script's memory where the pool begins, or move the pool",
+)
+def _linker_over_pool(facts: Facts) -> Iterator[Hit]:
     for area, start in _areas(facts):
         for network, pool in _used(facts):
             base = _folded(facts, pool.address)
@@ -138,7 +185,14 @@ def _scripts(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-def _cacheable(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    WARNING,
+    ("board", "network"),
+    "a relative pool in internal RAM that goes through the NPU cache",
+    "Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.",
+    "CACHEABLE_OFF for the pools of activations",
+)
+def _cached_relative(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         for pool in network.pools if network.runtime == LL_ATON and facts.board is not None else ():
             region = facts.board.region_at(pool.address) if facts.board is not None else None
@@ -147,76 +201,6 @@ def _cacheable(facts: Facts) -> Iterator[Hit]:
                 said = f"{_who(network, pool)} is relative, in internal RAM, and goes through the NPU cache"
                 yield Hit(pool.where, said)
 
-
-RULES = (
-    Rule(
-        "psram-spill",
-        ERROR,
-        "a network that uses external RAM, above all on a board that has none",
-        "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
-        "first access is a fault; with it inference is slow, and the RAM must have been initialized.",
-        "forbid the pool (size 0 in the pool file), or take a smaller model",
-        ("board", "network"),
-        _psram,
-    ),
-    Rule(
-        "pool-without-memory",
-        ERROR,
-        "a pool at an address where the board has no memory",
-        "Pool files are copied from board to board. The compiler believes them. One that is too large is a note.",
-        "use the pool file of this board, or give the pool size 0",
-        ("board", "network or pool file"),
-        _nowhere,
-    ),
-    Rule(
-        "fsbl-range",
-        ERROR,
-        "constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)",
-        "The first-stage boot loader has its code and variables there until it starts the application. What a "
-        "debugger or the boot loader itself puts there before is overwritten.",
-        "end the pool below 0x34180000, or let start-up code copy the constants (strategy boot-copy)",
-        ("board", "network or linker script"),
-        _fsbl,
-    ),
-    Rule(
-        "ns-alias",
-        WARNING,
-        "a pool, or a memory of a linker script, at the non-secure alias in a secure build",
-        "Both addresses are the same bytes, but the firewall decides by the address whether an access is allowed: it "
-        "ends in a fault, or reads zeros.",
-        "use the secure alias",
-        ("board", "network or linker script"),
-        _alias,
-    ),
-    Rule(
-        "overlapping-networks",
-        ERROR,
-        "two networks that use the same bytes",
-        "Each network is compiled as if it were alone. Constants that share bytes with anything are lost.",
-        "give each network a pool file of its own, with ranges of its own",
-        ("network",),
-        _networks,
-    ),
-    Rule(
-        "linker-over-pool",
-        WARNING,
-        "a memory of a linker script that contains what a network uses",
-        "The linker does not know the network: it fills its memories from their beginning, and at some size the "
-        "image, its variables or its stack reach the network's buffers.",
-        "end the linker script's memory where the pool begins, or move the pool",
-        ("network", "linker script"),
-        _scripts,
-    ),
-    Rule(
-        "cached-relative",
-        WARNING,
-        "a relative pool in internal RAM that goes through the NPU cache",
-        "Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.",
-        "CACHEABLE_OFF for the pools of activations",
-        ("board", "network"),
-        _cacheable,
-    ),
-)
 
 for _rule in RULES:
     register("lint", _rule.id, _rule, protocol=1)

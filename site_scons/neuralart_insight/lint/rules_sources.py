@@ -11,7 +11,7 @@ from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.plugins import register
 from neuralart.text.c_source import Lines
-from neuralart_insight.lint.types import Facts, Hit, Rule, Source
+from neuralart_insight.lint.types import Facts, Hit, Rules, Source
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
 _HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
@@ -27,6 +27,7 @@ _SECTION = re.compile(r'\bsection\s*\(\s*"([^"\n]+)"')
 _MAKE_FLAG = re.compile(r"-fcyclomatic-complexity\b")
 _NEAR = 600
 STACKS = ("_estack", "__StackTop", "__stack_top", "_stack_top", "__initial_sp", "__INITIAL_SP", "__stack", "stack_top")
+RULES = Rules()
 
 
 def _sources(facts: Facts, kind: str = "c") -> list[Source]:
@@ -43,15 +44,6 @@ def _matches(
         yield from ((source, found, f"{source.file}:{lines.of(found.start())}") for found in pattern.finditer(text))
 
 
-def _ramcfg(facts: Facts) -> Iterator[Hit]:
-    if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
-        return
-    for _, match, where in _matches(facts, _RAMCFG):
-        name = match.group()
-        secure = f", the secure one is 0x5{name.rstrip('uUlL')[3:]}" if name[0] == "0" else ""
-        yield Hit(where, f"{name} is RAMCFG through its non-secure alias{secure}")
-
-
 def _blocks(facts: Facts) -> set[int]:
     """The 4 KiB blocks of the registers that the board's file names, by their non-secure addresses."""
     board = facts.board
@@ -65,7 +57,31 @@ def _blocks(facts: Facts) -> set[int]:
     return {(address - 0x10000000) & ~0xFFF for address in secure}
 
 
-def _registers(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("sources",),
+    "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
+    "That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, "
+    "the access faults, and banks AXISRAM3 to 6 stay off.",
+    "turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does",
+)
+def _ramcfg_alias(facts: Facts) -> Iterator[Hit]:
+    if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
+        return
+    for _, match, where in _matches(facts, _RAMCFG):
+        name = match.group()
+        secure = f", the secure one is 0x5{name.rstrip('uUlL')[3:]}" if name[0] == "0" else ""
+        yield Hit(where, f"{name} is RAMCFG through its non-secure alias{secure}")
+
+
+@RULES.rule(
+    WARNING,
+    ("board", "sources"),
+    "other registers that turn memories on, through their non-secure alias, in the C of a secure application",
+    "Whether the access does anything is a matter of the firewall; often it is ignored without a word.",
+    "use the secure address, or the names of the device header without _NS",
+)
+def _ns_register(facts: Facts) -> Iterator[Hit]:
     blocks = _blocks(facts)
     for _, match, where in _matches(facts, _HEX) if blocks else ():
         address = int(match[1], 16)
@@ -74,13 +90,27 @@ def _registers(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"{said}0x{address + 0x10000000:08x}")
 
 
-def _runtime_init(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("sources",),
+    "a call that runs a network, and none of LL_ATON_RT_RuntimeInit",
+    "The core waits for an event of the NPU that never comes.",
+    "call LL_ATON_RT_RuntimeInit() once before",
+)
+def _no_runtime_init(facts: Facts) -> Iterator[Hit]:
     if next(_matches(facts, _INIT), None) is None:
         for _, _, where in islice(_matches(facts, _MAIN), 1):
             yield Hit(where, "a network runs, and nothing initializes the runtime")
 
 
-def _instances(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("network", "sources"),
+    "LL_ATON_DECLARE_NAMED_NN_... of a network that is not there",
+    "The link ends with undefined references. The default name of networks changed between 2.2 and 3.0.",
+    "use the network's name; this tool always gives it one (--name)",
+)
+def _unknown_network(facts: Facts) -> Iterator[Hit]:
     names = [network.name for network in facts.networks]
     for source, match, where in _matches(facts, _INSTANCE) if names else ():
         if match[1] not in names and not _DEFINED.search(source.text):
@@ -89,13 +119,28 @@ def _instances(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, said + (old if match[1] == "Default" else ""))
 
 
-def _blob_includes(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("sources",),
+    "an application that includes a network's ..._ecblobs.h",
+    "The header defines the blobs and two functions; network.c includes it. A second time everything is there twice.",
+    "do not include it",
+)
+def _blobs_included(facts: Facts) -> Iterator[Hit]:
     for source, match, where in _matches(facts, _BLOBS, code=False):
         if source.code[match.start() : match.end()].lstrip().startswith("#"):  # not in a comment
             yield Hit(where, f"{match[1]} is included here, too")
 
 
-def _printf(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    WARNING,
+    ("sources", "build files"),
+    "printf of a float without -u _printf_float",
+    "newlib-nano prints nothing for %f unless the link asks for it. Where no build file shows nano.specs, this "
+    "is a note.",
+    "link with -u _printf_float, or print integers",
+)
+def _printf_float(facts: Facts) -> Iterator[Hit]:
     built = "\n".join(source.text for source in _sources(facts, "make"))
     if "_printf_float" in built:
         return
@@ -107,7 +152,14 @@ def _printf(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, "a float is printed", level)
 
 
-def _sections(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    WARNING,
+    ("sources", "linker script"),
+    "a section that is named in C and in no linker script",
+    "The linker puts it where it likes, next to something that looks similar: buffers land in the wrong memory.",
+    "name it in the linker script",
+)
+def _orphan_section(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
     names = ", ".join(script.name for script in scripts)
     for source, match, where in _matches(facts, _SECTION, code=False) if scripts else ():
@@ -117,7 +169,14 @@ def _sections(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"no linker script says where section {match[1]} goes ({names})")
 
 
-def _pool_sections(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("network", "linker script"),
+    "a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has",
+    "The names of pools come from the pool file, the sections from the linker script: nothing compares them.",
+    "name the pool as the linker script does, or add the section to it",
+)
+def _pool_section(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
     patterns = [each for script in scripts for section in script.sections for each in section.patterns]
     if not any(each.startswith(".NN_Activation_Buffer") for each in patterns):
@@ -131,12 +190,26 @@ def _pool_sections(facts: Facts) -> Iterator[Hit]:
                 yield Hit(network.where, f"{said}; no linker script says where section {section} goes ({names})")
 
 
-def _vendor_flag(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    NOTE,
+    ("build files",),
+    "-fcyclomatic-complexity in a build file",
+    "Other compilers than ST's refuse it, and say so of every single file.",
+    "drop the flag: toolchain: {tolerate: [-fcyclomatic-complexity]}",
+)
+def _vendor_gcc_flag(facts: Facts) -> Iterator[Hit]:
     for _, match, where in _matches(facts, _MAKE_FLAG, kind="make", code=False):
         yield Hit(where, f"{match.group()} is known to ST's own build of gcc alone")
 
 
-def _stack(facts: Facts) -> Iterator[Hit]:
+@RULES.rule(
+    ERROR,
+    ("board", "linker script"),
+    "a stack in a memory that is off at reset: above 0x34200000 on an STM32N6",
+    "AXISRAM3 to 6 are shut down after reset. The first push is a fault, or its value is lost.",
+    "end the stack at 0x34200000 at the latest, or put it in DTCM",
+)
+def _stack_bank(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for symbol in (each for script in facts.scripts for each in script.symbols):
         if board is None or symbol.name not in STACKS or symbol.value < 8:
@@ -151,102 +224,6 @@ def _stack(facts: Facts) -> Iterator[Hit]:
         elif not is_on(board, region):
             yield Hit(symbol.where, f"{said}, in {region.name}, which is off at reset: {turned_on_by(board, region)}")
 
-
-RULES = (
-    Rule(
-        "ramcfg-alias",
-        ERROR,
-        "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
-        "That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, "
-        "the access faults, and banks AXISRAM3 to 6 stay off.",
-        "turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does",
-        ("sources",),
-        _ramcfg,
-    ),
-    Rule(
-        "ns-register",
-        WARNING,
-        "other registers that turn memories on, through their non-secure alias, in the C of a secure application",
-        "Whether the access does anything is a matter of the firewall; often it is ignored without a word.",
-        "use the secure address, or the names of the device header without _NS",
-        ("board", "sources"),
-        _registers,
-    ),
-    Rule(
-        "no-runtime-init",
-        ERROR,
-        "a call that runs a network, and none of LL_ATON_RT_RuntimeInit",
-        "The core waits for an event of the NPU that never comes.",
-        "call LL_ATON_RT_RuntimeInit() once before",
-        ("sources",),
-        _runtime_init,
-    ),
-    Rule(
-        "unknown-network",
-        ERROR,
-        "LL_ATON_DECLARE_NAMED_NN_... of a network that is not there",
-        "The link ends with undefined references. The default name of networks changed between 2.2 and 3.0.",
-        "use the network's name; this tool always gives it one (--name)",
-        ("network", "sources"),
-        _instances,
-    ),
-    Rule(
-        "blobs-included",
-        ERROR,
-        "an application that includes a network's ..._ecblobs.h",
-        "The header defines the blobs and two functions; network.c includes it. A second time everything is there "
-        "twice.",
-        "do not include it",
-        ("sources",),
-        _blob_includes,
-    ),
-    Rule(
-        "printf-float",
-        WARNING,
-        "printf of a float without -u _printf_float",
-        "newlib-nano prints nothing for %f unless the link asks for it. Where no build file shows nano.specs, this "
-        "is a note.",
-        "link with -u _printf_float, or print integers",
-        ("sources", "build files"),
-        _printf,
-    ),
-    Rule(
-        "orphan-section",
-        WARNING,
-        "a section that is named in C and in no linker script",
-        "The linker puts it where it likes, next to something that looks similar: buffers land in the wrong memory.",
-        "name it in the linker script",
-        ("sources", "linker script"),
-        _sections,
-    ),
-    Rule(
-        "pool-section",
-        ERROR,
-        "a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has",
-        "The names of pools come from the pool file, the sections from the linker script: nothing compares them.",
-        "name the pool as the linker script does, or add the section to it",
-        ("network", "linker script"),
-        _pool_sections,
-    ),
-    Rule(
-        "vendor-gcc-flag",
-        NOTE,
-        "-fcyclomatic-complexity in a build file",
-        "Other compilers than ST's refuse it, and say so of every single file.",
-        "drop the flag: toolchain: {tolerate: [-fcyclomatic-complexity]}",
-        ("build files",),
-        _vendor_flag,
-    ),
-    Rule(
-        "stack-bank",
-        ERROR,
-        "a stack in a memory that is off at reset: above 0x34200000 on an STM32N6",
-        "AXISRAM3 to 6 are shut down after reset. The first push is a fault, or its value is lost.",
-        "end the stack at 0x34200000 at the latest, or put it in DTCM",
-        ("board", "linker script"),
-        _stack,
-    ),
-)
 
 for _rule in RULES:
     register("lint", _rule.id, _rule, protocol=1)

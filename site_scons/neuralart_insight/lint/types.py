@@ -163,3 +163,20 @@ class Rule:
     hint: str
     looks_at: tuple[str, ...]
     check: Callable[[Facts], Iterator[Hit]]
+
+
+Check = Callable[[Facts], Iterator[Hit]]
+
+
+class Rules(list[Rule]):
+    """The rules of a module, in the order of the documentation."""
+
+    def rule(self, level: str, looks_at: tuple[str, ...], finds: str, why: str, hint: str) -> Callable[[Check], Check]:
+        """Make a rule of a function, whose name is the rule's: ``_ns_alias`` of ``ns-alias``."""
+
+        def add(check: Check) -> Check:
+            name = check.__name__.strip("_").replace("_", "-")
+            self.append(Rule(name, level, finds, why, hint, looks_at, check))
+            return check
+
+        return add

@@ -8,14 +8,16 @@ times that all three print.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart_insight.profiling import measured, printed_log
+from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
+from neuralart.vendor.report.types import NodeTime
+from neuralart_insight.profiling import measured
 
 K = TypeVar("K")
 _STAT = re.compile(r"(?:^|[\s\]])s:(config|node):(\S+)")
@@ -33,6 +35,20 @@ _FIELD = re.compile(r"(?:\[D\]\s+)?(\w+)(?:: (.*)| (\{))")
 _INPUT, _OUTPUT = 1, 2
 # Longer logs than any real one are no logs.
 _MOST_RUNS = 1_000_000
+
+# ``results v2.0 - "kws"`` begins what is said of a network; the word in front differs with the tool.
+_RESULTS = re.compile(r'results v[\d.]{1,9}(?: - "([^"]{0,64})")?')
+_LEVEL = re.compile(r"^\[[A-Z](?::\w+)?\]\s?")
+_BLOCK = re.compile(r"EpochBlock_\d+ .*\(c_idx=\d+, num=(-?\d+):(-?\d+), c_type=(\w+), extra=(\d+)\)")
+_CYCLES = re.compile(r"mcu cycles\s+: \[(\d+), (\d+), (\d+)\]")
+_CORE = re.compile(r"core npu cycles\s+: (\d+) ")
+_PORT = re.compile(r"busif ([01])\s+: .*rburst\[1,2,4,8\]x8=\(([\d,]+)\) wburst\[1,2,4,8\]x8=\(([\d,]+)\)")
+_STREAM = re.compile(r"STRENG\.(\d+)\.([io]): busif=\d, (\d+) cycles")
+_CACHE = re.compile(r"NPU cache cnts\s+: R\[([^]]*)\], W\[([^]]*)\]")
+_EPOCH_NAME = re.compile(r"EpochBlock_(\d+)(?: -> (\d+))?")
+_KIND = re.compile(r"epoch(?: \((EC|SW|HYBRID|MIX|extra)[^)]*\))?")
+
+Tensors = Mapping[str, tuple[tuple[measured.MeasuredTensor, ...], tuple[measured.MeasuredTensor, ...]]]
 
 
 @dataclass
@@ -271,7 +287,7 @@ def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[measured.
     if by_name:
         return [_network(log, name, runs, batch) for name, runs in by_name.items()]
     tensors = {name: (tuple(model.tensors["I"]), tuple(model.tensors["O"])) for name, model in log.models.items()}
-    found = printed_log.measurements(text, where, measured.Clocks(**log.clocks), tensors)
+    found = _printed(text, where, measured.Clocks(**log.clocks), tensors)
     if not found:
         hint = "a log of npu_profiler (best with --debug), of checker or of validate --mode target"
         raise NeuralArtError("holds no measurement of an NPU", where=where, hint=hint)
@@ -281,3 +297,92 @@ def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[measured.
 def read_counter_log(path: Path, batch: int = 0) -> list[measured.NetworkMeasurement]:
     """As :func:`parse_counter_log`, of a file."""
     return parse_counter_log(read_bytes(path), path.as_posix(), batch)
+
+
+# ---- figures printed for people: npu_profiler's blocks of each epoch, and the table of times
+
+
+def _printed(text: str, where: str, clocks: measured.Clocks, tensors: Tensors) -> list[measured.NetworkMeasurement]:
+    """Each network that a log has figures of; none if it has none. ``tensors``: inputs and outputs by network."""
+    parts: list[tuple[str, list[ReportLine]]] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        bare = _LEVEL.sub("", raw[:4096]).strip()
+        if found := _RESULTS.search(bare):
+            parts.append((found[1] or "", []))
+        elif parts:
+            parts[-1][1].append(ReportLine(number, bare))
+    made = []
+    for told, lines in parts:
+        name = told or (next(iter(tensors)) if len(tensors) == 1 else "")
+        epochs, how = _blocks(lines), "blocks of npu_profiler"
+        missing = ["no cycles of the NPU before and behind its work: they are in a log made with --debug"]
+        if not epochs:
+            epochs, how = _rows_of_times(read_nodes(lines, [])), "table of times"
+            missing = ["no cycles of the NPU and no counters: npu_profiler --debug tells them"]
+        elif any(epoch.streams for epoch in epochs):
+            missing.append("npu_profiler prints one mean of an engine that reads and writes: --debug tells both")
+        if epochs:
+            inputs, outputs = tensors.get(name, ((), ()))
+            samples = whole(after(lines, "nb sample(s)")) or 0
+            sources = (name, where, f"{how}, means of {samples} samples", clocks, tuple(epochs), samples)
+            made.append(measured.NetworkMeasurement(*sources, inputs, outputs, missing=tuple(missing)))
+    return made
+
+
+def _rows_of_times(nodes: Sequence[NodeTime]) -> list[measured.MeasuredEpoch]:
+    """Rows of the table of times that are epochs; an extra one is a part of the one before it."""
+    found: list[measured.MeasuredEpoch] = []
+    for node in nodes:
+        name, kind = _EPOCH_NAME.match(node.name), _KIND.fullmatch(node.type)
+        if name is None or kind is None or len(node.cycles) != 3:
+            continue
+        first, cycles = int(name[1]), measured.Phases(*node.cycles)
+        one = measured.MeasuredEpoch(
+            first, int(name[2] or first), {None: "HW", "MIX": "HYBRID"}.get(kind[1], kind[1]), cycles
+        )
+        if kind[1] == "extra" and found:
+            found[-1] = replace(found[-1], mcu=measured.total_phases((found[-1], one), "mcu"))
+        else:
+            found.append(one)
+    return found
+
+
+def _numbers_in(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,18}", text))
+
+
+def _blocks(lines: Sequence[ReportLine]) -> list[measured.MeasuredEpoch]:
+    found: list[measured.MeasuredEpoch] = []
+    said: dict[str, object] = {}
+    streams: list[measured.StreamActivity] = []
+    ports: dict[int, measured.BusBursts] = {}
+
+    def close() -> None:
+        if said:
+            found.append(measured.MeasuredEpoch(**said, streams=tuple(streams), ports=dict(ports)))  # type: ignore[arg-type]
+        said.clear()
+        streams.clear()
+        ports.clear()
+
+    for line in lines:
+        bare = line.bare
+        if block := _BLOCK.match(bare):
+            close()
+            first, last = int(block[1]), int(block[2])
+            said.update(first=first, last=max(first, last), kind=block[3])
+        elif bare == "Summary":
+            break
+        elif not said:
+            continue
+        elif _CYCLES.match(bare) and len(cycles := _numbers_in(bare.split("->")[0])) == 3:
+            said["mcu"] = measured.Phases(*cycles)
+        elif core := _CORE.match(bare):
+            said["npu"] = measured.Phases(None, int(core[1]), None)
+        elif (port := _PORT.match(bare)) and len(_numbers_in(port[2])) == len(_numbers_in(port[3])) == 4:
+            ports[int(port[1])] = measured.BusBursts(_numbers_in(port[2]), _numbers_in(port[3]))
+        elif stream := _STREAM.search(bare):
+            streams.append(measured.StreamActivity(stream[2], int(stream[1]), int(stream[3])))
+        elif cache := _CACHE.match(bare):
+            said["cache"] = measured.CacheCounts(_numbers_in(cache[1]), _numbers_in(cache[2]))
+    close()
+    return found

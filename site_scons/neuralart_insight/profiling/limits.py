@@ -22,11 +22,6 @@ _CPU = frozenset({"SW", "HYBRID"})
 Cost = tuple[float, str]
 
 
-def _worst(costs: Iterable[Cost]) -> str:
-    found = heapq.nlargest(_COSTLIEST, (cost for cost in costs if cost[0]), key=lambda cost: cost[0])
-    return f"; most of it: {', '.join(f'{text} {amount:,.6g}' for amount, text in found)}" if found else ""
-
-
 def broken(
     budgets: Budgets,
     estimate: NetworkEstimate,
@@ -56,16 +51,19 @@ def broken(
             return
         bound = f"{'wanted' if least else 'allowed'}: {allowed:,.6g}"
         said = "nothing tells it" if have is None else f"{have:,.6g}, {bound}"
-        worst = "" if have is None else _worst(costs)
-        found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
+        if have is not None:
+            most = heapq.nlargest(_COSTLIEST, (cost for cost in costs if cost[0]), key=lambda cost: cost[0])
+            words = ", ".join(f"{text} {amount:,.6g}" for amount, text in most)
+            said += f"; most of it: {words}" if words else ""
+        found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}")
 
-    limit("max_cycles", "estimated NPU cycles", totals.max_cycles, budgets.max_cycles, cycles, least=False)
+    limit("max_cycles", "estimated NPU cycles", totals["max_cycles"], budgets.max_cycles, cycles, least=False)
     counted = count() if count is not None and budgets.max_instructions is not None else None
     executed, epochs = (counted.total, counted.epochs) if counted is not None else (None, ())
     costs: list[Cost] = [(each.instructions, f"epoch {each.id} ({', '.join(each.operators)})") for each in epochs]
     what = "instructions of an inference on a virtual board"
     limit("max_instructions", what, executed, budgets.max_instructions, costs, least=False)
-    rate = whole.get("inferences_per_second") or totals.inferences_per_second
+    rate = whole.get("inferences_per_second") or totals["inferences_per_second"]
     least = budgets.min_inferences_per_second
     limit("min_inferences_per_second", "inferences per second", rate, least, times or cycles, least=True)
     share = ratio(100 * sum(epoch.type in _CPU for epoch in estimate.epochs), len(estimate.epochs))

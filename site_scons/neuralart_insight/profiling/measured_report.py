@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,13 +15,12 @@ from neuralart_insight.profiling.estimate import PoolAccess, traffic_of
 from neuralart_insight.profiling.join import ProfiledEpoch, ProfiledNetwork
 from neuralart_insight.profiling.measured import (
     BURSTS,
-    BusBursts,
     Phases,
     jitter,
     milliseconds,
     total_phases,
 )
-from neuralart_insight.profiling.totals import bandwidth, gops, in_words, per_second, ratio
+from neuralart_insight.profiling.totals import bandwidth, gops, in_words, pool_lines, pool_record, ratio
 
 _TIMES, _CYCLES = ("ms", "%", "cumul %"), ("CPU cycles", "NPU core", "- max_cycles")
 HEADS = ("epoch", "type", *_TIMES, *_CYCLES, "compute", "GOPS", "operators")
@@ -35,20 +34,6 @@ def _core(phases: Phases | None) -> int | None:
 
 def _fields(record: Phases | None) -> dict[str, Any] | None:
     return None if record is None else asdict(record)
-
-
-def _speed(count: float, cycles: int | None, clock: int | None) -> float | None:
-    return bandwidth(count, cycles or 0, clock or 0)
-
-
-def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
-    return {
-        str(port): {
-            **{"read": bursts.bytes[0], "written": bursts.bytes[1], "read_bursts": list(bursts.read)},
-            **{"write_bursts": list(bursts.written), "bytes_per_second": _speed(sum(bursts.bytes), core, npu_hz)},
-        }
-        for port, bursts in ports.items()
-    }
 
 
 def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, Any]:
@@ -73,16 +58,23 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "difference_to_estimate": ratio(apart, most),
         "compute_ratio": ratio(compute, core),
         "compute_ratio_total": ratio(compute, total),
-        "gops": gops(operations, total, npu_hz or 0),
-        "core_gops": gops(operations, core, npu_hz or 0),
-        "bus": _bus(one.ports, core, npu_hz),
+        "gops": gops(operations, total, npu_hz),
+        "core_gops": gops(operations, core, npu_hz),
+        "bus": {
+            str(port): {
+                **{"read": bursts.bytes[0], "written": bursts.bytes[1]},
+                **{"read_bursts": list(bursts.read), "write_bursts": list(bursts.written)},
+                "bytes_per_second": bandwidth(sum(bursts.bytes), core, npu_hz),
+            }
+            for port, bursts in one.ports.items()
+        },
         "streams": [
             {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
             for s in one.streams
         ],
         "npu_cache": None if one.cache is None else {key: list(row) for key, row in asdict(one.cache).items()},
         "pools": {
-            name: {"read": each.read, "written": each.written, "bytes_per_second": _speed(each.bytes, core, npu_hz)}
+            name: {"read": each.read, "written": each.written, "bytes_per_second": bandwidth(each.bytes, core, npu_hz)}
             for name, each in epoch.pools.items()
         },
     }
@@ -98,21 +90,24 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
     sums = {key: [epoch.sum_of(key) for epoch in network.epochs] for key in ("operations", "compute_cycles")}
     operations, compute = (sum(v for v in sums[key] if v is not None) or None for key in sums)
     pools = traffic_of(each for epoch in network.epochs for each in epoch.expected)
-    both = {**pools, "": PoolAccess(sum(p.read for p in pools.values()), sum(p.written for p in pools.values()))}
-    speeds: dict[str, dict[str, Any]] = {}
-    for name, access in both.items():
-        peak, mean = _speed(access.bytes, _core(npu), clocks.npu), _speed(access.bytes, cycles, clocks.mcu)
-        of = {"peak_bytes_per_second": peak, "average_bytes_per_second": mean}
-        speeds[name] = {"read": access.read, "written": access.written, **of}
+    whole = PoolAccess(sum(p.read for p in pools.values()), sum(p.written for p in pools.values()))
+    speeds = {
+        name: pool_record(
+            access,
+            bandwidth(access.bytes, _core(npu), clocks.npu),
+            bandwidth(access.bytes, cycles, clocks.mcu),
+        )
+        for name, access in {**pools, "": whole}.items()
+    }
     return {
         "duration_ms": took,
         "npu_core_ms": core_took,
         "npu_core_share": ratio(core_took, took),
         "mcu_cycles": _fields(mcu),
         "npu_cycles": _fields(npu),
-        "inferences_per_second": per_second(cycles or 0, clocks.mcu or 0),
-        "gops": gops(operations, npu_total, clocks.npu or 0),
-        "core_gops": gops(operations, _core(npu), clocks.npu or 0),
+        "inferences_per_second": ratio(clocks.mcu or 0, cycles),
+        "gops": gops(operations, npu_total, clocks.npu),
+        "core_gops": gops(operations, _core(npu), clocks.npu),
         "compute_ratio": ratio(compute, npu_total),
         "core_compute_ratio": ratio(compute, _core(npu)),
         "jitter": jitter(epochs),
@@ -213,7 +208,7 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     def total(name: str, parts: Mapping[str, Mapping[str, Any]]) -> None:
         if parts:
             read, written = (sum(part[key] for part in parts.values()) for key in ("read", "written"))
-            speed = in_words(bandwidth(read + written, core or 0, clocks.npu or 0))
+            speed = in_words(bandwidth(read + written, core, clocks.npu))
             add(name, f"r={read} w={written} -> {speed}")
 
     add("operations", "-" if operations is None else f"{operations}")
@@ -300,9 +295,7 @@ def measured_summary(network: ProfiledNetwork) -> list[str]:
     if totals["jitter"] is not None:
         lines.append(f"jitter               : {_percent(totals['jitter'])} of an epoch's CPU cycles at most")
     named = {**totals["pools"], **({"total": totals["bandwidth"]} if totals["pools"] else {})}
-    for name, pool in named.items():
-        peak, average = (in_words(pool[f"{which}_bytes_per_second"]) for which in ("peak", "average"))
-        lines.append(f"{name:<20} : r={pool['read']} w={pool['written']} -> {peak} (peak), {average} (average)")
+    lines += pool_lines(named, 20)
     lines += [f"missing              : {text}" for text in found.missing]
     return lines + [f"note                 : {text}" for text in network.notes]
 
@@ -316,16 +309,10 @@ def bars(network: ProfiledNetwork) -> list[str]:
         mcu = epoch.measured.mcu
         if mcu is None or not mcu.total or not most:
             continue
-        width = _BAR * took / most / mcu.total
-        marks = _marks(((mcu.pre or 0, "<"), (mcu.core, "#"), (mcu.post or 0, ">")), width)
+        marks, cycles = "", 0
+        for part, mark in ((mcu.pre or 0, "<"), (mcu.core, "#"), (mcu.post or 0, ">")):
+            # Ends are rounded, not lengths: a part too short to be seen does not shift others.
+            cycles += part
+            marks += mark * (round(cycles * _BAR * took / most / mcu.total) - len(marks))
         lines.append(f"{epoch.measured.name.removeprefix('EpochBlock_'):>12} {took:9.3f} ms |{marks}")
     return lines
-
-
-def _marks(parts: Sequence[tuple[int, str]], width: float) -> str:
-    """Ends are rounded, not lengths: parts that are too short to be seen do not shift the others."""
-    text, sum_of = "", 0
-    for cycles, mark in parts:
-        sum_of += cycles
-        text += mark * (round(sum_of * width) - len(text))
-    return text

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer, InfoNode
+from neuralart.vendor.network_c.types import EpochBlock
 from neuralart.vendor.q_json import QFile
-from neuralart.vendor.report.types import Report
+from neuralart.vendor.report.types import Report, ReportEpoch
 
 NOT_QUANTIZED, TYPE, OPERATOR, UNKNOWN = "not quantized", "type", "unsupported operator", "unknown"
 CONVERSIONS = frozenset({"QuantizeLinear", "DequantizeLinear", "Quantize", "Dequantize", "Cast", "Conversion"})
@@ -33,26 +34,6 @@ WIDEST = 16
 _HARDWARE = ("HW", "EC")
 # How reports mark an operator on floating point from 4.0 on: ``Sub(float)``.
 _FLOATING = "(float)"
-
-
-class EpochLike(Protocol):
-    """An epoch, or a block of several, of whatever file tells of it."""
-
-    @property
-    def number(self) -> int | None:
-        """Number of the (first) epoch."""
-
-    @property
-    def last(self) -> int | None:
-        """Number of the last epoch."""
-
-    @property
-    def kind(self) -> str:
-        """``HW``, ``EC``, ``SW`` or ``HYBRID``."""
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """Kinds of its operators."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +137,7 @@ def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str]
     return Offload(counts["HW"] + counts["EC"], counts["HYBRID"], counts["SW"], tuple(rows))
 
 
-def from_epochs(epochs: Iterable[EpochLike]) -> Offload:
+def from_epochs(epochs: Iterable[ReportEpoch | EpochBlock]) -> Offload:
     """What a report or network.c tells: operators, but neither layers nor types. Blocks of the epoch controller cover
     several epochs, as many as their numbers can tell: some may be left out, which makes the share a little high. Blocks
     with the same number are parts of one epoch.

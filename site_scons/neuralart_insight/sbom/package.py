@@ -29,13 +29,6 @@ def _contents(found: Distribution) -> str:
     return bill.of_files(hashes) if hashes else ""
 
 
-def _license(found: Distribution) -> str:
-    fields = found.metadata.json
-    said = str(fields.get("license_expression") or fields.get("license") or "")
-    # Some put the whole text there.
-    return said if "\n" not in said and len(said) < 80 else ""
-
-
 def requirements() -> tuple[BillPart, ...]:
     """The packages that are needed and installed, with those that they need in turn."""
     from importlib import metadata
@@ -55,8 +48,12 @@ def requirements() -> tuple[BillPart, ...]:
             continue  # an extra that was not asked for
         key = canonicalize_name(name)
         if key not in parts:
-            said = (bill.LIBRARY, key, "dependency", _contents(found), found.version, key, _license(found))
-            parts[key] = BillPart(*said)
+            fields = found.metadata.json
+            terms = str(fields.get("license_expression") or fields.get("license") or "")
+            if "\n" in terms or len(terms) >= 80:
+                terms = ""  # Some put the whole text there.
+            digest = _contents(found)
+            parts[key] = BillPart(bill.LIBRARY, key, "dependency", digest, found.version, key, terms)
             needed = [Requirement(text) for text in found.requires or ()]
             todo += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
     return tuple(parts[key] for key in sorted(parts))
@@ -82,7 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the bill. NeuralArtError: The library is not installed, or the file cannot be written."""
     from neuralart.files import write_text
-    from neuralart_insight.sbom.package import text
 
     if args.output is not None:
         write_text(args.output, text())

@@ -64,17 +64,12 @@ class BillTarget:
 
     def declare(self, env: Any, verb: str, variant: DeclaredVariant) -> Any:
         """Declare the file of the alias: like others it is made when something in it changed."""
-        return _bill(env, verb, variant)
-
-
-def _bill(env: Any, verb: str, variant: DeclaredVariant) -> Any:
-    base, name, programs, made = variant.base, variant.name, variant.programs, variant.files
-    action = commands.function(_write_bill, "SBOM     $TARGET")
-    nodes = base.Command(f"#{build_dir(env)}/{name}/sbom.cdx.json", [], action, target_scanner=_NEEDS)
-    plans.remember(nodes[0], _Bill(base, programs, made))
-    making.watch(base, nodes)
-    base.Clean(made, nodes)
-    return base.Alias(f"{verb}-{name}", nodes)
+        base, made = variant.base, variant.files
+        action = commands.function(_write_bill, "SBOM     $TARGET")
+        file = f"#{build_dir(env)}/{variant.name}/sbom.cdx.json"
+        nodes = base.Command(file, [], action, target_scanner=_NEEDS)
+        plans.remember(nodes[0], _Bill(base, variant.programs, made))
+        return _alias(base, verb, variant, nodes)
 
 
 # Of all files of a variant those that the page reads.
@@ -105,31 +100,33 @@ class PageTarget:
 
     def declare(self, env: Any, verb: str, variant: DeclaredVariant) -> Any:
         """Declare the file of the alias: like others it is made when something in it changed."""
-        return _page(env, verb, variant.program, variant.index, variant.files)
+        registry, program = registry_of(env), variant.program
+        base, title = registry.base, program.variant.title
+        page = base.fs.File(f"#{build_dir(env)}/{variant.name}/report.html")
+        folder = word(base, Path(page.dir.get_abspath()))
+        words: list[Any] = ["report", *folder, *file_words(base, "--output", page)]
+        words += ["--title", LiteralWord(title)] if title else []
+        for file in registry.board_files:
+            words += file_words(base, "--board-file", file)
+        action, literals = commands.command(base, words, "REPORT   $TARGET")
+        read = [variant.index, *(node for node in variant.files if _PAGE_READS.search(str(node)))]
+        read += [network.provenance for network in program.networks]
+        nodes = base.Command(
+            page,
+            list(dict.fromkeys(read)),
+            action,
+            source_scanner=commands.NO_INCLUDES,
+            target_scanner=_PAGE_NEEDS,
+            **literals,
+        )
+        base.Depends(nodes, board_value(base, program.board))
+        return _alias(base, verb, variant, nodes)
 
 
-def _page(env: Any, verb: str, program: VariantProgram, index: Any, made: Sequence[Any]) -> Any:
-    registry, variant = registry_of(env), program.variant
-    base = registry.base
-    page = base.fs.File(f"#{build_dir(env)}/{variant.name}/report.html")
-    words: list[Any] = ["report", *word(base, Path(page.dir.get_abspath())), *file_words(base, "--output", page)]
-    words += ["--title", LiteralWord(variant.title)] if variant.title else []
-    for file in registry.board_files:
-        words += file_words(base, "--board-file", file)
-    action, literals = commands.command(base, words, "REPORT   $TARGET")
-    read = [index, *(node for node in made if _PAGE_READS.search(str(node)))]
-    read += [network.provenance for network in program.networks]
-    nodes = base.Command(
-        page,
-        list(dict.fromkeys(read)),
-        action,
-        source_scanner=commands.NO_INCLUDES,
-        target_scanner=_PAGE_NEEDS,
-        **literals,
-    )
-    base.Depends(nodes, board_value(base, program.board))
+def _alias(base: Any, verb: str, variant: DeclaredVariant, nodes: Any) -> Any:
+    """The alias of a file that is made of the files of a variant, and removed with them."""
     making.watch(base, nodes)
-    base.Clean(made, nodes)
+    base.Clean(variant.files, nodes)
     return base.Alias(f"{verb}-{variant.name}", nodes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
-from neuralart.vendor.tables import address, fields, findings, page, plural, rows
-from neuralart_insight.inspect.kinds import View
+from neuralart.vendor.tables import address, address_or_none, fields, findings, plural, rows
+from neuralart_insight.inspect.kinds import View, view
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
 _STAMPED = [{"name": str, "abi_stamp": str}]
@@ -40,20 +40,20 @@ _NETWORK_REL = {
 }
 
 
-def _network_text(record: dict[str, Any]) -> str:
+def _network_lines(record: dict[str, Any]) -> Iterator[str]:
     kinds = [epoch["kind"] for epoch in record["epochs"]]
-    used = [pool for pool in record["pools"] if pool["used"]]
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "SW", "HYBRID", "EC") if kind in kinds)
-    lines = [
-        f"facts of network '{record['name']}': {plural(len(kinds), 'epoch')} ({counts or 'none'}), "
-        + ("MACC unknown" if record["macc"] is None else f"{record['macc']:,} MACC"),
-        f"  runtime   {record['runtime']} {'.'.join(map(str, record['runtime_version']))}, ABI {record['abi_stamp']}",
-        f"  numerics  {record['numerics'] or 'unknown'}",
-        *rows(used, "pool=fname base=@address size used weights activations"),
-    ]
+    counted = (kind for kind in ("HW", "SW", "HYBRID", "EC") if kind in kinds)
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in counted) or "none"
+    macc = "MACC unknown" if record["macc"] is None else f"{record['macc']:,} MACC"
+    version = ".".join(map(str, record["runtime_version"]))
+    yield f"facts of network '{record['name']}': {plural(len(kinds), 'epoch')} ({counts}), {macc}"
+    yield f"  runtime   {record['runtime']} {version}, ABI {record['abi_stamp']}"
+    yield f"  numerics  {record['numerics'] or 'unknown'}"
+    used = (pool for pool in record["pools"] if pool["used"])
+    yield from rows(used, "pool=fname base=@address size used weights activations")
     for title in ("inputs", "outputs"):
-        lines += [f"  {title}:", *rows(record[title], "name address=@address bytes type=dtype shape=*shape")]
-    return page(record, lines)
+        yield f"  {title}:"
+        yield from rows(record[title], "name address=@address bytes type=dtype shape=*shape")
 
 
 def _text(path: Path) -> str:
@@ -68,9 +68,10 @@ def _manifest(path: Path) -> dict[str, Any]:
     return {"network": network, "files": [asdict(file) for file in files], "findings": findings("changed", said)}
 
 
-def _manifest_text(record: dict[str, Any]) -> str:
-    title = f"manifest of a compile of '{record['network'] or 'a network'}': {plural(len(record['files']), 'file')}"
-    return page(record, [title, *rows(record["files"], "file=name bytes SHA-256=sha256")])
+def _manifest_lines(record: dict[str, Any]) -> Iterator[str]:
+    count = plural(len(record["files"]), "file")
+    yield f"manifest of a compile of '{record['network'] or 'a network'}': {count}"
+    yield from rows(record["files"], "file=name bytes SHA-256=sha256")
 
 
 def _flash_plan(path: Path) -> dict[str, Any]:
@@ -78,11 +79,11 @@ def _flash_plan(path: Path) -> dict[str, Any]:
     return {"board": plan.board, "writes": [asdict(write) for write in plan.writes]}
 
 
-def _flash_plan_text(record: dict[str, Any]) -> str:
+def _flash_plan_lines(record: dict[str, Any]) -> Iterator[str]:
     writes = record["writes"]
-    title = f"flash plan of {record['board']}: {plural(len(writes), 'write')}"
-    title += f", {sum(write['bytes'] for write in writes):,} bytes"
-    return page(record, [title, *rows(writes, "address=@address bytes kind name file")])
+    total = sum(write["bytes"] for write in writes)
+    yield f"flash plan of {record['board']}: {plural(len(writes), 'write')}, {total:,} bytes"
+    yield from rows(writes, "address=@address bytes kind name file")
 
 
 def _check(path: Path) -> dict[str, Any]:
@@ -91,27 +92,27 @@ def _check(path: Path) -> dict[str, Any]:
     return {"image_kind": made.pop("kind"), "problems": made.pop("findings"), **made}
 
 
-def _check_text(record: dict[str, Any]) -> str:
+def _check_lines(record: dict[str, Any]) -> Iterator[str]:
     verdict = f"refused on {record['board']} ({record['machine']}): {plural(record['errors'], 'error')}"
-    lines = [check_image.summary(record) if record["ok"] else f"{record['image']}: {verdict}"]
+    yield check_image.summary(record) if record["ok"] else f"{record['image']}: {verdict}"
     for name in ("vector_table", "initial_sp", "reset"):
-        lines.append(f"  {name.replace('_', ' '):<13} {'-' if record[name] is None else address(record[name])}")
-    lines += [f"  network       {network['name']}, ABI {network['abi_stamp']}" for network in record["networks"]]
-    remedies = ((each, f" ({each['remedy']})" if each["remedy"] else "") for each in record["problems"])
-    lines += [f"  {each['level']} ({each['check']}): {each['message']}{remedy}" for each, remedy in remedies]
-    return "\n".join(lines) + "\n"
+        yield f"  {name.replace('_', ' '):<13} {address_or_none(record[name]) or '-'}"
+    for network in record["networks"]:
+        yield f"  network       {network['name']}, ABI {network['abi_stamp']}"
+    for each in record["problems"]:
+        remedy = f" ({each['remedy']})" if each["remedy"] else ""
+        yield f"  {each['level']} ({each['check']}): {each['message']}{remedy}"
 
 
-def _index_text(record: dict[str, Any]) -> str:
-    lines = [
-        f"build of {record['variant']} for {record['board']}, {record['machine']}",
-        f"  toolchain {record['toolchain'] or 'none: no image is built'}",
-        *(f"  network   {network['name']}, ABI {network['abi_stamp']}" for network in record["networks"]),
-    ]
-    uses = [{"firmware": name, **use} for name, use in record["firmware"].items()]
-    lines += rows(uses, "firmware used capacity") if uses else []
-    lines += [f"  {plural(len(record['artefacts']), 'file')}:", *(f"    {name}" for name in record["artefacts"])]
-    return page(record, lines)
+def _index_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"build of {record['variant']} for {record['board']}, {record['machine']}"
+    yield f"  toolchain {record['toolchain'] or 'none: no image is built'}"
+    for network in record["networks"]:
+        yield f"  network   {network['name']}, ABI {network['abi_stamp']}"
+    if uses := [{"firmware": name, **use} for name, use in record["firmware"].items()]:
+        yield from rows(uses, "firmware used capacity")
+    yield f"  {plural(len(record['artefacts']), 'file')}:"
+    yield from (f"    {name}" for name in record["artefacts"])
 
 
 def _network_rel(path: Path) -> dict[str, Any]:
@@ -119,31 +120,28 @@ def _network_rel(path: Path) -> dict[str, Any]:
     return made
 
 
-def _network_rel_text(record: dict[str, Any]) -> str:
+def _network_rel_lines(record: dict[str, Any]) -> Iterator[str]:
     network = record["network"]
     kinds = ", ".join(f"{count} {kind}" for kind, count in record["relocations"].items())
-    lines = [
-        f"results of a relocatable build of '{network['c_name']}' by {record['version']}",
-        f"  runtime      {network['runtime']}",
-        f"  layout       {network['layout']}",
-        f"  relocations  {kinds or 'none'}",
-        *(f"  file         {name}, {size:,} bytes" for name, size in record["gen_files"].items()),
-    ]
-    columns = "pool=fname address=@address size params activations flags"
-    return page(record, [*lines, *rows(network["pools"], columns)])
+    yield f"results of a relocatable build of '{network['c_name']}' by {record['version']}"
+    yield f"  runtime      {network['runtime']}"
+    yield f"  layout       {network['layout']}"
+    yield f"  relocations  {kinds or 'none'}"
+    for name, size in record["gen_files"].items():
+        yield f"  file         {name}, {size:,} bytes"
+    yield from rows(network["pools"], "pool=fname address=@address size params activations flags")
 
 
 def _descriptor(path: Path) -> dict[str, Any]:
+    names = "abi_stamp pool address=load_address bytes=size crc32 network"
     entries = identity.parse(read_bytes(path), str(path))
-    return {
-        "entries": [fields(each, "abi_stamp pool address=load_address bytes=size crc32 network") for each in entries]
-    }
+    return {"entries": [fields(each, names) for each in entries]}
 
 
-def _descriptor_text(record: dict[str, Any]) -> str:
-    title = f"identity descriptor: {plural(len(record['entries']), 'initializer')}"
+def _descriptor_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"identity descriptor: {plural(len(record['entries']), 'initializer')}"
     columns = "network ABI=abi_stamp pool address=@address bytes CRC-32=#crc32"
-    return page(record, [title, *rows(record["entries"], columns)])
+    yield from rows(record["entries"], columns)
 
 
 def _load_table(path: Path) -> dict[str, Any]:
@@ -151,12 +149,11 @@ def _load_table(path: Path) -> dict[str, Any]:
     return {"mode": list(found.mode), "models": [{"address": at, "params": params} for at, params in found.models]}
 
 
-def _load_table_text(record: dict[str, Any]) -> str:
-    lines = [f"load table: {plural(len(record['models']), 'model')}, mode {' '.join(record['mode'])}"]
+def _load_table_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"load table: {plural(len(record['models']), 'model')}, mode {' '.join(record['mode'])}"
     for each in record["models"]:
         params = f"params at {address(each['params'])}" if each["params"] else "params in it"
-        lines.append(f"  model at {address(each['address'])}, {params}")
-    return page(record, lines)
+        yield f"  model at {address(each['address'])}, {params}"
 
 
 def _application(path: Path) -> dict[str, Any]:
@@ -172,26 +169,29 @@ def _application(path: Path) -> dict[str, Any]:
     }
 
 
-def _application_text(record: dict[str, Any]) -> str:
-    return (
-        f"application without a header: {record['bytes']:,} bytes, {record['header_room']:,} of them room for one, "
-        f"CRC-32 0x{record['crc32']:08x}\n"
-        f"  stack {address(record['stack_pointer'])}, reset handler {address(record['reset_handler'])}\n"
-    )
+def _application_lines(record: dict[str, Any]) -> Iterator[str]:
+    room = f"{record['header_room']:,} of them room for one, CRC-32 0x{record['crc32']:08x}"
+    yield f"application without a header: {record['bytes']:,} bytes, {room}"
+    stack, reset = (address(record[name]) for name in ("stack_pointer", "reset_handler"))
+    yield f"  stack {stack}, reset handler {reset}"
 
 
-def _view(record: Callable[[Path], dict[str, Any]], text: Callable[[dict[str, Any]], str]) -> View:
+def _visible(made: View) -> View:
     """Characters that a terminal would obey, or cannot be written, are shown by their numbers."""
-    return View(record, lambda made: _NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text(made)))
+
+    def text(record: dict[str, Any]) -> str:
+        return _NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", made.text(record))
+
+    return View(made.record, text)
 
 
-NETWORK = _view(lambda path: asdict(facts.from_json(_text(path), str(path))), _network_text)
-MANIFEST = _view(_manifest, _manifest_text)
-FLASH_PLAN = _view(_flash_plan, _flash_plan_text)
-PLAN = _view(plan_report.read, plan_report.text)
-CHECK = _view(_check, _check_text)
-INDEX = _view(last_build.read_whole_index, _index_text)
-NETWORK_REL = _view(_network_rel, _network_rel_text)
-DESCRIPTOR = _view(_descriptor, _descriptor_text)
-LOAD_TABLE = _view(_load_table, _load_table_text)
-APPLICATION = _view(_application, _application_text)
+NETWORK = _visible(view(lambda path: asdict(facts.from_json(_text(path), str(path))), _network_lines))
+MANIFEST = _visible(view(_manifest, _manifest_lines))
+FLASH_PLAN = _visible(view(_flash_plan, _flash_plan_lines))
+PLAN = _visible(View(plan_report.read, plan_report.text))
+CHECK = _visible(view(_check, _check_lines))
+INDEX = _visible(view(last_build.read_whole_index, _index_lines))
+NETWORK_REL = _visible(view(_network_rel, _network_rel_lines))
+DESCRIPTOR = _visible(view(_descriptor, _descriptor_lines))
+LOAD_TABLE = _visible(view(_load_table, _load_table_lines))
+APPLICATION = _visible(view(_application, _application_lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,13 @@ from neuralart.vendor.tables import (
     figures,
     findings,
     finite,
-    page,
     plural,
     port,
     rows,
-    table,
     used_pools,
     validation_title,
 )
+from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
 
 _SUFFIX = "_c_info.json"
@@ -91,7 +91,7 @@ def _validation(info: CInfo) -> dict[str, Any] | None:
     }
 
 
-def record(path: Path) -> dict[str, Any]:
+def _record(path: Path) -> dict[str, Any]:
     """What the file says; the files beside it are compared with it."""
     info = c_info.read(path)
     graph = info.graph
@@ -195,57 +195,63 @@ def _tool(record: dict[str, Any]) -> str:
     return f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
 
 
-def text(record: dict[str, Any]) -> str:
-    """For people; pools that are not used are left out."""
+def _lines(record: dict[str, Any]) -> Iterator[str]:
+    """Pools that are not used are left out."""
     model = record["model"]
     parameters = f", {plural(model['parameters'], 'parameter')}" if model["parameters"] else ""
-    lines = [
-        f"c_info of {record['name'] or 'a network'}: {_FLOWS[record['flow']]}",
-        f"  tool      {_tool(record)}",
-        f"  model     {', '.join(file['name'] for file in model['files']) or model['name'] or 'unknown'}{parameters}",
-    ]
+    names = ", ".join(file["name"] for file in model["files"]) or model["name"] or "unknown"
+    yield f"c_info of {record['name'] or 'a network'}: {_FLOWS[record['flow']]}"
+    yield f"  tool      {_tool(record)}"
+    yield f"  model     {names}{parameters}"
     if record["pools"]:
-        totals = record["totals"]
-        sums = f"{totals['weights']:,} bytes of weights, {totals['activations']:,} bytes of activations"
+        weights, activations = (record["totals"][key] for key in ("weights", "activations"))
+        sums = f"{weights:,} bytes of weights, {activations:,} bytes of activations"
         used, title = used_pools(record, f": {sums} (virtual pools are not added)")
-        used = [{**pool, "base": address_or_none(pool["address"]) or pool["symbol"] or None} for pool in used]
-        marked = ({**pool, "virtual": "virtual" if pool["virtual"] else ""} for pool in used)
-        lines += ["", title, *rows(marked, "pool=name base size used rights =virtual")]
+        marked = (
+            {
+                **pool,
+                "base": address_or_none(pool["address"]) or pool["symbol"] or None,
+                "virtual": "virtual" if pool["virtual"] else "",
+            }
+            for pool in used
+        )
+        yield from ("", title, *rows(marked, "pool=name base size used rights =virtual"))
     for title in ("inputs", "outputs"):
         if record[title]:
             columns = "name address=@address pool bytes type=format shape=*shape"
-            lines += ["", f"{title}:", *rows(record[title], columns)]
-    lines += _work(record)
-    if record["validation"]:
-        lines += _results(record["validation"])
-    return page(record, lines)
-
-
-def _work(record: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    if record["epochs"]:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in record["epoch_kinds"].items() if count)
-        blobs = f" in {plural(len(record['ec_blobs']), 'blob')}" if record["ec_blobs"] else ""
-        offload = record["offload"]
-        lines += ["", f"{plural(len(record['epochs']), 'epoch')}: {kinds}{blobs}; offload {offload['percent']} %"]
-        reasons = [
-            [
-                *(row["number"], row["kind"], ", ".join(row["operators"]) or "-", row["types"] or "-", row["reason"]),
-                "inserted by the front end" if row["inserted"] else ", ".join(row["layers"] or row["nodes"]) or "-",
-            ]
-            for row in offload["cpu_epochs"]
-        ]
-        lines += (
-            table(("epoch", "kind", "operator", "types", "why on the CPU", "layer or node"), reasons) if reasons else []
-        )
+            yield from ("", f"{title}:", *rows(record[title], columns))
+    yield from _epoch_lines(record)
     if record["layers"]:
-        title = f"{plural(len(record['layers']), 'layer')}, {record['macc']:,} MACC:"
-        lines += ["", title, *rows(record["layers"], "layer=name type macc")]
-    return lines
+        yield from ("", f"{plural(len(record['layers']), 'layer')}, {record['macc']:,} MACC:")
+        yield from rows(record["layers"], "layer=name type macc")
+    if validation := record["validation"]:
+        yield from ("", validation_title(validation))
+        for metric in validation["metrics"]:
+            yield f"  {metric['description']}: {figures(metric['figures'])}"
+        times = [run["duration_ms"] for run in validation["executions"] if run["duration_ms"] is not None]
+        if times:
+            yield f"  {plural(len(times), 'measured step')}, {sum(times):.3f} ms"
 
 
-def _results(validation: dict[str, Any]) -> list[str]:
-    lines = ["", validation_title(validation)]
-    lines += [f"  {metric['description']}: {figures(metric['figures'])}" for metric in validation["metrics"]]
-    times = [run["duration_ms"] for run in validation["executions"] if run["duration_ms"] is not None]
-    return lines + ([f"  {plural(len(times), 'measured step')}, {sum(times):.3f} ms"] if times else [])
+def _epoch_lines(record: dict[str, Any]) -> Iterator[str]:
+    """How many epochs there are, and why some of them need the CPU."""
+    if not record["epochs"]:
+        return
+    kinds = ", ".join(f"{count} {kind}" for kind, count in record["epoch_kinds"].items() if count)
+    blobs = f" in {plural(len(record['ec_blobs']), 'blob')}" if record["ec_blobs"] else ""
+    share = record["offload"]["percent"]
+    yield from ("", f"{plural(len(record['epochs']), 'epoch')}: {kinds}{blobs}; offload {share} %")
+    on_cpu = [
+        {
+            **row,
+            "types": row["types"] or None,
+            "origin": ["inserted by the front end"] if row["inserted"] else row["layers"] or row["nodes"],
+        }
+        for row in record["offload"]["cpu_epochs"]
+    ]
+    if on_cpu:
+        columns = "epoch=number kind operator=&operators types why_on_the_CPU=reason layer_or_node=&origin"
+        yield from rows(on_cpu, columns)
+
+
+C_INFO = view(_record, _lines)

@@ -7,27 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from neuralart.vendor import releases, tables
+from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks, ecblobs
 from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
-from neuralart.vendor.tables import (
-    address,
-    fields,
-    page,
-    plural,
-    problems,
-    quantization,
-    table,
-    used_pools,
-)
-from neuralart_insight.inspect.kinds import View
+from neuralart.vendor.tables import address, address_or_none, fields, plural, problems, quantization, rows, used_pools
+from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
 
 _TABLES = ("input", "output", "internal")
-_PORT_HEADS = ("name", "address", "pool", "bytes", "type", "in memory", "channels", "scale, zero point")
+_PORT_COLUMNS = "name address pool bytes type=dtype in_memory=shape channels=channel_position scale,_zero_point=scale"
 
 
 def _one(values: tuple[Any, ...]) -> Any:
@@ -45,8 +36,8 @@ def _port(port: NetworkPort) -> dict[str, Any]:
 
 
 def _weights(placed: dict[str, list[BufferRow]], pools: dict[str, Pool]) -> Iterator[dict[str, Any]]:
-    for fname, rows in placed.items():
-        params = [row for row in rows if row.is_param]
+    for fname, buffers in placed.items():
+        params = [row for row in buffers if row.is_param]
         if params:
             end = extent(pools[fname], params) if fname in pools else max(row.end for row in params)
             yield {"pool": fname, "bytes": covered(params), "end": end, "buffers": len(params)}
@@ -91,51 +82,45 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
     }
 
 
-def _port_row(port: dict[str, Any]) -> list[Any]:
-    place = "application" if port["user_allocated"] else address(port["address"])
-    shape = "x".join(map(str, port["mem_shape"])) or "-"
-    first = port["name"], place, port["pool"] or "-", port["bytes"], port["dtype"], shape
-    return [*first, port["channel_position"], quantization(port)]
+def _shown_port(port: dict[str, Any]) -> dict[str, Any]:
+    """A port with texts for a table."""
+    return {
+        **port,
+        "address": "application" if port["user_allocated"] else address(port["address"]),
+        "pool": port["pool"] or "-",
+        "shape": "x".join(map(str, port["mem_shape"])) or "-",
+        "scale": quantization(port),
+    }
 
 
-def _head(record: dict[str, Any]) -> list[str]:
-    core = record["tool"]
-    tool = f"ST Edge AI Core {core}" if core else record["tool_description"] or "an unknown compiler"
+def _lines(record: dict[str, Any]) -> Iterator[str]:
+    """Pools that are not used are left out."""
+    core, description = record["tool"], record["tool_description"]
+    tool = f"ST Edge AI Core {core}" if core else description or "an unknown compiler"
     guard = f", {record['guard']} for another one" if record["guard"] else ""
     kinds = ", ".join(f"{count} {kind}" for kind, count in record["block_kinds"].items() if count)
-    lines = [
-        f"network '{record['name']}' by {tool} ({record['tool_branch'] or 'no branch given'})",
-        f"  runtime   {record['runtime'] or 'unknown'}{guard}",
-        f"  model     {record['model'] or 'unknown'}",
-        f"  epochs    {plural(record['blocks'], 'block')}{f' ({kinds})' if kinds else ''}",
-    ]
-    return [*lines, f"  blobs     {record['ecblobs'] or 'epoch controller'}"] if record["epoch_controller"] else lines
-
-
-def _text(record: dict[str, Any]) -> str:
-    """Pools that are not used are left out."""
-    pools, title = used_pools(record)
-    rows = []
-    for pool in pools:
-        first = pool["fname"], pool["name"], address(pool["address"]), pool["size"], pool["used"], pool["rights"]
-        rows.append([*first, pool["mode"] + (", virtual" if pool["virtual"] else "")])
-    heads = ("pool", "name", "base", "size", "used", "rights", "mode")
-    lines = [*_head(record), "", title, *table(heads, rows)]
+    blocks = plural(record["blocks"], "block") + (f" ({kinds})" if kinds else "")
+    yield f"network '{record['name']}' by {tool} ({record['tool_branch'] or 'no branch given'})"
+    yield f"  runtime   {record['runtime'] or 'unknown'}{guard}"
+    yield f"  model     {record['model'] or 'unknown'}"
+    yield f"  epochs    {blocks}"
+    if record["epoch_controller"]:
+        yield f"  blobs     {record['ecblobs'] or 'epoch controller'}"
+    used, title = used_pools(record)
+    marks = {True: ", virtual", False: ""}
+    pools = ({**pool, "mode": pool["mode"] + marks[bool(pool["virtual"])]} for pool in used)
+    yield from ("", title, *rows(pools, "pool=fname name base=@address size used rights mode"))
     for title in ("inputs", "outputs"):
-        lines += ["", f"{title}:", *table(_PORT_HEADS, (_port_row(port) for port in record[title]))]
-    lines += ["", "weights:"]
+        yield from ("", f"{title}:", *rows(map(_shown_port, record[title]), _PORT_COLUMNS))
+    yield from ("", "weights:")
     for found in record["weights"]:
-        said = f"{found['bytes']:,} bytes in {plural(found['buffers'], 'buffer')}, up to {found['end']:,}"
-        lines.append(f"  {found['pool'] or 'outside of all pools'}: {said}")
-    lines.append("  rows: " + ", ".join(f"{count} {kind}" for kind, count in record["buffer_rows"].items()))
-    epochs = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
-    if epochs:
-        title = f"{plural(len(epochs), 'block')} with software:"
-        lines += ["", title, *tables.rows(epochs, "epoch=number kind operators=&operators")]
-    return page(record, lines)
-
-
-NETWORK_C = View(lambda path: as_record(read(path), path), _text)
+        buffers = plural(found["buffers"], "buffer")
+        place = found["pool"] or "outside of all pools"
+        yield f"  {place}: {found['bytes']:,} bytes in {buffers}, up to {found['end']:,}"
+    yield "  rows: " + ", ".join(f"{count} {kind}" for kind, count in record["buffer_rows"].items())
+    if epochs := [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]:
+        yield from ("", f"{plural(len(epochs), 'block')} with software:")
+        yield from rows(epochs, "epoch=number kind operators=&operators")
 
 
 def _blobs(path: Path) -> dict[str, Any]:
@@ -156,20 +141,17 @@ def _blobs(path: Path) -> dict[str, Any]:
     }
 
 
-def _blobs_text(record: dict[str, Any]) -> str:
-    blobs = record["blobs"]
+def _blobs_lines(record: dict[str, Any]) -> Iterator[str]:
+    blobs, name = record["blobs"], record["name"] or "unknown"
     copies = f", {record['copy_bytes']:,} more in RAM for copies" if record["copy_bytes"] else ""
-    head = f"epoch-controller blobs of network '{record['name'] or 'unknown'}': {plural(len(blobs), 'blob')}"
+    count = f"{plural(len(blobs), 'blob')}, {record['bytes']:,} bytes{copies}"
+    yield f"epoch-controller blobs of network '{name}': {count}"
     known = {True: "yes", False: "no", None: "-"}
-    rows = []
-    for blob in blobs:
-        ids = ", ".join(each["id"] for each in blob["relocations"]) or "-"
-        rows.append([blob["symbol"], blob["words"], blob["form"], known[blob["encrypted"]], ids])
-    lines = table(("blob", "words", "form", "encrypted", "relocated by"), rows)
-    return page(record, [f"{head}, {record['bytes']:,} bytes{copies}", *lines])
-
-
-ECBLOBS = View(_blobs, _blobs_text)
+    shown = (
+        {**blob, "encrypted": known[blob["encrypted"]], "ids": [each["id"] for each in blob["relocations"]]}
+        for blob in blobs
+    )
+    yield from rows(shown, "blob=symbol words form encrypted relocated_by=&ids")
 
 
 def _initializer(path: Path) -> dict[str, Any]:
@@ -189,11 +171,16 @@ def _initializer(path: Path) -> dict[str, Any]:
     }
 
 
-def _initializer_text(record: dict[str, Any]) -> str:
-    pool = f"pool {record['pool']} ({record['pool_name']})" if record["pool"] else "a pool without description"
-    place = f", {record['mode']}, base {address(record['address'])}" if record["address"] is not None else ""
+def _initializer_lines(record: dict[str, Any]) -> Iterator[str]:
+    named = f"pool {record['pool']} ({record['pool_name']})"
+    pool = named if record["pool"] else "a pool without description"
+    base = address_or_none(record["address"])
+    place = f", {record['mode']}, base {base}" if base is not None else ""
     size = f"{record['bytes']:,} bytes in {record['words']:,} words, CRC-32 0x{record['crc32']:08x}"
-    return page(record, [f"initializer of {pool}{place}", f"  array {record['symbol']}: {size}"])
+    yield f"initializer of {pool}{place}"
+    yield f"  array {record['symbol']}: {size}"
 
 
-INITIALIZER_C = View(_initializer, _initializer_text)
+NETWORK_C = view(lambda path: as_record(read(path), path), _lines)
+ECBLOBS = view(_blobs, _blobs_lines)
+INITIALIZER_C = view(_initializer, _initializer_lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from neuralart.files import read_bytes
 from neuralart.model.graph import Tensor
 from neuralart.text import image_header
 from neuralart.text.ihex import parse
-from neuralart.vendor.tables import address, fields, page, plural, quantization, table
-from neuralart_insight.inspect.kinds import View
+from neuralart.vendor.tables import address, fields, plural, quantization, rows, table
+from neuralart_insight.inspect.kinds import View, view
 
 _ITEMS = "LL_ATON_EpochBlockItems_"
 _RAW_NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw|bin)", re.I)
@@ -39,21 +40,16 @@ def _elf(path: Path) -> dict[str, Any]:
     }
 
 
-def _elf_text(record: dict[str, Any]) -> str:
+def _elf_lines(record: dict[str, Any]) -> Iterator[str]:
     entry = "no entry point" if record["entry"] is None else f"entry {address(record['entry'])}"
-    lines = [
-        f"Arm executable: {record['load_bytes']:,} bytes to load, {entry}, {plural(record['functions'], 'function')}",
-        f"  networks: {', '.join(record['networks']) or 'none'}",
-    ]
-    rows = []
+    functions = plural(record["functions"], "function")
+    yield f"Arm executable: {record['load_bytes']:,} bytes to load, {entry}, {functions}"
+    yield f"  networks: {', '.join(record['networks']) or 'none'}"
+    sections = []
     for part in record["sections"]:
         kind = "code" if part["executable"] else "data" if part["bytes"] else "zeroed"
-        load = address(part["load"]) if part["bytes"] else "-"
-        rows.append([part["name"], address(part["run"]), load, part["size"], kind])
-    return page(record, [*lines, *table(("section", "runs at", "loaded at", "bytes", "what"), rows)])
-
-
-ELF = View(_elf, _elf_text)
+        sections.append({**part, "load": part["load"] if part["bytes"] else None, "kind": kind})
+    yield from rows(sections, "section=name runs_at=@run loaded_at=@load bytes=size what=kind")
 
 
 def _ihex(path: Path) -> dict[str, Any]:
@@ -63,16 +59,11 @@ def _ihex(path: Path) -> dict[str, Any]:
     return {"segments": segments, "bytes": sum(len(data) for _, data in found.parts), "start": found.start}
 
 
-def _ihex_text(record: dict[str, Any]) -> str:
+def _ihex_lines(record: dict[str, Any]) -> Iterator[str]:
     segments = record["segments"]
-    heads = ("first", "last", "bytes", "CRC-32")
-    spans = ((part, part["address"], part["address"] + part["bytes"] - 1) for part in segments)
-    rows = ([address(first), address(last), part["bytes"], f"0x{part['crc32']:08x}"] for part, first, last in spans)
-    title = f"Intel HEX: {record['bytes']:,} bytes in {plural(len(segments), 'segment')}"
-    return page(record, [title, *table(heads, rows)])
-
-
-IHEX = View(_ihex, _ihex_text)
+    yield f"Intel HEX: {record['bytes']:,} bytes in {plural(len(segments), 'segment')}"
+    spans = ({**part, "last": part["address"] + part["bytes"] - 1} for part in segments)
+    yield from rows(spans, "first=@address last=@last bytes CRC-32=#crc32")
 
 
 def _raw(path: Path) -> dict[str, Any]:
@@ -87,14 +78,13 @@ def _raw(path: Path) -> dict[str, Any]:
     }
 
 
-def _raw_text(record: dict[str, Any]) -> str:
+def _raw_lines(record: dict[str, Any]) -> Iterator[str]:
     pool = f"pool {record['pool']}" if record["pool"] else "a pool its name does not tell"
     owner = f" of network '{record['name']}'" if record["name"] else ""
-    blank = ", all of one value: as of an erased memory" if record["blank"] and record["bytes"] else ""
-    return f"contents of {pool}{owner}: {record['bytes']:,} bytes, CRC-32 0x{record['crc32']:08x}{blank}\n"
-
-
-RAW = View(_raw, _raw_text)
+    all_blank = record["blank"] and record["bytes"]
+    blank = ", all of one value: as of an erased memory" if all_blank else ""
+    size = f"{record['bytes']:,} bytes, CRC-32 0x{record['crc32']:08x}"
+    yield f"contents of {pool}{owner}: {size}{blank}"
 
 
 def _boot_image(path: Path) -> dict[str, Any]:
@@ -110,22 +100,18 @@ def _boot_image(path: Path) -> dict[str, Any]:
     return {**found[0], "_more": found[1:]}
 
 
-def _boot_image_text(record: dict[str, Any]) -> str:
-    lines = []
+def _boot_image_lines(record: dict[str, Any]) -> Iterator[str]:
     for each in (record, *record.get("_more", ())):
         version, vectors = each["header_version"], each["vector_table_offset"]
-        kind = "first-stage boot loader" if each["binary_type"] == image_header.TYPES["fsbl"] else "application"
-        placed = "not found" if vectors is None else f"at 0x{vectors:x}, stack {address(each['stack_pointer'])}"
-        lines += [
-            f"image at {address(each['at'])}: header {version >> 16}.{version >> 8 & 0xFF}, {kind}, "
-            f"{each['image_length']:,} bytes behind the header, {'signed' if each['signed'] else 'no signature'}",
-            f"  entry {address(each['entry_point'])}, vector table {placed}",
-            *(f"  problem: {problem}" for problem in each["problems"]),
-        ]
-    return "\n".join(lines) + "\n"
-
-
-BOOT_IMAGE = View(_boot_image, _boot_image_text)
+        fsbl = each["binary_type"] == image_header.TYPES["fsbl"]
+        kind = "first-stage boot loader" if fsbl else "application"
+        signed = "signed" if each["signed"] else "no signature"
+        header = f"header {version >> 16}.{version >> 8 & 0xFF}, {kind}"
+        yield f"image at {address(each['at'])}: {header}, {each['image_length']:,} bytes behind the header, {signed}"
+        stack = f"stack {address(each['stack_pointer'])}" if vectors is not None else ""
+        placed = f"at 0x{vectors:x}, {stack}" if stack else "not found"
+        yield f"  entry {address(each['entry_point'])}, vector table {placed}"
+        yield from (f"  problem: {problem}" for problem in each["problems"])
 
 
 def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict[str, Any]:
@@ -139,9 +125,6 @@ def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict
         raise NeuralArtError(what, where=str(path))
     image = container.parse(data[offset:], str(path), read_bytes(params) if params is not None else None)
     return {"schema": report.SCHEMA, "reloc_binary_image": report.image_data(image), "_text": report.as_text(image)}
-
-
-RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
@@ -180,20 +163,31 @@ def _tflite(path: Path) -> dict[str, Any]:
     }
 
 
-def _tflite_text(record: dict[str, Any]) -> str:
-    counted = f"{plural(record['operator_count'], 'operator')}, {record['constant_bytes']:,} bytes of constants"
-    lines = [f"{record['format']} model '{record['name']}': {counted}"]
+def _tflite_lines(record: dict[str, Any]) -> Iterator[str]:
+    operators = plural(record["operator_count"], "operator")
+    constants = f"{record['constant_bytes']:,} bytes of constants"
+    yield f"{record['format']} model '{record['name']}': {operators}, {constants}"
     for title in ("inputs", "outputs"):
-        rows = (
-            [each["name"], "x".join(map(str, each["shape"])) or "scalar", each["dtype"], quantization(each)]
+        yield from ("", f"{title}:")
+        ports = (
+            {
+                **each,
+                "size": "x".join(map(str, each["shape"])) or "scalar",
+                "scale": quantization(each),
+            }
             for each in record[title]
         )
-        lines += ["", f"{title}:", *table(("name", "shape", "type", "scale, zero point"), rows)]
+        yield from rows(ports, "name shape=size type=dtype scale,_zero_point=scale")
     counts = sorted(record["operators"].items(), key=lambda item: (-item[1], item[0]))
     marked = ([kind, count, "refused" * (kind in record["refused_operators"])] for kind, count in counts)
-    lines += ["", *table(("operator", "count", ""), marked)]
-    lines += ["", f"refused by the reference compiler: {record['refused']}"] if record["refused"] else []
-    return page(record, lines)
+    yield from ("", *table(("operator", "count", ""), marked))
+    if record["refused"]:
+        yield from ("", f"refused by the reference compiler: {record['refused']}")
 
 
-TFLITE = View(_tflite, _tflite_text)
+ELF = view(_elf, _elf_lines)
+IHEX = view(_ihex, _ihex_lines)
+RAW = view(_raw, _raw_lines)
+BOOT_IMAGE = view(_boot_image, _boot_image_lines)
+RELOCATABLE = View(relocatable, lambda record: str(record["_text"]))
+TFLITE = view(_tflite, _tflite_lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,8 @@ from neuralart.network.pools import default_initializers
 from neuralart.vendor import atonn_options, h7_files, q_json
 from neuralart.vendor.mpool import read_noted
 from neuralart.vendor.profile import read_profiles
-from neuralart.vendor.tables import (
-    address,
-    address_or_none,
-    core,
-    fields,
-    findings,
-    page,
-    plural,
-    port,
-    table,
-)
-from neuralart_insight.inspect.kinds import View
+from neuralart.vendor.tables import core, fields, findings, plural, port, rows
+from neuralart_insight.inspect.kinds import view
 
 
 def _mpool(path: Path) -> dict[str, Any]:
@@ -30,48 +21,44 @@ def _mpool(path: Path) -> dict[str, Any]:
         "fname name address size rights mode format=fformat throughput latency byte_width freq_ratio "
         "read_mw=read_power write_mw=write_power cacheable constants_preferred"
     )
-    rows, filled = [fields(pool, names) for pool in pools.pools], list(default_initializers(pools))
-    said = {"prefix": pools.prefix, "pools": rows, "enabled": len(pools.enabled), "initializers": filled}
-    return {**said, "notes": list(notes)}
+    return {
+        "prefix": pools.prefix,
+        "pools": [fields(pool, names) for pool in pools.pools],
+        "enabled": len(pools.enabled),
+        "initializers": list(default_initializers(pools)),
+        "notes": list(notes),
+    }
 
 
-def _mpool_text(record: dict[str, Any]) -> str:
-    rows = []
+def _mpool_lines(record: dict[str, Any]) -> Iterator[str]:
+    pools = []
     for pool in record["pools"]:
-        first, cached = pool["constants_preferred"], pool["cacheable"]
-        remarks = {"constants first": first, "cached": cached, "disabled": not pool["size"]}
-        start, mode = pool["address"], pool["mode"].removeprefix("USEMODE_").lower()
-        place = pool["fname"], pool["name"], address(start), address(start + pool["size"])
-        said = ", ".join(word for word, so in remarks.items() if so)
-        rows.append([*place, pool["size"], pool["rights"], mode, said])
-    lines = [
-        f"memory pools: {plural(len(record['pools']), 'pool')}, enabled {record['enabled']}",
-        *table(("file", "name", "base", "end", "size", "rights", "mode", ""), rows),
-        f"  initializers are expected of: {', '.join(record['initializers']) or 'none'}",
-    ]
-    return page(record, lines)
-
-
-MPOOL = View(_mpool, _mpool_text)
+        words = {
+            "constants first": pool["constants_preferred"],
+            "cached": pool["cacheable"],
+            "disabled": not pool["size"],
+        }
+        mode = pool["mode"].removeprefix("USEMODE_").lower()
+        remarks = ", ".join(word for word, holds in words.items() if holds)
+        end = pool["address"] + pool["size"]
+        pools.append({**pool, "end": end, "mode": mode, "remarks": remarks})
+    yield f"memory pools: {plural(len(pools), 'pool')}, enabled {record['enabled']}"
+    yield from rows(pools, "file=fname name base=@address end=@end size rights mode =remarks")
+    yield f"  initializers are expected of: {', '.join(record['initializers']) or 'none'}"
 
 
 def _h7_pools(path: Path) -> dict[str, Any]:
     found = h7_files.read_cpu_pools(path)
-    rows = [fields(pool, "name address size usable throughput latency") for pool in found.pools]
+    pools = [fields(pool, "name address size usable throughput latency") for pool in found.pools]
     wrong = findings("pools", h7_files.check_cpu_pools(found))
-    return {"version": found.version, "pools": rows, "findings": wrong, "notes": list(found.notes)}
+    return {"version": found.version, "pools": pools, "findings": wrong, "notes": list(found.notes)}
 
 
-def _h7_pools_text(record: dict[str, Any]) -> str:
-    rows = []
-    for pool in record["pools"]:
-        speed = pool["throughput"] or None, pool["latency"] or None
-        rows.append([pool["name"], address_or_none(pool["address"]), pool["size"], pool["usable"], *speed])
-    lines = table(("pool", "base", "size", "usable", "throughput", "latency"), rows)
-    return page(record, [f"memory pools of a CPU target: {plural(len(record['pools']), 'pool')}", *lines])
-
-
-H7_POOLS = View(_h7_pools, _h7_pools_text)
+def _h7_pools_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"memory pools of a CPU target: {plural(len(record['pools']), 'pool')}"
+    speeds = ("throughput", "latency")
+    pools = ({**pool, **{key: pool[key] or None for key in speeds}} for pool in record["pools"])
+    yield from rows(pools, "pool=name base=@address size usable throughput latency")
 
 
 def _h7_conf(path: Path) -> dict[str, Any]:
@@ -85,41 +72,35 @@ def _h7_conf(path: Path) -> dict[str, Any]:
     }
 
 
-def _h7_conf_text(record: dict[str, Any]) -> str:
-    lines = [
-        f"project description: {record['description'] or 'without a title'}",
-        f"  series    {record['series'] or 'unknown'}",
-        f"  boards    {', '.join(record['boards']) or 'none'}",
-        f"  builder   {record['builder'] or 'unknown'}, builds {', '.join(record['configurations']) or 'none'}",
-        f"  pools     {record['pool_file'] or 'not named'}",
-    ]
-    return page(record, [*lines, *(f"  {name}: {size:,} bytes" for name, size in record["sizes"].items())])
-
-
-H7_CONF = View(_h7_conf, _h7_conf_text)
+def _h7_conf_lines(record: dict[str, Any]) -> Iterator[str]:
+    builds = ", ".join(record["configurations"]) or "none"
+    yield f"project description: {record['description'] or 'without a title'}"
+    yield f"  series    {record['series'] or 'unknown'}"
+    yield f"  boards    {', '.join(record['boards']) or 'none'}"
+    yield f"  builder   {record['builder'] or 'unknown'}, builds {builds}"
+    yield f"  pools     {record['pool_file'] or 'not named'}"
+    yield from (f"  {name}: {size:,} bytes" for name, size in record["sizes"].items())
 
 
 def _profile(path: Path) -> dict[str, Any]:
     found = read_profiles(path)
     names = "name memory_pool memory_pool_found=found machine_desc options"
-    rows = [
+    profiles = [
         {**fields(entry, names), "epoch_controller": "--enable-epoch-controller" in entry.options, "line": entry.line}
         for entry in found.profiles
     ]
-    return {"profiles": rows, **fields(found, "globals=global_keys notes")}
+    return {"profiles": profiles, **fields(found, "globals=global_keys notes")}
 
 
-def _profile_text(record: dict[str, Any]) -> str:
-    lines = [f"profiles of the compiler: {plural(len(record['profiles']), 'profile')}"]
+def _profile_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"profiles of the compiler: {plural(len(record['profiles']), 'profile')}"
     for entry in record["profiles"]:
         missing = "" if entry["memory_pool_found"] in (True, None) else " (not there)"
-        lines += [f"  {entry['name']}", f"    memory pools  {entry['memory_pool'] or 'not named'}{missing}"]
-        lines.append(f"    options       {' '.join(entry['options']) or 'none'}")
-        lines += [f"    machine       {entry['machine_desc']}"] if entry["machine_desc"] else []
-    return page(record, lines)
-
-
-PROFILE = View(_profile, _profile_text)
+        yield f"  {entry['name']}"
+        yield f"    memory pools  {entry['memory_pool'] or 'not named'}{missing}"
+        yield f"    options       {' '.join(entry['options']) or 'none'}"
+        if entry["machine_desc"]:
+            yield f"    machine       {entry['machine_desc']}"
 
 
 def _atonn_options(path: Path) -> dict[str, Any]:
@@ -129,14 +110,10 @@ def _atonn_options(path: Path) -> dict[str, Any]:
     return {**said, "options": dict(found.options), "notes": list(found.notes)}
 
 
-def _atonn_options_text(record: dict[str, Any]) -> str:
-    lines = [f"options of the Neural-ART compiler {record['version'] or 'of unknown version'}"]
+def _atonn_options_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"options of the Neural-ART compiler {record['version'] or 'of unknown version'}"
     for name, value in record["options"].items():
-        lines.append(f"  {name}" if value is True else f"  {name} = {'false' if value is False else value}")
-    return page(record, lines)
-
-
-ATONN_OPTIONS = View(_atonn_options, _atonn_options_text)
+        yield f"  {name}" if value is True else f"  {name} = {'false' if value is False else value}"
 
 
 def _q_json(path: Path) -> dict[str, Any]:
@@ -161,23 +138,25 @@ def _q_json(path: Path) -> dict[str, Any]:
     }
 
 
-def _q_json_text(record: dict[str, Any]) -> str:
+def _q_json_lines(record: dict[str, Any]) -> Iterator[str]:
     inserted = sum(not node["layers"] for node in record["nodes"])
     types = ", ".join(f"{count} {name or 'of unknown type'}" for name, count in record["types"].items())
     floating = [tensor["name"] for tensor in record["tensors"] if not tensor["quantized"]]
-    lines = [
-        f"quantization of {record['model'] or 'a model'}, exported as {record['exported'] or 'unknown'}",
-        f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}",
-        f"  nodes     {len(record['nodes'])}, of which {inserted} inserted by the front end",
-        f"  tensors   {len(record['tensors'])}: {types or 'none'}",
-        f"  without scale: {plural(len(floating), 'tensor')}"
-        + (f", for example {', '.join(floating[:4])}" if floating else ""),
-    ]
+    some = f", for example {', '.join(floating[:4])}" if floating else ""
+    yield f"quantization of {record['model'] or 'a model'}, exported as {record['exported'] or 'unknown'}"
+    yield f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}"
+    yield f"  nodes     {len(record['nodes'])}, of which {inserted} inserted by the front end"
+    yield f"  tensors   {len(record['tensors'])}: {types or 'none'}"
+    yield f"  without scale: {plural(len(floating), 'tensor')}{some}"
     for title in ("inputs", "outputs"):
         for each in record[title]:
-            shape = "x".join(map(str, each["shape"]))
-            lines.append(f"  {title[:-1]:<9} {each['name']} {shape} {each['type'].lower()}{each['bits'] or ''}")
-    return page(record, lines)
+            kind = f"{'x'.join(map(str, each['shape']))} {each['type'].lower()}{each['bits'] or ''}"
+            yield f"  {title[:-1]:<9} {each['name']} {kind}"
 
 
-Q_JSON = View(_q_json, _q_json_text)
+MPOOL = view(_mpool, _mpool_lines)
+H7_POOLS = view(_h7_pools, _h7_pools_lines)
+H7_CONF = view(_h7_conf, _h7_conf_lines)
+PROFILE = view(_profile, _profile_lines)
+ATONN_OPTIONS = view(_atonn_options, _atonn_options_lines)
+Q_JSON = view(_q_json, _q_json_lines)

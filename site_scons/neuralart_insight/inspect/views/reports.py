@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from neuralart.vendor.network_csv import Traffic
 from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report import read as generate_report
 from neuralart.vendor.report.types import Layer, Report
-from neuralart_insight.inspect.kinds import View
+from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
 
 _SHOWN = 10
@@ -67,7 +68,7 @@ def _report(path: Path) -> dict[str, Any]:
     }
 
 
-def _report_text(record: dict[str, Any]) -> str:
+def _report_lines(record: dict[str, Any]) -> Iterator[str]:
     """Pools that are not used are left out."""
     what = "console output" if record["log"] else "report"
     flow = {"npu": ", Neural-ART", "cpu": ", CPU target"}.get(record["flow"], "")
@@ -75,53 +76,47 @@ def _report_text(record: dict[str, Any]) -> str:
     tool = f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
     if record["tool"]:
         tool = f"{record['tool']} {record['compiler_version'] or ''}".rstrip()
-    lines = [f"{what} of {record['command'] or 'a run'}{flow}", f"  tool      {tool}"]
-    lines.append(f"  model     {record['model'] or 'unknown'}")
-    totals, c_totals = record["model_totals"], record["c_totals"]
-    if record["layers"] and totals:
-        said = f"{len(record['layers'])}, {totals['macc'] or 0:,} MACC, {totals['weights'] or 0:,} bytes"
-        lines.append(f"  layers    {said}")
-    if c_totals:
-        said = f"{c_totals['macc'] or 0:,} MACC, {c_totals['weights'] or 0:,} bytes of weights"
-        lines.append(f"  C code    {said}, {c_totals['activations'] or 0:,} bytes of activations")
+    yield f"{what} of {record['command'] or 'a run'}{flow}"
+    yield f"  tool      {tool}"
+    yield f"  model     {record['model'] or 'unknown'}"
+    if record["layers"] and (totals := record["model_totals"]):
+        sums = f"{totals['macc'] or 0:,} MACC, {totals['weights'] or 0:,} bytes"
+        yield f"  layers    {len(record['layers'])}, {sums}"
+    if totals := record["c_totals"]:
+        weights = f"{totals['weights'] or 0:,} bytes of weights"
+        activations = f"{totals['activations'] or 0:,} bytes of activations"
+        yield f"  C code    {totals['macc'] or 0:,} MACC, {weights}, {activations}"
     used, title = tables.used_pools(record, " (bytes, as far as printed):")
     if used:
-        lines += ["", title, *tables.rows(used, "pool=name base=@address size used weights activations")]
-    lines += _epochs(record)
+        columns = "pool=name base=@address size used weights activations"
+        yield from ("", title, *tables.rows(used, columns))
+    if counts := record["epoch_counts"]:
+        hybrid = "" if counts["hybrid"] is None else f", {counts['hybrid']} hybrid"
+        share = f"; offload {record['offload']['percent']} %" if record["offload"] else ""
+        count = tables.plural(counts["total"], "epoch")
+        yield from ("", f"{count}: {counts['software']} software{hybrid}{share}")
+        if software := [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]:
+            yield from tables.rows(software, "epoch=number kind operators=&operators")
     for memory in ("flash", "ram"):
         if found := record[memory]:
-            lines.append(f"  {memory}: {found['total']:,} bytes, of it {found['runtime']:,} of the runtime")
+            yield f"  {memory}: {found['total']:,} bytes, of it {found['runtime']:,} of the runtime"
     if record["validation"]:
-        lines += _results(record["validation"])
-    lines += [f"  error: {error[:200]}" for error in record["errors"]]
-    if record["warnings"]:
-        lines.append(f"  {tables.plural(len(record['warnings']), 'warning')}, the first: {record['warnings'][0][:160]}")
-    return tables.page(record, lines)
+        yield from _results(record["validation"])
+    yield from (f"  error: {error[:200]}" for error in record["errors"])
+    if warnings := record["warnings"]:
+        yield f"  {tables.plural(len(warnings), 'warning')}, the first: {warnings[0][:160]}"
 
 
-def _epochs(record: dict[str, Any]) -> list[str]:
-    counts = record["epoch_counts"]
-    if not counts:
-        return []
-    hybrid = "" if counts["hybrid"] is None else f", {counts['hybrid']} hybrid"
-    share = f"; offload {record['offload']['percent']} %" if record["offload"] else ""
-    lines = ["", f"{tables.plural(counts['total'], 'epoch')}: {counts['software']} software{hybrid}{share}"]
-    software = [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]
-    return lines + (tables.rows(software, "epoch=number kind operators=&operators") if software else [])
-
-
-def _results(validation: dict[str, Any]) -> list[str]:
-    lines = ["", tables.validation_title(validation)]
+def _results(validation: dict[str, Any]) -> Iterator[str]:
+    yield from ("", tables.validation_title(validation))
     if validation["duration_ms"] is not None:
-        lines.append(
-            f"  {validation['duration_ms']} ms per inference, {tables.plural(validation['samples'] or 0, 'sample')}"
-        )
-    lines += [f"  {row['output']}: {tables.figures(row['figures'])}" for row in validation["accuracy"]]
-    rows = ([node["name"] or str(node["c_id"]), node["type"], node["duration_ms"]] for node in validation["nodes"])
-    return lines + (tables.table(("node", "type", "ms"), rows) if validation["nodes"] else [])
-
-
-REPORT = View(_report, _report_text)
+        samples = tables.plural(validation["samples"] or 0, "sample")
+        yield f"  {validation['duration_ms']} ms per inference, {samples}"
+    for row in validation["accuracy"]:
+        yield f"  {row['output']}: {tables.figures(row['figures'])}"
+    if validation["nodes"]:
+        nodes = ({**node, "name": node["name"] or str(node["c_id"])} for node in validation["nodes"])
+        yield from tables.rows(nodes, "node=name type ms=duration_ms")
 
 
 def _traffic(traffic: Traffic) -> dict[str, Any]:
@@ -151,16 +146,17 @@ def _network_csv(path: Path) -> dict[str, Any]:
     }
 
 
-def _network_csv_text(record: dict[str, Any]) -> str:
+def _network_csv_lines(record: dict[str, Any]) -> Iterator[str]:
     """The sums, the pools, and the epochs that take longest."""
-    epochs = record["epochs"]
-    lines = [f"compiler's estimate of {tables.plural(len(epochs), 'epoch')}"]
-    lines += tables.table(("sum", ""), ([name.replace("_", " "), value] for name, value in record["sums"].items()))
-    lines += ["", "traffic in bytes:", *tables.rows(record["pools"], "pool=name read written used")]
+    epochs, sums = record["epochs"], record["sums"].items()
+    yield f"compiler's estimate of {tables.plural(len(epochs), 'epoch')}"
+    yield from tables.table(("sum", ""), ([name.replace("_", " "), value] for name, value in sums))
+    yield from ("", "traffic in bytes:", *tables.rows(record["pools"], "pool=name read written used"))
     longest = sorted(epochs, key=lambda epoch: (-(epoch["max_cycles"] or 0), epoch["number"]))[:_SHOWN]
     known = [epoch for epoch in longest if epoch["max_cycles"]]
-    lines += ["", "longest epochs:", *tables.rows(known, "epoch=number operations compute_cycles max_cycles")]
-    return tables.page(record, lines)
+    columns = "epoch=number operations compute_cycles max_cycles"
+    yield from ("", "longest epochs:", *tables.rows(known, columns))
 
 
-NETWORK_CSV = View(_network_csv, _network_csv_text)
+REPORT = view(_report, _report_lines)
+NETWORK_CSV = view(_network_csv, _network_csv_lines)

@@ -17,15 +17,13 @@ from neuralart.files import read_bytes
 from neuralart.resources import TEMPLATE_RULES
 from neuralart_insight.report.page import (
     figures,
-    flash,
     lifetimes,
     memory_map,
     network_graph,
-    provenance,
     treemap,
 )
 from neuralart_insight.report.page.gather import PageFacts
-from neuralart_insight.report.page.parts import PageSection
+from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of
 
 LARGEST = 2_000_000
 """Bytes of a page."""
@@ -37,9 +35,47 @@ More = Callable[[int], Sequence[PageSection]]
 
 def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
     """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
-    first = provenance.build(facts), memory_map.section(facts), lifetimes.section(facts, most)
+    first = build_section(facts), memory_map.section(facts), lifetimes.section(facts, most)
     shown = *first, network_graph.section(facts, most), *(more(most) if more is not None else ())
-    return [*shown, treemap.section(facts), flash.section(facts), provenance.section(facts)]
+    return [*shown, treemap.section(facts), memory_map.flash_section(facts), provenance_section(facts)]
+
+
+def build_section(facts: PageFacts) -> PageSection:
+    """The head of the page: a line for each fact about the variant."""
+    index = facts.index
+    board = f"{facts.board.name}: {facts.board.title}" if facts.board.title else facts.board.name
+    rows: list[tuple[Cell, ...]] = [("Board", board), ("Image for", index["machine"])]
+    rows.append(("Firmware by", index["toolchain"] or "another build"))
+    for network in facts.networks:
+        each = network.facts
+        pools = [pool for pool in each.pools if not pool.virtual]
+        sums = [[getattr(pool, key) for pool in pools] for key in ("weights", "activations")]
+        weights, activations = ("unknown bytes" if None in some else count_of(sum(some), "byte") for some in sums)
+        macc = "unknown" if each.macc is None else f"{each.macc:,}"
+        said = f"{count_of(len(each.epochs), 'epoch') if each.epochs else 'unknown epochs'}, "
+        said += f"{macc} multiply-accumulate operations, {weights} of weights, {activations} of activations"
+        rows.append((f"Network {each.name}", f"{said}; runtime {each.runtime}"))
+    return PageSection("build", "Build", (PageTable(("", ""), tuple(rows)),))
+
+
+def provenance_section(facts: PageFacts) -> PageSection:
+    """Tools, models, arguments, and the hash of every file of a compile."""
+    parts: list[Part] = []
+    for network in facts.networks:
+        name, info = network.facts.name, network.info
+        tools = ", ".join(f"{tool.name} {tool.version}" for tool in info.tools) if info is not None else "unknown"
+        parts.append(Note(f"Network {name}: compiled by {tools or 'unknown'}. ABI stamp {network.facts.abi_stamp}."))
+        if network.provenance:
+            parts.append(Note(network.provenance, "text"))
+        else:
+            parts.append(Note("Unknown: there is no provenance.txt.", "unknown"))
+        rows = tuple((each.name, f"{each.bytes:,}", each.sha256) for each in network.files)
+        if rows:
+            folded = f"{count_of(len(rows), 'file')} of the compile of {name}"
+            parts.append(PageTable(("File", "Bytes", "SHA-256"), rows, (1,), folded))
+    names = tuple((name,) for name in facts.index["artefacts"])
+    parts.append(PageTable(("File",), names, (), f"{count_of(len(names), 'file')} of the variant"))
+    return PageSection("provenance", "Provenance", tuple(parts))
 
 
 def data(parts: list[PageSection]) -> str:

@@ -41,11 +41,8 @@ class SizedPart:
 def _kind(section: Section, *, function: bool) -> str:
     if function:
         return CODE
-    if not section.filled:
-        return ZEROED
-    if section.writable:
-        return DATA
-    return CONSTANTS
+    filled = DATA if section.writable else CONSTANTS
+    return filled if section.filled else ZEROED
 
 
 def sizes(elf: Elf, board: Board) -> tuple[SizedPart, ...]:

@@ -1,4 +1,4 @@
-"""The section ``memory``: every memory of the board to scale, and what is used by whom."""
+"""The sections ``memory`` (the board's memories, and who uses them) and ``flash`` (what is written)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.boards.cli import size_text
+from neuralart.flashing.plan import FlashPlan
 from neuralart.memory.plan.picture import COLORS
 from neuralart.memory.plan.plan_report import MemoryUse
 from neuralart_insight.report.page import figures, parts
@@ -155,3 +156,38 @@ def section(facts: PageFacts) -> parts.PageSection:
         folded = f"Reserved in memories that nothing uses: {len(idle)}"
         found.append(parts.PageTable(("Memory", "Owner", "Addresses", "Place chosen by"), tuple(idle), (), folded))
     return parts.PageSection(KEY, TITLE, tuple(found))
+
+
+_FLASH = "Flash plan"
+
+
+def _of_plan(number: int, name: str, plan: FlashPlan, facts: PageFacts) -> list[parts.Part]:
+    uses = [StripUse(each.name, each.kind, each.address, each.bytes, each.bytes, each.file) for each in plan.writes]
+    total = sum(write.bytes for write in plan.writes)
+    found: list[parts.Part] = [
+        parts.Note(f"{name}: {parts.count_of(len(plan.writes), 'write')}, {parts.count_of(total, 'byte')}.")
+    ]
+    for region in facts.board.memory:
+        inside = [use for use in uses if region.base <= use.start < region.end]
+        if inside:
+            key = f"flash-{number}-{region.name}"
+            found.append(strip(key, f"{region.name} after {name}", region.base, region.size, inside))
+            found.append(table(key, inside, region.base, region.size, "File"))
+    rows = tuple(
+        (str(order), each.name, each.kind, parts.span(each.address, each.bytes), f"{each.bytes:,}", each.sha256)
+        for order, each in enumerate(plan.writes, 1)
+    )
+    found.append(
+        parts.PageTable(("Order", "Write", "Kind", "Addresses", "Bytes", "SHA-256"), rows, (0, 4), "Order and hashes")
+    )
+    return found
+
+
+def flash_section(facts: PageFacts) -> parts.PageSection:
+    """The section ``flash``."""
+    if not facts.flash:
+        return parts.unknown("flash", _FLASH, "This variant writes no flash by a plan.")
+    shown = [
+        part for number, (name, plan) in enumerate(facts.flash.items()) for part in _of_plan(number, name, plan, facts)
+    ]
+    return parts.PageSection("flash", _FLASH, tuple(shown))

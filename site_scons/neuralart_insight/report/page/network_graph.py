@@ -134,10 +134,6 @@ def why_cpu(network: ReportNetwork) -> dict[int | None, str]:
     return {row.number: "reason unknown" if row.reason == UNKNOWN else row.reason for row in rows}
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _about(row: GraphRow, buffers: dict[int, InfoBuffer], why: dict[int | None, str]) -> dict[str, str]:
     """What a row of the picture says."""
     tensors = [buffers[each] for each in (row.writes or row.reads) if each in buffers]
@@ -183,7 +179,10 @@ def _picture(key: str, network: ReportNetwork, rows: list[GraphRow]) -> Picture:
     said = []
     for number, row in enumerate(rows):
         about, y = _about(row, buffers, why), len(rows) - number - 0.5
-        shown = {f"short_{column}": _short(about[column], most) for column, _, most in _COLUMNS}
+        shown = {}
+        for column, _, most in _COLUMNS:
+            text = about[column]
+            shown[f"short_{column}"] = text if len(text) <= most else f"{text[: most - 1]}…"
         place = {"left": left, "right": left + 2, "bottom": y - 0.35, "top": y + 0.35, "y": y}
         said.append({**about, **shown, **place, "color": COLORS[row.kind]})
     figure = figures.new(_ROW * len(rows) + 10, (0, 100), (0, len(rows)), zoom="")

@@ -108,20 +108,17 @@ def _picture(parts: Sequence[SizedPart]) -> Picture:
     return Picture(f"{KEY}-sizes", "All bytes of the image", figure, len(inner))
 
 
-def _table(parts: Sequence[SizedPart]) -> PageTable:
-    total = sum(part.bytes for part in parts)
-    rows: list[tuple[Cell, ...]] = [
-        (part.name, part.kind, part.memory, part.section, f"{part.bytes:,}", Meter("", part.bytes / total))
-        for part in parts[:_ROWS]
-    ]
-    left = len(parts) - len(rows)
-    folded = f"The {len(rows)} largest of {len(parts)} parts" if left else f"All {len(parts)} parts"
-    return PageTable(("Name", "Kind", "Memory", "Section", "Bytes", ""), tuple(rows), (4,), folded)
-
-
 def section(facts: PageFacts) -> PageSection:
     """The section."""
     if not facts.parts:
         return unknown(KEY, TITLE, "Unknown: the firmware is built elsewhere.")
-    total = count_of(sum(part.bytes for part in facts.parts), "byte")
-    return PageSection(KEY, TITLE, (Note(f"{total}. {_HELP}"), _picture(facts.parts), _table(facts.parts)))
+    total, count = sum(part.bytes for part in facts.parts), len(facts.parts)
+    rows: list[tuple[Cell, ...]] = [
+        (part.name, part.kind, part.memory, part.section, f"{part.bytes:,}", Meter("", part.bytes / total))
+        for part in facts.parts[:_ROWS]
+    ]
+    folded = f"The {len(rows)} largest of {count} parts" if len(rows) < count else f"All {count} parts"
+    heads = ("Name", "Kind", "Memory", "Section", "Bytes", "")
+    table = PageTable(heads, tuple(rows), (4,), folded)
+    note = Note(f"{count_of(total, 'byte')}. {_HELP}")
+    return PageSection(KEY, TITLE, (note, _picture(facts.parts), table))
