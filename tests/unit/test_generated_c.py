@@ -12,8 +12,7 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.text import c_source
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ecblobs, pools
-from neuralart.vendor.network_c import pools as initializers
+from neuralart.vendor.network_c import checks, ecblobs, initializers, pools
 from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.checks import covered, rows_by_pool
 from neuralart.vendor.network_c.pools import in_use

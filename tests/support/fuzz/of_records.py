@@ -11,10 +11,10 @@ from pathlib import Path
 
 from neuralart import boards, intact, toolchain
 from neuralart.applications import overlay
-from neuralart.compilers import recorded
+from neuralart.compilers import fileset, recorded
 from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
-from neuralart.compilers.stedgeai import install, run
+from neuralart.compilers.stedgeai import install
 from neuralart.compilers.stedgeai.request import request_of
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
@@ -414,7 +414,7 @@ KINDS = [
     Kind(
         "owner-manifest",
         [facts.manifest("net", {"net.c": b"c"}).encode()],
-        lambda p: run._listed(p.parent),
+        lambda p: fileset.listed(p.parent),
         json_tree,
         file=facts.MANIFEST,
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
 from neuralart.patterns import later
-from neuralart.vendor.network_c.pools import literal
+from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16
 _OPTION = later(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)

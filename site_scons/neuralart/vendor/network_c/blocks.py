@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked
-from neuralart.vendor.network_c.pools import integer, literal, members, structs
+from neuralart.vendor.network_c.initializers import integer, literal, members, structs
 from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem
 
 _GETTER = later(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")

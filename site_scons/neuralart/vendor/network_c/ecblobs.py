@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
 from neuralart.text.c_source import Lines, blanked, decode
-from neuralart.vendor.network_c.pools import integer, literal
+from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Problem
 
 BLOB_MAGIC = 0xCA057A7A

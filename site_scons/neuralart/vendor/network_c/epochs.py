@@ -14,7 +14,7 @@ from typing import NamedTuple
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked
-from neuralart.vendor.network_c import pools as initializers
+from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c.types import GeneratedNetwork
 
 _FUNCTION = later(r"\bvoid\s+(\w+)\s*\([^(){};]{0,400}\)\s*\{")

@@ -10,7 +10,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
 from neuralart.patterns import later
 from neuralart.text.c_source import Lines, blanked, decode
-from neuralart.vendor.network_c import pools as initializers
+from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
