@@ -57,7 +57,7 @@ def test_network_of_the_reference_compiler(env: Any) -> None:
     assert graphs.command(net[0]) == [
         *(*START, "compile", "--quiet", "--model", MODEL, "--target", "stm32n6", "--name", "digits"),
         *("--st-neural-art", f"default@{PROFILE}", "--input-data-type", "uint8", "--initializers", "xSPI2"),
-        *("--output", "out"),
+        *("--force", "--output", "out"),
     ]
     executor = net[0].get_executor()
     assert all(node.get_executor() is executor for node in net)
@@ -96,7 +96,7 @@ def test_network_of_each_version(env: Any, tool: Any, version: str, profile: str
         *(*START, "compile", "--quiet", "--model", "nets/net.tflite", "--target", "stm32n6", "--name", "net"),
         *("--st-neural-art", selected, "--compiler", "stedgeai", "--extra-options=--new $x"),
         *("--compiler-version", version, "--tool-cache", "build/.stedgeai.json", "--initializers", "xSPI2"),
-        *("--output", "out"),
+        *("--force", "--output", "out"),
     ]
     values = {node.name for node in net[0].depends}
     assert values == {"compiler-code", "compiler", "what was made"}
@@ -202,7 +202,7 @@ def test_relocatable(env: Any, gcc: Toolchain, settings: dict[str, Any], words: 
     assert graphs.command(rel[0]) == [
         *(*START, "relocatable", "build", "--verbosity", "0", "--input", "out/digits.c", "--output", "rel"),
         *("--name", "digits", "--objects", "build/relocatable/objects", "--cross-compile", "arm-none-eabi-", "--json"),
-        *words,
+        *(*words, "--force"),
     ]
     assert {node.name for node in rel[0].depends} >= {"toolchain", "relocatable-builder", "ll_aton.h"}
 

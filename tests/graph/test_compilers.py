@@ -260,7 +260,7 @@ def test_command(env: Any, tool: Any) -> None:
         *(sys.executable, "-m", "neuralart", "compile", "--quiet", "--model", "nets/net.tflite", "--target", "stm32n6"),
         *("--name", "net", "--st-neural-art", "default@nets/na.json", "--input-data-type", "uint8"),
         *("--compiler", "stedgeai", "--compiler-version", "4.0.*", "--failures", "nets/na.json"),
-        *("--tool-cache", "build/.stedgeai.json", "--initializers", "xSPI2", "--output", net.folder),
+        *("--tool-cache", "build/.stedgeai.json", "--initializers", "xSPI2", "--force", "--output", net.folder),
     ]
 
 

@@ -93,7 +93,7 @@ def test_the_command(env: Any, gcc: Toolchain, options: dict[str, Any], words: l
         *["-m", "neuralart", "relocatable", "build", "--verbosity", "0"],
         *["--input", f"{rel.network.folder}/digits.c", "--output", rel.folder, "--name", "digits"],
         *["--objects", "build/relocatable/objects", "--cross-compile", "arm-none-eabi-", "--json"],
-        *words,
+        *[*words, "--force"],
     ]
     assert str(gcc.folder) in rel.image.get_build_env()["ENV"]["PATH"]
 

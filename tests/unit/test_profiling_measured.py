@@ -322,7 +322,7 @@ def test_a_log_and_its_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = ["--csv", str(tmp_path / "e.csv"), "-o", str(tmp_path / "profile.json"), "--log", str(tmp_path / "said.txt")]
     assert main([*words, "-v", "2", *out]) == 0
     said = capsys.readouterr().out
-    assert said == (tmp_path / "said.txt").read_text()
+    assert (tmp_path / "said.txt").read_text() == f"# Log of neuralart\n{said}"
     assert "EpochBlock_1 (num=1:1, c_type=HW)" in said and "  1     0.000 ms |<<<<<<####" in said
     record = json.loads((tmp_path / "profile.json").read_text())
     assert main([*words, "--json"]) == 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.text import json_grammar
-from neuralart.text.json_values import MAX_DEPTH, parse, parse_tolerant, parse_tool
+from neuralart.text.json_values import JSON_DEPTH, parse, parse_tolerant, parse_tool
 
 
 def refusal(text: str | bytes, **options) -> NeuralArtError:
@@ -120,7 +120,7 @@ def test_places():
         ('{"a":', "1:6", "a value is missing: found the end of the file", ""),
         ('{"a": }', "1:7", "a value is missing: found '}'", ""),
         ("{} {}", "1:4", "'{' after the end of the document", ""),
-        ("[" * (MAX_DEPTH + 2), f"1:{MAX_DEPTH + 2}", f"nested deeper than {MAX_DEPTH} levels", ""),
+        ("[" * (JSON_DEPTH + 2), f"1:{JSON_DEPTH + 2}", f"nested deeper than {JSON_DEPTH} levels", ""),
         (b"\xef\xbb\xbf{}", "1:1", "the file starts with a byte-order mark (BOM)", "without BOM"),
         (b"\xff\xfe{\x00}\x00", "1:1", "UTF-16 text", "UTF-8"),
         (b'{\n "a": "\xe9"}', "2:8", "byte 0xe9 is not UTF-8", "UTF-8"),
@@ -170,12 +170,12 @@ def test_a_place_costs_nothing_until_it_is_asked_for(monkeypatch):
 
 
 @pytest.mark.parametrize("read", [parse, parse_tool, lambda data, file: parse_tolerant(data, file)[0]])
-@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 100_000])
+@pytest.mark.parametrize("depth", [JSON_DEPTH + 1, 500, 100_000])
 @pytest.mark.parametrize("pair", ["[]", '{"a":}'])
 def test_nested_deeply_is_one_line(read, depth, pair):
     """The standard library says RecursionError where it is deep enough, and nothing before."""
     opened, closed = pair[:-1], pair[-1]
-    with pytest.raises(NeuralArtError, match=f"nested deeper than {MAX_DEPTH} levels") as caught:
+    with pytest.raises(NeuralArtError, match=f"nested deeper than {JSON_DEPTH} levels") as caught:
         read((opened * depth + "1" + closed * depth).encode(), "f.json")
     assert caught.value.where.startswith("f.json:1:")
 

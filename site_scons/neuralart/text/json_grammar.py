@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from neuralart.errors import NeuralArtError
 from neuralart.patterns import later
-from neuralart.text.json_values import MAX_DEPTH, QUOTES
+from neuralart.text.values import JSON_DEPTH, QUOTES
 
 _NUMBER = later(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _PLAIN = later(r'[^"\\\x00-\x1f]+')
@@ -102,8 +102,8 @@ class Reader:
         return read
 
     def value(self, depth: int) -> tuple[Any, Place]:
-        if depth > MAX_DEPTH:
-            self.fail(f"nested deeper than {MAX_DEPTH} levels")
+        if depth > JSON_DEPTH:
+            self.fail(f"nested deeper than {JSON_DEPTH} levels")
         start, char = self.at, self.peek()
         if char == "{":
             return self.object(depth)

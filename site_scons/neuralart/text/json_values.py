@@ -17,19 +17,17 @@ from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patterns import later
-from neuralart.text.values import Location, Value
+from neuralart.text.values import JSON_DEPTH, QUOTES, Location, Value
 
 if TYPE_CHECKING:
     from neuralart.text.json_grammar import Place, Reader
 
-__all__ = ["MAX_DEPTH", "JsonValue", "document", "kind_of", "parse", "parse_tolerant", "parse_tool", "shaped"]
+__all__ = ["JsonValue", "document", "kind_of", "parse", "parse_tolerant", "parse_tool", "shaped"]
 
 _BOM = b"\xef\xbb\xbf"
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 # What the standard library reads and a strict file must not have: half surrogate pairs, numbers beyond all measure.
 _ODD = later(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
-MAX_DEPTH = 64
-QUOTES = {"'": "a single quote", **dict.fromkeys("\u2018\u2019\u201c\u201d", "a typographic quote")}
 _NOT_ASCII = later(f"[^\x00-\x7f{''.join(QUOTES)}]")
 
 
@@ -81,7 +79,7 @@ class _Document:
 
 def _deep(value: Any) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(JSON_DEPTH + 1):
         nested = (outer.values() if type(outer) is dict else outer for outer in level if type(outer) in (dict, list))
         level = [inner for members in nested for inner in members]
     return bool(level)

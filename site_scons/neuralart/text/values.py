@@ -15,6 +15,8 @@ from neuralart.patterns import later
 
 _CONTROL = later("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
 _Made = TypeVar("_Made")
+JSON_DEPTH = 64  # Lists and objects in one another, at most
+QUOTES = {"'": "a single quote", **dict.fromkeys("\u2018\u2019\u201c\u201d", "a typographic quote")}
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from neuralart.files import write_text
 from neuralart.scons import making, plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
+from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.nodes import Compiled, check_compiled
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.text.console import say

@@ -20,8 +20,8 @@ from neuralart.scons import making, plans
 from neuralart.scons.application.app_config import section_of
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import literal, named, place, readable
 from neuralart.scons.registry import code_value
 from neuralart.text.console import say

@@ -16,9 +16,14 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import check_name, flow_of
-from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler
+from neuralart.scons.network.compilers import (
+    RUNTIME_INCLUDES,
+    ChosenCompiler,
+    declared_initializers,
+    refuse_built,
+    source_file,
+)
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.network.pools import declared_initializers, refuse_built, source_file
 from neuralart.scons.paths import named, stable, word
 from neuralart.scons.registry import registry_of
 

@@ -29,9 +29,8 @@ from neuralart.resources import firmware_dir
 from neuralart.scons import making, plans
 from neuralart.scons.commands import FARM, Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
-from neuralart.scons.network.compilers import SLOTS
+from neuralart.scons.network.compilers import SLOTS, known_profile
 from neuralart.scons.network.plan import CompilePlan, make_plan
-from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
 from neuralart.scons.registry import registry_of
 

@@ -24,9 +24,9 @@ from neuralart.scons.commands import carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import builder
 from neuralart.scons.network.builder import any_plan, config_of
+from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes, runtime_nodes
 from neuralart.scons.network.plan import CompilePlan, is_cpu
-from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named_source
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.text.console import say

@@ -18,8 +18,16 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import CPU, check_name, flow_of
-from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of, stock_profiles
-from neuralart.scons.network.pools import declared_initializers, find_pools, source_file
+from neuralart.scons.network.compilers import (
+    RUNTIME_INCLUDES,
+    ChosenCompiler,
+    compiler_of,
+    declared_initializers,
+    files_of,
+    find_pools,
+    source_file,
+    stock_profiles,
+)
 from neuralart.scons.paths import LiteralWord, place, stable, word
 
 # What the build itself says on the command line: a second word would win and the declared files would not come.
