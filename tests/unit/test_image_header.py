@@ -181,6 +181,8 @@ def test_sign_writes_the_same_bytes_twice_and_refuses_a_signed_image(
         f"neuralart sign: error: {signed}: it has an image header already (sign the bare image, firmware.bin)"
     )
     assert main(["sign", str(bare), "-o", str(bare)]) == 1
+    assert "firmware.bin: is there already, and does not say that we made it" in capsys.readouterr().err
+    assert main(["sign", str(bare), "-o", str(bare), "--force"]) == 1
     assert bare.read_bytes() == program() and "firmware.bin: it is the bare image" in capsys.readouterr().err
     bare.write_bytes(b"\x7fELF" + bytes(100))
     assert main(["sign", str(bare), "-o", str(again)]) == 1

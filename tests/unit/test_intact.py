@@ -17,6 +17,7 @@ import pytest
 
 from neuralart import intact
 from neuralart.resources import PACKAGE
+from support.packages import MODULES, dotted
 
 
 def _set_back(path: Path, state: os.stat_result) -> None:
@@ -131,8 +132,8 @@ SHOWN = {
 
 def _names_read() -> Iterator[tuple[str, str]]:
     """Variables that code of this package reads, and where."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = ".".join(("neuralart", *path.relative_to(PACKAGE).with_suffix("").parts))
+    for path in MODULES:
+        module = dotted(path)
         for node in ast.walk(ast.parse(path.read_bytes())):
             key: ast.expr | None = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:

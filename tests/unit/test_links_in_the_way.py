@@ -74,7 +74,9 @@ def test_everybody_writes_by_one_function() -> None:
 
 def command(*words: str) -> Callable[[Path], None]:
     def run(path: Path) -> None:
-        assert cli.main([word.format(path=path, folder=path.parent) for word in words]) == 0
+        own = [word.format(path=path, folder=path.parent) for word in words]
+        assert cli.main(own) == 1 and path.is_symlink(), "what a user names is looked at first"
+        assert cli.main([*own, "--force"]) == 0
 
     return run
 
