@@ -20,6 +20,7 @@ _MODULES = (
     "neuralart.compilers.request",
     "neuralart.model.reader",
     "neuralart.own_commands",
+    "neuralart.text.json_grammar",
     "neuralart.vendor.profile",
     "neuralart_reference.cli",
     "neuralart_reference.compile",

@@ -335,7 +335,7 @@ def test_command(digits, root, tmp_path, capsys, monkeypatch):
     made = {p.name for p in (tmp_path / "o").iterdir()}
     files = {f"Digits_rel{end}" for end in (".bin", "_params.bin", ".c", ".h")}
     assert made == files | {"Digits.elf", "Digits.map", "Digits_reloc_results.json", "Digits_reloc.log", "work"}
-    assert out == (tmp_path / "o" / "Digits_reloc.log").read_text("utf-8")
+    assert f"# Log of neuralart\n{out}" == (tmp_path / "o" / "Digits_reloc.log").read_text("utf-8")
     data = json.loads((tmp_path / "o" / "Digits_reloc_results.json").read_text("utf-8"))
     assert data["reloc_binary_image"]["rt_context"]["c_name"] == "digits"
     assert data["reloc_binary_image"]["split"] is True and set(data["gen_files"]) == files | {
@@ -413,6 +413,7 @@ ROWS = {
     "--dev-mode": (["--dev-mode", "x"], lambda out, said, err: "--dev-mode: no effect" in said),
     "--layout": (["--layout", "aligned"], lambda out, said, err: _image(out).ro_size % 64 == 0),
     "--objects": (["--objects", "store"], lambda out, said, err: list(Path("store").glob("*.o"))),
+    "--force": (["--force"], lambda out, said, err: _image(out).context.c_name == "network"),
 }
 
 
@@ -432,6 +433,10 @@ def test_each_row_of_the_options_table(packs, stored_objects, tmp_path, capsys, 
     words, seen = ROWS[option]
     given = [*words, *(["--pack-dir", packs()] if option != "--pack-dir" else [])]
     given += ["--objects", stored_objects] if option != "--objects" else []
+    if option == "--force":
+        Path("build").mkdir()
+        Path("build/network_rel.bin").write_text("theirs")
+        assert run(*given[1:]) == 1 and "--force to replace it" in capsys.readouterr().err
     status = run(*given)
     said, err = capsys.readouterr()
     assert status == bool(err) and err.count("\n") == status

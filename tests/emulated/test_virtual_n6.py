@@ -94,7 +94,10 @@ def test_the_command_prints_one_line_per_network(builder, tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "  | scons-neuralart reference application on stm32n6570-dk"
     assert re.fullmatch(r"toy: 5 vectors bit-exact on unicorn \(cortex-m33 code; .*no timing\)", lines[1])
-    assert console.read_text(encoding="utf-8") == "scons-neuralart reference application on stm32n6570-dk\n"
+    assert (
+        console.read_text(encoding="utf-8")
+        == "# Log of neuralart\nscons-neuralart reference application on stm32n6570-dk\n"
+    )
 
 
 def test_the_command_shows_outputs_that_nobody_knows(builder, tmp_path, capsys):

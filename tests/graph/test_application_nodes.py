@@ -180,8 +180,8 @@ def test_arguments_of_make(env: Any, users: Path, gcc: Toolchain) -> None:
         stage=StageConfig("gen", (StageRule("*.raw", "Model/", "variants.yaml:12"),)),
     )
     argv = graphs.command(program(env, app))
-    assert argv[1:6] == ["-m", "neuralart", "application", "build", "--quiet"]
-    words = argv[6:]
+    assert argv[1:7] == ["-m", "neuralart", "application", "build", "--quiet", "--force"]
+    words = argv[7:]
     assert words[:4] == ["--with=make", "--folder=app", "--directory=gcc", "--artefact=build/firmware.elf"]
     assert {"--target=all", "--variable=EXTRA=-DX=$(TOP) 'y'", "--exclude=docs", "--stage-folder=gen"} <= {*words}
     assert {"--stage=*.raw=Model/", "--place=folder=variants.yaml:9", "--place=stage:*.raw=variants.yaml:12"} <= {

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -363,7 +364,11 @@ def kill(command: str, folder: Path, number: int, known: dict[bool, Known]) -> t
 
 
 def _unfinished(name: str, data: bytes) -> bool:
-    """An export lists first what it will write, in a whole manifest that says that it has not come to its end."""
+    """An export lists first what it will write, in a whole manifest that says that it has not come to its end; and a
+    compile notes the hashes of its files.
+    """
+    if name.rpartition("/")[2] == ".unfinished.txt":
+        return re.fullmatch(rb"(?:[0-9a-f]{64}\n)+", data) is not None
     try:
         return name == "export/manifest.json" and json.loads(data)["unfinished"] is True
     except (ValueError, KeyError):

@@ -266,10 +266,15 @@ def _build(args: argparse.Namespace) -> int:
     from neuralart.applications import build
     from neuralart.files import write_text
 
-    # A program cannot say who put it there.
+    # A program cannot say who put it there; of one that is only copied nothing is remembered.
     record = args.work / "program.sha256"
     known = record.read_text("ascii", "replace").strip() if record.is_file() else ""
-    outputs.refuse(args.output, lambda old: sha256(old).hexdigest() == known, force=args.force)
+    copied = args.kind == "elf"
+    outputs.refuse(
+        args.output,
+        lambda old: old[:4] == b"\x7fELF" if copied else sha256(old).hexdigest() == known,
+        force=args.force,
+    )
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
@@ -279,7 +284,8 @@ def _build(args: argparse.Namespace) -> int:
     request = build.ApplicationRequest(config_of(args), files, **given)
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:
         result = build.build(request, os.environ, work.say)
-    write_text(record, f"{sha256(result.program).hexdigest()}\n")
+    if not copied:
+        write_text(record, f"{sha256(result.program).hexdigest()}\n")
     for note in result.notes:
         say(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:

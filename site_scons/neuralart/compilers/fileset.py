@@ -9,11 +9,12 @@ from pathlib import Path, PurePosixPath
 
 from neuralart import jsontext, outputs
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_bytes
+from neuralart.files import write_bytes, write_text
 from neuralart.network.facts import MANIFEST
 
 FACTS = "network.json"
 PROVENANCE = "provenance.txt"
+_UNFINISHED = ".unfinished.txt"  # While files are written: hashes of all that an earlier and this compile make
 _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
@@ -45,10 +46,12 @@ def refuse_foreign(folder: Path, network: str, names: Iterable[str]) -> None:
     if owner and owner != network:
         return  # A compile refuses that itself, behind what is wrong with its words
     known = set(made.values())
+    if (unfinished := folder / _UNFINISHED).is_file():
+        known |= set(unfinished.read_text("ascii", "replace").split())
     for name in sorted({*names, *_earlier(folder, network)} - {MANIFEST, PROVENANCE}):
         outputs.refuse(folder / name, lambda data: sha256(data).hexdigest() in known)
     # These two are in no list.
-    outputs.refuse(folder / MANIFEST, lambda _data: bool(owner))
+    outputs.refuse(folder / MANIFEST, lambda data: bool(owner) or sha256(data).hexdigest() in known)
     outputs.refuse(folder / PROVENANCE, outputs.says(b"tool: "))
 
 
@@ -76,6 +79,9 @@ def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
     stale = _earlier(folder, network) - set(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Until the manifest is there: of a compile that is killed, the next one knows the files.
+        hashes = {*listed(folder)[1].values(), *(sha256(data).hexdigest() for data in files.values())}
+        write_text(folder / _UNFINISHED, "\n".join([*sorted(hashes), ""]))
         (folder / MANIFEST).unlink(missing_ok=True)
         for name in sorted(stale):
             (folder / name).unlink(missing_ok=True)
@@ -84,3 +90,4 @@ def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
         raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder), hint=hint) from error
     for name in sorted(files, key=lambda name: (name == MANIFEST, name)):
         write_bytes(folder / name, files[name])
+    (folder / _UNFINISHED).unlink(missing_ok=True)

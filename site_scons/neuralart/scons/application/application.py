@@ -283,7 +283,7 @@ def external_program(
         files = inputs(config, root, (Path(base.Dir(f"#{build_dir(env)}").abspath),))
         made = _made_below(base, root / config.external.folder)
         tree = [made[name] for name in sorted(made) if name in files.files]
-    command: list[Any] = ["application", "build", "--quiet"]
+    command: list[Any] = ["application", "build", "--quiet", "$(", "--force", "$)"]
     command += [LiteralWord(text) for text in cli.words(config)]
     command += [LiteralWord(text) for text in cli.generated_words([item for item, _ in generated])]
     command += ["$(", *(LiteralWord(text) for text in cli.places(config)), "$)"]
