@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,12 +23,17 @@ from support import images
 from support.app_configs import write_application
 from support.repositories import SHAPES
 
+
+def quote(path: Path) -> str:
+    return shlex.quote(str(path))
+
+
 REPO = PACKAGE.parents[1]
 DIGITS = REPO / "models" / "digits" / "digits.tflite"
 FOREIGN = b"these are somebody's only notes\n" * 200
 Capture = pytest.CaptureFixture[str]
-COMPILE = f"compile --model {DIGITS} --target stm32n6570-dk --name net --quiet --output out"
-CPU = f"compile --model {DIGITS} --target stm32h747i-disco --name net --quiet --output out"
+COMPILE = f"compile --model {quote(DIGITS)} --target stm32n6570-dk --name net --quiet --output out"
+CPU = f"compile --model {quote(DIGITS)} --target stm32h747i-disco --name net --quiet --output out"
 BUILD = "relocatable build --input relative --name net --output out --verbosity 0"
 PROFILE = "profile ready --npu-mhz 800"
 APPCONFIG = "appconfig --network c_info.json --config app.yaml --generation n6-v3"
@@ -43,7 +49,7 @@ WRITTEN = {
     "sbom --output out/sbom.json": ["sbom.json"],
     f"{PROFILE} -o out/profile.json": ["profile.json"],
     f"{PROFILE} --log out/profile.log": ["profile.log"],
-    f"plan digits-n6 --file {REPO}/variants.yaml --build none --svg out/plan.svg": ["plan.svg"],
+    f"plan digits-n6 --file {quote(REPO / 'variants.yaml')} --build none --svg out/plan.svg": ["plan.svg"],
     f"{APPCONFIG} -o out/app_config.h": ["app_config.h"],
     "application build --with elf --elf ready.elf --work work --output out/app.elf": ["app.elf"],
     f"{BUILD} --parse-only --json out/net.json": ["net.json"],
@@ -52,7 +58,7 @@ WRITTEN = {
 }
 # These ask each time: what they write has no place for a mark, or is the user's from then on.
 ALWAYS = {
-    f"vectors {DIGITS} --random 1 --expected board -o out": ["vectors.json", "inputs.bin", "outputs.bin"],
+    f"vectors {quote(DIGITS)} --random 1 --expected board -o out": ["vectors.json", "inputs.bin", "outputs.bin"],
     "adopt repository -o out/variants.yaml": ["variants.yaml"],
 }
 APP = """\
@@ -75,10 +81,10 @@ def _info() -> str:
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ready")
-    assert cli.main(COMPILE.replace("--output out", f"--output {folder / 'ready'}").split()) == 0
+    assert cli.main(shlex.split(COMPILE.replace("--output out", f"--output {quote(folder / 'ready')}"))) == 0
     pools = PACKAGE / "boards" / "data" / "pools" / "stm32n6570-dk-relocatable.mpool"
-    words = COMPILE.replace("--output out", f"--output {folder / 'relative'} --load-mpool {pools}")
-    assert cli.main(words.split()) == 0
+    words = COMPILE.replace("--output out", f"--output {quote(folder / 'relative')} --load-mpool {quote(pools)}")
+    assert cli.main(shlex.split(words)) == 0
     (folder / "image.bin").write_bytes(struct.pack("<II", 0x34100000, 0x34000401) + bytes(4088))
     (folder / "ready.elf").write_bytes(images.elf())
     write_application(folder, {"app.yaml": APP, "c_info.json": _info()})
@@ -99,7 +105,7 @@ def refused(words: str, path: Path, capsys: Capture) -> None:
     """One line, and all files as they were."""
     before = {file: file.read_bytes() for file in path.parent.rglob("*") if file.is_file()}
     capsys.readouterr()
-    assert cli.main(words.split()) == 1, words
+    assert cli.main(shlex.split(words)) == 1, words
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1, captured
     assert "--force" in captured.err and (path.name in captured.err), captured.err
@@ -114,13 +120,13 @@ def test_a_foreign_file(words: str, name: str, place: Path, capsys: Capture) -> 
     path = place / name
     path.write_bytes(FOREIGN)
     refused(words, path, capsys)
-    assert cli.main([*words.split(), "--force"]) == 0 and path.read_bytes() != FOREIGN
+    assert cli.main([*shlex.split(words), "--force"]) == 0 and path.read_bytes() != FOREIGN
 
 
 @pytest.mark.parametrize("words", WRITTEN)
 def test_our_own_file(words: str, place: Path, capsys: Capture) -> None:
     for _ in range(2):
-        assert cli.main(words.split()) == 0, capsys.readouterr().err
+        assert cli.main(shlex.split(words)) == 0, capsys.readouterr().err
     assert {*WRITTEN[words]} <= {path.name for path in place.iterdir()}
     # What was edited since is somebody's work, where we can know it.
     path = place / WRITTEN[words][0]
@@ -130,7 +136,7 @@ def test_our_own_file(words: str, place: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("words", ALWAYS)
 def test_it_asks_each_time(words: str, place: Path, capsys: Capture) -> None:
-    assert cli.main(words.split()) == 0, capsys.readouterr().err
+    assert cli.main(shlex.split(words)) == 0, capsys.readouterr().err
     refused(words, place / ALWAYS[words][0], capsys)
 
 
@@ -142,7 +148,7 @@ def test_a_link(words: str, place: Path, tmp_path: Path, capsys: Capture) -> Non
     other.write_bytes(FOREIGN)
     (place / name).symlink_to(other)
     refused(words, place / name, capsys)
-    assert cli.main([*words.split(), "--force"]) == 0
+    assert cli.main([*shlex.split(words), "--force"]) == 0
     assert other.read_bytes() == FOREIGN and not (place / name).is_symlink()
 
 
@@ -153,7 +159,7 @@ def test_a_device_or_a_folder_is_no_place(place: Path, capsys: Capture) -> None:
         ("sign image.bin -o out", "out: is a folder"),
         ("sign image.bin -o out --force", "out: is a folder"),
     ):
-        assert cli.main(words.split()) == 1
+        assert cli.main(shlex.split(words)) == 1
         assert capsys.readouterr().err.endswith(f"error: {what}, and a file is to be written (name a file)\n")
     assert not Path("/dev/null").is_file()
 
@@ -176,7 +182,7 @@ def test_files_of_others_in_the_folder_of_a_compile(place: Path, capsys: Capture
     """What it does not write stays; what it would remove as an old constant is refused."""
     (place / "notes.txt").write_bytes(FOREIGN)
     for _ in range(2):
-        assert cli.main(COMPILE.split()) == 0
+        assert cli.main(shlex.split(COMPILE)) == 0
     assert (place / "notes.txt").read_bytes() == FOREIGN
     (place / "net_mine.x.raw").write_bytes(FOREIGN)
     refused(COMPILE, place / "net_mine.x.raw", capsys)
