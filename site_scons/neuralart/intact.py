@@ -197,14 +197,18 @@ def answer(build: str, argv: Sequence[str]) -> list[str] | None:
         return None
 
 
+def in_color(environ: Mapping[str, str], terminal: bool) -> bool:
+    """Whether lines get colors, as :func:`neuralart.text.console.in_color` says, which takes long to load."""
+    if environ.get("NO_COLOR"):
+        return False
+    return environ.get("CLICOLOR_FORCE", "0") not in ("", "0") or (terminal and environ.get("TERM") != "dumb")
+
+
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
     """Print a line per variant asked for, if all are intact. ``frame``: what is printed before and behind them."""
     names = answer(build, argv)
     if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
-        # Green where neuralart.text.console is: what decides that is looked at here, too, for it takes long to load.
-        environ, plain = os.environ, "--no-color" in given(argv) or os.environ.get("NO_COLOR")
-        forced = environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
-        colored = not plain and (forced or (sys.stdout.isatty() and environ.get("TERM") != "dumb"))
+        colored = "--no-color" not in given(argv) and in_color(os.environ, sys.stdout.isatty())
         begin, end = ("\x1b[32m", "\x1b[0m") if colored else ("", "")
         lines = [f"{begin}scons: `{each}' is up to date.{end}\n" for each in dict.fromkeys(names)]
         print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)

@@ -53,8 +53,11 @@ def write_list(folder: Path, hashes: dict[str, str]) -> None:
             rows.append(f"{mark}{digest}  {plain}\n")
     if rows:
         write_bytes(folder / LIST, "".join(rows).encode("utf-8", "surrogateescape"))
-    else:
+        return
+    try:
         (folder / LIST).unlink(missing_ok=True)
+    except OSError as error:
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder / LIST)) from error
 
 
 def read(path: Path, hint: str = "") -> bytes:

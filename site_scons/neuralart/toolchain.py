@@ -141,14 +141,18 @@ def _headers(gcc: Path, libc: str) -> list[Path]:
     return []
 
 
+def version_and_libcs(gcc: Path) -> tuple[str, list[str]]:
+    """The version of a compiler, and its C libraries, best first. NeuralArtError: it does not answer."""
+    known = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
+    return ask(gcc, "-dumpfullversion"), [name for name, file in known if _known(gcc, file) is not None]
+
+
 def probe(gcc: Path) -> dict[str, Any]:
     """A compiler's ``version``, ``libcs`` (space separated, best first), ``driver`` (a hash of its programs and of the
     headers of C) and ``states`` (of all these files, and of the folders of headers, by which a change is noticed).
     NeuralArtError: it does not answer.
     """
-    version = ask(gcc, "-dumpfullversion")
-    known = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
-    libcs = [name for name, file in known if _known(gcc, file) is not None]
+    version, libcs = version_and_libcs(gcc)
     digest, states = hashlib.sha256(), dict[str, int]()
     specs = (_known(gcc, flag.removeprefix("--specs=")) for name in libcs for flag in LIBC_FLAGS[name])
     files = [(path.name, path) for path in (*_started(gcc), *filter(None, specs)) if path.is_file()]

@@ -274,3 +274,51 @@ def test_no_such_strategy(make_env: Any, mine: Any) -> None:
     mine("srec.py", STRATEGY.format(way="flash", names="()"))
     with pytest.raises(SCons.Errors.UserError, match=r"'sreck' is not allowed \(did you mean 'srec'\?"):
         _memory(make_env(), "sreck")
+
+
+EXTENSION = """\
+from neuralart.plugins import register
+from neuralart.scons.tool import SConsOption
+
+
+class Greeting:
+    OPTIONS = (SConsOption("{option}", "NAME", "greet somebody"),)
+
+    def tool_loaded(self, env):
+        print("the tool is there")
+
+    def project_begins(self, env):
+        print(f"hello {{env.GetOption('greet')}}")
+
+    def project_read(self, env, config, path):
+        print(f"{{path.name}} has {{len(config.titles)}} variant")
+
+
+register("extensions", "greeting", Greeting(), protocol=1)
+"""
+
+
+def test_an_extension_of_builds(tmp_path: Path) -> None:
+    """It has an option and is called; an option that is there already is refused in one line."""
+    plugin = tmp_path / "site_scons" / "neuralart_plugins" / "greeting.py"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text(EXTENSION.format(option="--greet"), "utf-8")
+    (tmp_path / "SConstruct").write_text(
+        f"env = Environment(tools=[])\nenv.Tool('neuralart', toolpath=[{(REPO / 'site_scons').as_posix()!r}])\n"
+        "env.NeuralArtProject('variants.yaml').main()\n",
+        "utf-8",
+    )
+    variant = "  v: {title: V, board: stm32n6570-dk, network: n}\n"
+    (tmp_path / "variants.yaml").write_text(
+        f"schema: 1\nnetworks:\n  n: {{model: n.tflite}}\nvariants:\n{variant}", "utf-8"
+    )
+    project = Project(tmp_path)
+    said = project.run("-h", "--greet=world").out
+    assert said.startswith("the tool is there\nhello world\nvariants.yaml has 1 variant\n")
+    assert "scons --greet=NAME ..." in said and "greet somebody" in said
+    plugin.write_text(EXTENSION.format(option="--junit"), "utf-8")
+    (line,) = [line for line in project.run("v", code=2).errors if "junit" in line]
+    assert line == (
+        "scons: *** site_scons/neuralart_plugins/greeting.py: extension of builds 'greeting': scons has an option "
+        "--junit already (another name for it)"
+    )

@@ -367,7 +367,7 @@ def _unfinished(name: str, data: bytes) -> bool:
     """An export lists first what it will write, in a whole manifest that says that it has not come to its end; and a
     compile notes the hashes of its files.
     """
-    if name.rpartition("/")[2] == ".unfinished.txt":
+    if name.rpartition("/")[2] == ".neuralart-unfinished":
         return re.fullmatch(rb"(?:[0-9a-f]{64}\n)+", data) is not None
     try:
         return name == "export/manifest.json" and json.loads(data)["unfinished"] is True

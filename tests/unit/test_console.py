@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from neuralart import intact
 from neuralart.scons.steps import Steps
 from neuralart.text import console, progress
 from neuralart.text.progress import Reporter, Work, at_work, reported
@@ -66,6 +67,7 @@ def sleeping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 )
 def test_who_gets_colors(environ: dict[str, str], terminal: bool, colored: bool) -> None:
     assert console.in_color(Terminal() if terminal else io.StringIO(), environ) is colored
+    assert intact.in_color(environ, terminal) is colored, "the same where nothing is loaded"
 
 
 @pytest.mark.parametrize(

@@ -432,4 +432,4 @@ def test_a_large_table_is_read_with_few_modules(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     ours, every = map(int, done.stderr.split())
-    assert done.stdout.count("\n") > 621 and ours < 50 and every < 170, (ours, every)
+    assert done.stdout.count("\n") > 621 and ours < 45 and every < 170, (ours, every)

@@ -264,17 +264,15 @@ def _build(args: argparse.Namespace) -> int:
     from hashlib import sha256
 
     from neuralart.applications import build
-    from neuralart.files import write_text
+    from neuralart.files import read_bytes, write_text
 
-    # A program cannot say who put it there; of one that is only copied nothing is remembered.
+    # A program cannot say who put it there. Of one that is only copied, nothing is remembered: it is compared.
     record = args.work / "program.sha256"
     known = record.read_text("ascii", "replace").strip() if record.is_file() else ""
-    copied = args.kind == "elf"
-    outputs.refuse(
-        args.output,
-        lambda old: old[:4] == b"\x7fELF" if copied else sha256(old).hexdigest() == known,
-        force=args.force,
-    )
+    copied = args.root / args.elf if args.kind == "elf" else None
+    if copied is not None and copied.is_file():
+        known = sha256(read_bytes(copied)).hexdigest()
+    outputs.refuse(args.output, lambda old: sha256(old).hexdigest() == known, force=args.force)
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
@@ -284,7 +282,7 @@ def _build(args: argparse.Namespace) -> int:
     request = build.ApplicationRequest(config_of(args), files, **given)
     with at_work(f"build {args.kind}", quiet=args.quiet) as work:
         result = build.build(request, os.environ, work.say)
-    if not copied:
+    if copied is None:
         write_text(record, f"{sha256(result.program).hexdigest()}\n")
     for note in result.notes:
         say(f"neuralart application: note: {note}", file=sys.stderr)

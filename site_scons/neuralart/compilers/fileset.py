@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from neuralart import jsontext, outputs
 from neuralart.errors import NeuralArtError
@@ -14,7 +15,7 @@ from neuralart.network.facts import MANIFEST
 
 FACTS = "network.json"
 PROVENANCE = "provenance.txt"
-_UNFINISHED = ".unfinished.txt"  # While files are written: hashes of all that an earlier and this compile make
+_UNFINISHED = ".neuralart-unfinished"  # Is there while files are written or removed, and has their hashes
 _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
@@ -38,6 +39,25 @@ def check_owner(folder: Path, network: str) -> None:
         raise NeuralArtError(what, where=str(folder), hint=hint)
 
 
+def _unfinished(folder: Path) -> set[str]:
+    path = folder / _UNFINISHED
+    return set(path.read_text("ascii", "replace").split()) if path.is_file() and not path.is_symlink() else set()
+
+
+def begin(folder: Path, files: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    """Note the files of the compile before, and those of this one: a compile that is killed has no manifest, and the
+    next one knows what is ours. NeuralArtError: it cannot be noted.
+    """
+    hashes = {*listed(folder)[1].values(), *_unfinished(folder)}
+    hashes |= {sha256(data).hexdigest() for data in files.values()}
+    write_text(folder / _UNFINISHED, "\n".join([*sorted(hashes), ""]))
+
+
+def end(folder: Path) -> None:
+    """The files are all there, with their manifest, or all gone. OSError: the note cannot be removed."""
+    (folder / _UNFINISHED).unlink(missing_ok=True)
+
+
 def refuse_foreign(folder: Path, network: str, names: Iterable[str]) -> None:
     """Look at the places of a compile's files, and at what it would remove, before it begins. NeuralArtError: at one of
     them is a link, or a file that no compile wrote, or that was edited since.
@@ -45,9 +65,7 @@ def refuse_foreign(folder: Path, network: str, names: Iterable[str]) -> None:
     owner, made = listed(folder)
     if owner and owner != network:
         return  # A compile refuses that itself, behind what is wrong with its words
-    known = set(made.values())
-    if (unfinished := folder / _UNFINISHED).is_file():
-        known |= set(unfinished.read_text("ascii", "replace").split())
+    known = {*made.values(), *_unfinished(folder)}
     for name in sorted({*names, *_earlier(folder, network)} - {MANIFEST, PROVENANCE}):
         outputs.refuse(folder / name, lambda data: sha256(data).hexdigest() in known)
     # These two are in no list.
@@ -79,9 +97,7 @@ def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
     stale = _earlier(folder, network) - set(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Until the manifest is there: of a compile that is killed, the next one knows the files.
-        hashes = {*listed(folder)[1].values(), *(sha256(data).hexdigest() for data in files.values())}
-        write_text(folder / _UNFINISHED, "\n".join([*sorted(hashes), ""]))
+        begin(folder, files)
         (folder / MANIFEST).unlink(missing_ok=True)
         for name in sorted(stale):
             (folder / name).unlink(missing_ok=True)
@@ -90,4 +106,4 @@ def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
         raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder), hint=hint) from error
     for name in sorted(files, key=lambda name: (name == MANIFEST, name)):
         write_bytes(folder / name, files[name])
-    (folder / _UNFINISHED).unlink(missing_ok=True)
+    end(folder)

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from neuralart import jsontext, products
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
@@ -197,6 +197,8 @@ def from_json(text: str, where: str) -> Network:
 
 def load(path: Path) -> Network:
     """Read a ``network.json``. NeuralArtError: it is missing, not such a file, or not as it was made."""
+    from neuralart import products
+
     return from_json(products.read(path).decode("utf-8", "replace"), str(path))
 
 

@@ -10,6 +10,7 @@ the files.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -84,8 +85,10 @@ def record(node: Any) -> None:
 
 
 def _forget_missing(folders: Iterable[str]) -> None:
-    """Take what a failed step has left out of the lists. NeuralArtError: a list cannot be written."""
-    with _lock:
+    """Remove the files that a failed step took away from the lists. Why the step failed is told, not that a list cannot
+    be written: a line without its file does no harm.
+    """
+    with _lock, contextlib.suppress(NeuralArtError):
         for folder in folders:
             if hashes := _listed(folder):
                 products.write_list(Path(folder), hashes)

@@ -336,20 +336,30 @@ def _show_steps(env: Any) -> None:
     base["PRINT_CMD_LINE_FUNC"] = show
 
 
+def _add_options(env: Any) -> None:
+    """Add the options of projects to SCons, once. NeuralArtError: an extension's option is there already."""
+    from SCons.Script import AddOption
+
+    try:
+        AddOption(intact.NO_STAMPS, action="store_true", default=False, help="look at every file anew")
+    except OptionConflictError:
+        return  # A second project
+    AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
+    for plugin in plugins.every("extensions"):
+        for option in plugin.made.OPTIONS:
+            try:
+                AddOption(option.name, dest=option.key, metavar=option.value, help=option.help)
+            except OptionConflictError as error:
+                raise plugin.error(f"scons has an option {option.name} already", "another name for it") from error
+        plugin.call("project_begins", env)
+
+
 @at_read_time
 def project_method(env: Any, path: str = "variants.yaml") -> Project:
     """Read a variants.yaml; ``path``: relative to the current SConscript. SCons.Errors.UserError: it is missing or
     wrong.
     """
-    from SCons.Script import AddOption
-
-    with contextlib.suppress(OptionConflictError):  # a second project
-        AddOption(intact.NO_STAMPS, action="store_true", default=False, help="look at every file anew")
-        AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
-        for plugin in plugins.every("extensions"):
-            for option in plugin.made.OPTIONS:
-                AddOption(option.name, dest=option.key, metavar=option.value, help=option.help)
-            plugin.call("project_begins", env)
+    _add_options(env)
     if env.GetOption("no_color"):
         os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()

@@ -79,7 +79,7 @@ def _get_gcc(error: NeuralArtError) -> str:
 def _libraries(path: Path, chosen: str) -> tuple[str, ...]:
     """The C libraries that it has, the one that is used first."""
     try:
-        others = ", ".join(name for name in toolchain.probe(path)["libcs"].split() if name != chosen)
+        others = ", ".join(name for name in toolchain.version_and_libcs(path)[1] if name != chosen)
     except NeuralArtError:
         others = ""
     return (f"C library {chosen}{f' (also {others})' if others else ''}",)
@@ -95,7 +95,7 @@ def gcc_shadowed(host: Host, compilers: Sequence[Wanted]) -> list[Remark]:
         said = []
         for path in hits[:2]:
             try:
-                said.append(toolchain.probe(path)["version"])
+                said.append(toolchain.version_and_libcs(path)[0])
             except NeuralArtError:
                 said.append("does not answer")
         message = f"{name} is on PATH {len(hits)} times: {hits[0]} ({said[0]}) is used, {hits[1]} ({said[1]}) is not"

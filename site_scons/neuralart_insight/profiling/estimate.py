@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
@@ -17,10 +18,11 @@ from neuralart.vendor import mpool, network_csv
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, Execution
-from neuralart.vendor.network_c import read as network_c
-from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork, NetworkPort
 from neuralart.vendor.network_csv import NetworkCsv
 from neuralart_insight.profiling.cost import instructions_of
+
+if TYPE_CHECKING:
+    from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork, NetworkPort
 
 COMPUTE, NOTHING, UNKNOWN = "compute", "nothing", "unknown"
 # The compiler rounds cycles to whole numbers.
@@ -193,6 +195,13 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
     return NetworkEstimate(network.name, (network.where,), epochs, (), inputs, outputs)
 
 
+def _of_code(path: Path) -> NetworkEstimate:
+    """Of generated C, whose reader is loaded where there is some."""
+    from neuralart.vendor.network_c import read
+
+    return from_network_c(read.read(path))
+
+
 def _streams(network: GeneratedNetwork, block: EpochBlock) -> dict[tuple[str, int], tuple[str, ...]]:
     """Pools by stream engine. A pool that is made of others stands for those of them that are touched."""
     pools = {pool.index: pool for pool in network.pools}
@@ -267,7 +276,7 @@ def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO
         what = "neither a c_info.json, a network.csv nor a generated network.c is here"
         hint = "give the output folder of stedgeai generate, or st_ai_ws/neural_art__NAME"
         raise NeuralArtError(what, where=str(folder), hint=hint)
-    of_code = None if code is None else from_network_c(network_c.read(code))
+    of_code = None if code is None else _of_code(code)
     if info is not None:
         estimate = from_c_info(c_info.read(info), speeds)
         if not estimate.epochs and of_code is not None:
@@ -321,7 +330,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
     if path.suffix == ".csv":
         return replace(from_csv(network_csv.read(path), speeds=speeds), missing=_missing(None, path, None, speeds))
     if path.suffix == ".c":
-        return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
+        return replace(_of_code(path), missing=_missing(None, None, path))
     hint = "give a c_info.json, network.csv, network.c or a folder"
     raise NeuralArtError("not a file that holds an estimate", where=str(path), hint=hint)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.fileset import FACTS, PROVENANCE, check_owner, listed
+from neuralart.compilers.fileset import FACTS, PROVENANCE, begin, check_owner, end, listed
 from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
 from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
@@ -180,6 +180,8 @@ def clear(folder: Path, network: str) -> None:
     sure = [f"{network}.c", f"{network}.h", f"stai_{network}.c", f"stai_{network}.h", f"{network}_ecblobs.h"]
     sure += [c_info_name(network), report_name(network), csv_output(network), FACTS, PROVENANCE]
     try:
+        if folder.is_dir():
+            begin(folder)
         # First: where it is, it is right.
         (folder / MANIFEST).unlink(missing_ok=True)
         raws = [path.name for path in folder.iterdir() if is_initializer(path.name, network)] if folder.is_dir() else []
@@ -187,6 +189,7 @@ def clear(folder: Path, network: str) -> None:
             (folder / name).unlink(missing_ok=True)
         if (folder / VENDOR).is_dir():
             shutil.rmtree(folder / VENDOR)
+        end(folder)
     except OSError as error:
         raise _cannot(folder, error) from error
 
@@ -198,12 +201,15 @@ def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) 
     keep(folder, vendor)
     order = sorted(files, key=lambda name: (name == MANIFEST, name))
     try:
+        begin(folder, files)
         for name in order:
             write_bytes(folder / name, files[name])
+        end(folder)
     except BaseException:
-        for name in order:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            for name in order:
                 (folder / name).unlink(missing_ok=True)
+            end(folder)
         raise
 
 

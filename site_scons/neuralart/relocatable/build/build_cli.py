@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart import __version__, jsontext, outputs
+from neuralart import __version__, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import LOG, is_file, read_bytes
 from neuralart.network.facts import LL_ATON
@@ -49,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-color", action="store_true", help="nothing: the output has no colors")
     driver_options.configure(parser)
     add("--layout", metavar="NAME", help="own option: aligned (default of our runtime) or vendor (default of theirs)")
+    from neuralart import outputs
+
     outputs.add_force(parser)
     add("--objects", metavar="DIR", help="own option: folder that remembers objects (default DIR/objects)")
 
@@ -163,6 +165,8 @@ class _Output:
 
 def _places(args: argparse.Namespace, request: BuildRequest) -> tuple[Path | None, Path | None]:
     """Where the results as JSON and the log go. NeuralArtError: somewhere is what no build made."""
+    from neuralart import outputs
+
     top = request.output / request.name
     image = top.with_name(f"{request.name}_rel.bin")
     # A file of parameters cannot say whose it is; the image beside it does.
