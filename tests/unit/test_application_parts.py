@@ -546,6 +546,9 @@ def test_a_program_that_is_linked_already(tmp_path: Path, monkeypatch, capsys) -
     assert capsys.readouterr().out == "out/firmware.elf: 88 bytes\n"
     (tmp_path / "given/x.elf").write_bytes(elf(machine=62))
     assert main([*words, "--work", "w", "--output", "out/firmware.elf"]) == 1
+    assert "--force to replace it" in capsys.readouterr().err and (tmp_path / "out/firmware.elf").read_bytes() == elf()
+    words.append("--force")  # As builders say it
+    assert main([*words, "--work", "w", "--output", "out/firmware.elf"]) == 1
     assert not (tmp_path / "out/firmware.elf").exists(), "no program of before under the name of this one"
     (tmp_path / "given/x.elf").unlink()
     assert main([*words, "--work", "w", "--output", "out/firmware.elf"]) == 1
