@@ -206,9 +206,10 @@ def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) 
             write_bytes(folder / name, files[name])
         end(folder)
     except BaseException:
-        with contextlib.suppress(OSError):
-            for name in order:
+        for name in order:
+            with contextlib.suppress(OSError):  # Something else is in the way, and stays
                 (folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
             end(folder)
         raise
 
