@@ -19,8 +19,8 @@ from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
+from neuralart_reference.common_steps import lowered
 from neuralart_reference.ir import Call, ConstArg, StructArg
-from neuralart_reference.skeleton import lowered
 from support import mve
 from support.firmware import PREFIX, Builder, run_tool
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.resources import PACKAGE
 
 # It begins with letters: so a search goes over most of a file at once. What stands before it is looked at then.
-_IMPORT = later(rb"(neuralart[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+))?")
-_NAME = later(rb"[A-Za-z_]\w*")
+_IMPORT = lazy_regex(rb"(neuralart[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+))?")
+_NAME = lazy_regex(rb"[A-Za-z_]\w*")
 _BESIDE = "neuralart_"  # What the names of the packages beside the core begin with
 # What every command runs through: the entry point decides nothing about the result.
 _NEUTRAL = frozenset({"__init__.py", "__main__.py", "cli.py"})

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 LIST = "made.sha256"
-_ROW = later(r"(\\?)([0-9a-f]{64})  (.+)")
-_ESCAPED = later(r"\\(.)")
+_ROW = lazy_regex(r"(\\?)([0-9a-f]{64})  (.+)")
+_ESCAPED = lazy_regex(r"\\(.)")
 _LETTERS = {"\n": "\\n", "\r": "\\r", "\\": "\\\\"}
 # A folder that has these has been filled by a build of a variant.
 _OF_VARIANT = ("index.json", "summary.txt")

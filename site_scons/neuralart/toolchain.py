@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import note, write_text
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.
@@ -41,7 +41,7 @@ LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
 
 _PROBE_SECONDS = 20
 # A command line begins with it.
-_PROGRAM = later(r"[A-Za-z0-9._+-]+")
+_PROGRAM = lazy_regex(r"[A-Za-z0-9._+-]+")
 
 
 @dataclass(frozen=True)

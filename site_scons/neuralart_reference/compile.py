@@ -14,7 +14,8 @@ from neuralart.network.facts import PoolUse, Port, to_json
 from neuralart.network.pools import PoolFile, default_initializers, initializer_name
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
-from neuralart_reference import skeleton
+from neuralart_reference import common_steps
+from neuralart_reference.common_steps import write
 from neuralart_reference.emit.c_info import c_info
 from neuralart_reference.emit.emission import Emission
 from neuralart_reference.emit.network_c import abi_stamp, network_c, network_h
@@ -25,13 +26,12 @@ from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import MemoryPlan, plan
 from neuralart_reference.planning.sharing import share
 from neuralart_reference.planning.stripes import smallest
-from neuralart_reference.skeleton import write
 
 __all__ = ["CompileRequest", "CompileResult", "build", "compile_network", "write"]
 
 
 @dataclass(frozen=True)
-class CompileResult(skeleton.Compiled):
+class CompileResult(common_steps.Compiled):
     """What came out."""
 
     plan: MemoryPlan = field(repr=False)  # where everything is
@@ -63,19 +63,19 @@ def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str
     return {initializer_name(name, pools.prefix, fname): placed.images.get(fname, b"") for fname in declared}
 
 
-def _banner_options(request: CompileRequest, asked: Choices) -> skeleton.Pairs:
+def _banner_options(request: CompileRequest, asked: Choices) -> common_steps.Pairs:
     flags = (
         ("enable-virtual-mem-pools", asked.virtual_pools),
         ("all-buffers-info", asked.all_buffers),
         ("Opreserve-inputs", asked.keep_inputs),
     )
-    pools = (("load-mpool-file", f'"{skeleton.plain_stem(request.mpool)}"'),)
-    return skeleton.shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
+    pools = (("load-mpool-file", f'"{common_steps.plain_stem(request.mpool)}"'),)
+    return common_steps.shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
 
 
 def _ports(emission: Emission, kind: str) -> list[Port]:
     return [
-        skeleton.port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
+        common_steps.port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
         for index, row in enumerate(port_rows(emission, kind))
     ]
 
@@ -130,7 +130,9 @@ def build(
         )
         for plan in placed.pools
     )
-    facts = skeleton.network_facts(emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output"))
+    facts = common_steps.network_facts(
+        emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output")
+    )
     written = {
         f"{request.name}.c": text,
         f"{request.name}.h": network_h(emission),
@@ -139,17 +141,19 @@ def build(
     }
     if request.report:
         written[f"{request.name}_generate_report.txt"] = make_report(emission)
-    return CompileResult(skeleton.with_manifest(request.name, written, raws), facts, placed, emission.notes, declared)
+    return CompileResult(
+        common_steps.with_manifest(request.name, written, raws), facts, placed, emission.notes, declared
+    )
 
 
-def compile_network(request: CompileRequest, progress: skeleton.Progress = lambda _text: None) -> CompileResult:
+def compile_network(request: CompileRequest, progress: common_steps.Progress = lambda _text: None) -> CompileResult:
     """Compile a model into the content of every file; nothing is written. ``progress`` gets a few words before each
     step. Raises NeuralArtError when the input is wrong, not supported or too large.
     """
-    model, program, pools = skeleton.lowered(
+    model, program, pools = common_steps.lowered(
         request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress
     )
     result = build(request, model, program, pools, request.notes)
     more = [f"profile options: {' '.join(request.profile_options)}"]
     shown = request.mpool_display or str(request.mpool)
-    return replace(result, files=skeleton.with_provenance(result.files, request, shown, more))
+    return replace(result, files=common_steps.with_provenance(result.files, request, shown, more))

@@ -14,8 +14,8 @@ from math import prod
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 from neuralart_reference.context import INTEGERS, describe
-from neuralart_reference.moves import Sources, Unsupported, apply, broadcast, dense
-from neuralart_reference.rearrange import REARRANGE
+from neuralart_reference.data_movement import Sources, Unsupported, apply, broadcast, dense
+from neuralart_reference.movement_operators import REARRANGE
 
 # Arithmetic on constant shapes, sizes and indices, int32 and int64 --------------------------------------------------
 
@@ -142,7 +142,7 @@ ARITHMETIC: Mapping[str, Callable[[Sources], bytes]] = {
     "SUB": _binary(lambda a, b: a - b),
     "SUM": _reduced(sum),
 }
-"""Operator -> the bytes of its output; raises :class:`~neuralart_reference.moves.Unsupported`."""
+"""Operator -> the bytes of its output; raises :class:`~neuralart_reference.data_movement.Unsupported`."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

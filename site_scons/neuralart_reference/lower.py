@@ -15,8 +15,8 @@ from neuralart.model.refusal import ModelRefusal, check_compiled, check_floats, 
 from neuralart.model.tflite_operators import quoted
 from neuralart_reference import folding, unsigned
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
+from neuralart_reference.data_movement import Unsupported
 from neuralart_reference.ir import Call, Program, TensorArg
-from neuralart_reference.moves import Unsupported
 from neuralart_reference.operators import every, lookup
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.pad_folding import fold_pads

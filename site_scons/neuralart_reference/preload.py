@@ -1,4 +1,4 @@
-"""Imports what a compile needs, in a process of which compiles are copies (:mod:`neuralart.scons.warm`).
+"""Imports what a compile needs, in a process of which compiles are copies (:mod:`neuralart.scons.fork_server`).
 
 The modules are names: the code of a compile does not depend on what is loaded before it.
 """

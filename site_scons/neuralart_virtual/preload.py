@@ -1,4 +1,4 @@
-"""Imports what a run of a virtual board needs, in a process of which runs are copies (:mod:`neuralart.scons.warm`)."""
+"""Imports what a virtual board needs, for a process that runs are copies of (:mod:`neuralart.scons.fork_server`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODULES = (
     "neuralart_virtual.emulator.gdb.server",
     "neuralart_virtual.emulator.image",
     "neuralart_virtual.emulator.runner",
-    "neuralart_virtual.emulator.starting",
+    "neuralart_virtual.emulator.boot_chain",
 )
 _OF_OTHERS = ("elftools.elf.elffile", "unicorn.arm_const", "unicorn.unicorn_py3.arch.arm")
 for _name in _MODULES:

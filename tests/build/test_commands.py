@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from neuralart_insight.profiling.diff_cli import diff
-from neuralart_insight.profiling.sides import side_of
+from neuralart_insight.profiling.diff_inputs import side_of
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]

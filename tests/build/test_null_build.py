@@ -81,7 +81,7 @@ def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
     for name in ours:
         path = built.path("site_scons/" + name.replace(".", "/"))
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        assert not _made_at_import(file), f"{file}: neuralart.patterns.later, or in a function"
+        assert not _made_at_import(file), f"{file}: lazy_regex, or in a function"
 
 
 SCONS = f"import sys\nsys.argv[0] = 'scons'\n{RECORD}\nfrom SCons.Script import main\nmain()"
@@ -135,7 +135,7 @@ def test_compiles_start_python_once(texts: Project) -> None:
     assert texts.run("-j2", "out").tags == {"NETWORK"}
     started = json.loads(texts.path("started.json").read_text("utf-8"))
     ours = [words for words in started if any("neuralart" in word for word in words)]
-    assert len(ours) == 1 and "neuralart.scons.warm" in ours[0], started
+    assert len(ours) == 1 and "neuralart.scons.fork_server" in ours[0], started
     assert len(list(texts.path("out").glob("*/network.json"))) == 3
     # One that is wrong is one step that failed.
     for name in "ab":

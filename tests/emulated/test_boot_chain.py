@@ -13,7 +13,13 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.network import facts as network_facts
-from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, runner, starting
+from neuralart_virtual.emulator import (
+    Difference,
+    LinkFailure,
+    MachineStop,
+    boot_chain,
+    runner,
+)
 from neuralart_virtual.emulator.coherency import Conditions, watched_ranges
 from neuralart_virtual.emulator.image import read_elf, read_raw
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
@@ -709,8 +715,8 @@ def test_qemu_has_the_model_in_memory_and_no_boot_chain(an547, tmp_path, capsys)
 def test_media_of_a_plan_for_qemu_checks_the_files(an547, tmp_path):
     board, image = an547
     plan = write_plan(tmp_path, replace(board, slots={"application": 0x70100000}), image)
-    found = starting.of_plan(plan, board, board.machines["qemu"], tmp_path)
+    found = boot_chain.of_plan(plan, board, board.machines["qemu"], tmp_path)
     assert found.nor is None and found.loads == ((tmp_path / "weights.bin", FLASH),)
     (tmp_path / "application.bin").write_bytes(b"x")
     with pytest.raises(NeuralArtError, match="'application' has changed"):
-        starting.of_plan(plan, board, board.machines["qemu"], tmp_path)
+        boot_chain.of_plan(plan, board, board.machines["qemu"], tmp_path)

@@ -13,9 +13,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.network import facts
 from neuralart_insight.profiling.board import measured_log
 from neuralart_insight.profiling.counter_log import parse_counter_log
-from neuralart_virtual.emulator import link
+from neuralart_virtual.emulator import host_link
+from neuralart_virtual.emulator.host_link import Session
 from neuralart_virtual.emulator.image import read_elf, read_raw
-from neuralart_virtual.emulator.link import Session
 from neuralart_virtual.emulator.qemu import QemuMachine
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 from neuralart_virtual.validation.reference import on_board, outputs_of
@@ -120,7 +120,7 @@ def test_a_session_on_the_virtual_n6(machine):
     whole_session(client, 0x342E1000)
     # Its own frames are answered as before.
     session = Session(machine, timeout=5.0)
-    machine.write(link.encode(link.Frame("H", b"")))
+    machine.write(host_link.encode(host_link.Frame("H", b"")))
     assert [each.name for each in session.hello()] == ["toy"]
     assert session.infer(0, pixels(3)) == reference(pixels(3))
     assert ValidationClient(Stream(machine)).network("toy")["nodes"] == 3
@@ -209,7 +209,7 @@ def test_the_application_of_the_h747(h747_image):
         assert client.read(into["address"], 16)
         # Its own frames are answered as before.
         session = Session(stream, timeout=60.0)
-        stream.write(link.encode(link.Frame("H", b"")))
+        stream.write(host_link.encode(host_link.Frame("H", b"")))
         assert [each.name for each in session.hello()] == ["network", "camera", "preprocess"]
 
 

@@ -13,9 +13,9 @@ from neuralart import boards, cli
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import to_json
 from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, runner
+from neuralart_virtual.emulator.host_link import Frame, Session, encode
 from neuralart_virtual.emulator.image import Symbols, read_elf, read_raw
 from neuralart_virtual.emulator.inputs.source import RandomInputs, at_random
-from neuralart_virtual.emulator.link import Frame, Session, encode
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 from neuralart_virtual.emulator.vectors import described
 from support.firmware import N6_STEPS, WEIGHTS, Builder, facts, have_gcc, memory_init, pixels, reference

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import SCons.Errors
 
-from neuralart.applications import seen as seen_files
+from neuralart.applications import content_cache as seen_files
 from neuralart.applications.build import inputs
 from neuralart.boards.types import Board
 from neuralart.config.application import (

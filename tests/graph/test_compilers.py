@@ -16,7 +16,7 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.registry import child_environment
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
@@ -203,14 +203,14 @@ def test_constants_of_a_core_that_are_written(env: Any, tool: Any, gcc: Toolchai
     tool()
     made = _of_core(env, "--binary", *words)
     assert made.flash is not None and made.flash.application is None
-    (part,) = [plans.known(node, plans.FilePart) for node in [made.flash.plan]]
+    (part,) = [node_plans.known(node, node_plans.FilePart) for node in [made.flash.plan]]
     (write,) = part.data[1]
     assert (write.name, write.kind, write.address) == ("net.weights", "model", 0x90010000)
     assert str(write.node) == "build/v/net_data.bin" and graphs.names(write.node.sources)[0].endswith("/net_data.bin")
     assert {"build/v/net_data.bin", "build/v/flash_plan.json"} <= {*graphs.names(made.index.sources)}
     for verb in ("flash", "flash-model", "verify"):
-        assert plans.known(made.effects[verb][0], NeuralArtError) is None, verb
-    said = plans.known(made.effects["flash-application"][0], NeuralArtError)
+        assert node_plans.known(made.effects[verb][0], NeuralArtError) is None, verb
+    said = node_plans.known(made.effects["flash-application"][0], NeuralArtError)
     assert said is not None and "no boot chain" in str(said)
 
 

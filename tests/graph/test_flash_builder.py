@@ -14,7 +14,7 @@ from neuralart import boards
 from neuralart.boards.types import Machine
 from neuralart.flashing import runners
 from neuralart.flashing.runners import Capabilities, FlashJob, Runner
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.flash import flash
 from neuralart_board.runners import process
 from support import graphs
@@ -204,7 +204,7 @@ def test_a_folder_in_place_of_the_record(board: Any, plan: str, tree: Path) -> N
 
 def test_what_is_known_of_an_alias(board: Any, plan: str) -> None:
     (alias,) = board.NeuralArtFlash("flash-kws", plan)
-    found = plans.known(alias, flash.Flashing)
+    found = node_plans.known(alias, flash.Flashing)
     assert found is not None and (found.plan.verb, found.plan.runner.name) == ("write", "virtual")
 
 

@@ -10,8 +10,8 @@ import pytest
 import SCons.Errors
 
 from neuralart import boards
-from neuralart.scons import plans
-from neuralart.scons.plans import FilePart
+from neuralart.scons import node_plans
+from neuralart.scons.node_plans import FilePart
 from support import graphs
 
 BOARD = "stm32n6570-dk"
@@ -30,7 +30,7 @@ def _net(env: Any, name: str = "digits", **variables: Any) -> Any:
 
 
 def _part(node: Any) -> FilePart:
-    part = plans.known(node, FilePart)
+    part = node_plans.known(node, FilePart)
     assert part is not None
     return part
 

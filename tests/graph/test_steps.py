@@ -9,7 +9,7 @@ import pytest
 import SCons.Environment
 import SCons.Node
 
-from neuralart.scons import steps
+from neuralart.scons import step_counter
 
 
 @pytest.fixture
@@ -27,5 +27,5 @@ def test_lists_that_scons_has_dropped(made: Any, lost: str, state: int, step: bo
     made.clear_memoized_values()
     setattr(made, lost, None)
     made.set_state(state)
-    assert all(each is not None for each in steps._below(made))
-    assert steps._changed(made, object()) is step
+    assert all(each is not None for each in step_counter._below(made))
+    assert step_counter._changed(made, object()) is step

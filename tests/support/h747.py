@@ -19,10 +19,10 @@ from neuralart.patching.plan import PatchRequest, Plan, make
 from neuralart.resources import firmware_dir
 from neuralart.text.linker_script import read as linker_script
 from neuralart_reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
+from neuralart_virtual.emulator.boot_chain import started_machine
 from neuralart_virtual.emulator.coherency import Conditions
-from neuralart_virtual.emulator.link import RemoteNetwork, Session, Transport
+from neuralart_virtual.emulator.host_link import RemoteNetwork, Session, Transport
 from neuralart_virtual.emulator.runner import NetworkRun, RunResult, machine_of, run
-from neuralart_virtual.emulator.starting import started_machine
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 
 REPO = Path(__file__).resolve().parents[2]

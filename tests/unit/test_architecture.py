@@ -89,7 +89,7 @@ NAMES_BOARDS = {
     "neuralart_virtual/vectors/vectors_cli.py": "the help says which that is",
 }
 # Calls that only some systems have, and what is done on the others.
-ELSEWHERE = {"scons/warm.py:os.fork": "each compile starts Python"}
+ELSEWHERE = {"scons/fork_server.py:os.fork": "each compile starts Python"}
 # Names at the top of a module that nothing in the package uses, and why they are there.
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from neuralart import intact
-from neuralart.scons.steps import Steps
+from neuralart.scons.step_counter import Steps
 from neuralart.text import console, progress
 from neuralart.text.progress import Reporter, Work, at_work, reported
 

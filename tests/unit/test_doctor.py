@@ -16,9 +16,9 @@ from neuralart import boards, cli, config
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import asking, releases, tools
+from neuralart.vendor import programs, releases, tools
 from neuralart.vendor.tools import BROKEN, CMAKE, CUBEIDE, MAKE, MISSING, OK, QEMU, UNFIT, Host, Need, system_of
-from neuralart_insight.doctor import compilers, known_bad, surroundings
+from neuralart_insight.doctor import compilers, known_bad, python_environment
 from neuralart_insight.doctor.examine import PROBE_TOOLS, PROGRAMMER, SIGNING, TOOLS, compilers_of, examine
 from neuralart_insight.doctor.known_bad import Circumstances
 from support.fake_tools import FakeMachine
@@ -87,7 +87,7 @@ def ids(found) -> list[str]:
 
 def test_what_a_program_says(fake: FakeMachine) -> None:
     path = fake.program("tool", "echo out; echo err >&2; exit 3")
-    assert asking.ask(path, ["--version"], fake.environ).splitlines() == ["out", "err"]
+    assert programs.ask(path, ["--version"], fake.environ).splitlines() == ["out", "err"]
     (call,) = fake.calls()
     assert call.startswith("tool --version in ") and str(Path.cwd()) not in call
 
@@ -98,7 +98,7 @@ def test_time_limit(fake: FakeMachine, body: str) -> None:
     path = fake.program("tool", body)
     begin = time.monotonic()
     try:
-        asking.ask(path, ["--version"], fake.environ, 0.5)
+        programs.ask(path, ["--version"], fake.environ, 0.5)
     except NeuralArtError as error:
         assert "does not answer '--version' within 0.5 seconds" in str(error)
     assert time.monotonic() - begin < 5
@@ -106,7 +106,7 @@ def test_time_limit(fake: FakeMachine, body: str) -> None:
 
 def test_a_program_that_never_stops_talking(fake: FakeMachine) -> None:
     path = fake.program("tool", "while :; do echo yes; done")
-    assert 0 < len(asking.ask(path, ["--version"], fake.environ, 10)) <= 1 << 16
+    assert 0 < len(programs.ask(path, ["--version"], fake.environ, 10)) <= 1 << 16
 
 
 def test_a_program_that_is_none(fake: FakeMachine) -> None:
@@ -114,12 +114,12 @@ def test_a_program_that_is_none(fake: FakeMachine) -> None:
     path.write_bytes(b"\x00\x01")
     path.chmod(0o755)
     with pytest.raises(NeuralArtError, match="cannot be started"):
-        asking.ask(path, ["--version"], fake.environ)
+        programs.ask(path, ["--version"], fake.environ)
 
 
 def test_the_environment_of_a_program(fake: FakeMachine) -> None:
     path = fake.program("tool", 'echo "$PYTHONPATH|$MAKEFLAGS|$KEPT"; read x; echo "<$x>"')
-    said = asking.ask(path, [], {**fake.environ, "PYTHONPATH": "/x", "MAKEFLAGS": "-n", "KEPT": "yes"})
+    said = programs.ask(path, [], {**fake.environ, "PYTHONPATH": "/x", "MAKEFLAGS": "-n", "KEPT": "yes"})
     assert said.splitlines() == ["||yes", "<>"]
 
 
@@ -156,14 +156,14 @@ def test_the_environment_of_a_program(fake: FakeMachine) -> None:
     ],
 )
 def test_ranges(version: str, wanted: str, good: bool) -> None:
-    asking.check_range(wanted, "x")
-    assert asking.fits(version, wanted) is good
+    programs.check_range(wanted, "x")
+    assert programs.fits(version, wanted) is good
 
 
 @pytest.mark.parametrize("text", ["", "new", ">=4.0.*", ">=", "1..2", "~=1", "1,"])
 def test_ranges_that_are_none(text: str) -> None:
     with pytest.raises(NeuralArtError, match="is no range of versions"):
-        asking.check_range(text, "file:3")
+        programs.check_range(text, "file:3")
 
 
 def test_the_ranges_are_those_of_the_package() -> None:
@@ -172,7 +172,7 @@ def test_the_ranges_are_those_of_the_package() -> None:
     data = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
     declared = [*data["dependencies"], *data["optional-dependencies"]["emulator"]]
     split = dict(re.match(r"([a-z0-9]+)(.*)", text).groups() for text in declared)
-    assert split == {**surroundings.PACKAGES, **surroundings.EXTRAS}
+    assert split == {**python_environment.PACKAGES, **python_environment.EXTRAS}
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------
@@ -229,18 +229,18 @@ def test_usual_places_newest_first(fake: FakeMachine) -> None:
     home = Path(fake.environ["HOME"])
     for version in ("1.9.0", "1.17.0"):
         fake.program("stm32cubeide", "", path=home / "st" / f"stm32cubeide_{version}")
-    found = list(asking.in_places(("~/st/stm32cubeide_*/stm32cubeide",), fake.environ, "linux"))
+    found = list(programs.in_places(("~/st/stm32cubeide_*/stm32cubeide",), fake.environ, "linux"))
     assert [path.parent.name for path in found] == ["stm32cubeide_1.17.0", "stm32cubeide_1.9.0"]
-    assert not list(asking.in_places(("~/no/such_*/x", "~/st/none"), fake.environ, "linux"))
-    assert not list(asking.in_places(("~/st/*/stm32cubeide",), {}, "linux"))
+    assert not list(programs.in_places(("~/no/such_*/x", "~/st/none"), fake.environ, "linux"))
+    assert not list(programs.in_places(("~/st/*/stm32cubeide",), {}, "linux"))
 
 
 def test_programs_of_windows(tmp_path: Path) -> None:
     (tmp_path / "cmake.exe").write_text("")
     (tmp_path / "cmake.exe").chmod(0o755)
     environ = {"PATH": str(tmp_path), "PATHEXT": ".COM;.EXE"}
-    assert asking.on_path(("cmake",), environ, "windows") == [tmp_path / "cmake.exe"]
-    assert asking.on_path(("cmake",), environ, "linux") == []
+    assert programs.on_path(("cmake",), environ, "windows") == [tmp_path / "cmake.exe"]
+    assert programs.on_path(("cmake",), environ, "linux") == []
 
 
 def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
@@ -248,7 +248,7 @@ def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
     fake.folder("other")
     (fake.root / "other" / "cmake").symlink_to(real)
     fake.folders.append(fake.root / "bin" / ".." / "bin")
-    assert asking.on_path(("cmake",), fake.environ, "linux") == [real]
+    assert programs.on_path(("cmake",), fake.environ, "linux") == [real]
     assert tools.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
 
 
@@ -491,15 +491,15 @@ def test_files_that_shadow(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("")
-    (remark,) = surroundings.project_files(tmp_path)
+    (remark,) = python_environment.project_files(tmp_path)
     assert remark.level == "error" and "shadows the module" in remark.message
 
 
 def test_files_that_do_not_shadow(tmp_path: Path) -> None:
     (tmp_path / "neuralart").mkdir()
     (tmp_path / "neuralart.yaml").write_text("")
-    assert surroundings.project_files(tmp_path) == []
-    assert surroundings.project_files(REPO) == [], "this repository has its own package in site_scons"
+    assert python_environment.project_files(tmp_path) == []
+    assert python_environment.project_files(REPO) == [], "this repository has its own package in site_scons"
 
 
 def test_another_copy_of_the_package(tmp_path: Path) -> None:
@@ -507,7 +507,7 @@ def test_another_copy_of_the_package(tmp_path: Path) -> None:
     (package / "scons").mkdir(parents=True)
     for name in ("__init__.py", "scons/tool.py"):
         (package / name).write_text("")
-    (remark,) = surroundings.project_files(tmp_path)
+    (remark,) = python_environment.project_files(tmp_path)
     assert remark.level == "warning" and "another copy of neuralart" in remark.message
 
 
@@ -521,7 +521,7 @@ def test_another_copy_of_the_package(tmp_path: Path) -> None:
     ],
 )
 def test_traits_of_paths(path: str, found: tuple[str, ...]) -> None:
-    assert surroundings.traits(path) == found
+    assert python_environment.traits(path) == found
 
 
 def test_remarks_about_paths(fake: FakeMachine, tmp_path: Path) -> None:
@@ -708,8 +708,8 @@ def test_every_tool_and_combination_is_documented() -> None:
     text = DOC.read_text("utf-8")
     rows = [
         "python",
-        *surroundings.PACKAGES,
-        *surroundings.EXTRAS,
+        *python_environment.PACKAGES,
+        *python_environment.EXTRAS,
         "arm-none-eabi-gcc",
         "stedgeai",
         *(tool.name for tool in TOOLS),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart_virtual.emulator import LinkFailure, MachineStop, link
-from neuralart_virtual.emulator.link import (
+from neuralart_virtual.emulator import LinkFailure, MachineStop, host_link
+from neuralart_virtual.emulator.host_link import (
     LONGEST,
     Damaged,
     Decoder,
@@ -172,7 +172,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         state[0] += state[1]
         return state[0]
 
-    monkeypatch.setattr(link.time, "monotonic", now)
+    monkeypatch.setattr(host_link.time, "monotonic", now)
     return state
 
 

@@ -31,7 +31,7 @@ OTHERS = {
     "applications/overlay.py": 1,  # a new file of neuralart.files
     "compilers/stedgeai/run.py": 1,  # a folder of its own
     "neuralart_insight/doctor/compilers.py": 1,  # a temporary folder
-    "neuralart_virtual/emulator/starting.py": 1,  # a temporary folder
+    "neuralart_virtual/emulator/boot_chain.py": 1,  # a temporary folder
     "neuralart_board/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
     "neuralart_board/runners/process.py": 2,  # a temporary folder
     "neuralart_bring/own_model/project.py": 1,  # a temporary folder

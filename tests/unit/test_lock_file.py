@@ -12,7 +12,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from neuralart_insight.doctor.surroundings import EXTRAS, PACKAGES
+from neuralart_insight.doctor.python_environment import EXTRAS, PACKAGES
 from support.lock_files import ALL, BUILD, FAST, REPO, counts, locked, pins, text_of
 from support.lock_files import EXTRAS as FILES
 

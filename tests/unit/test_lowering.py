@@ -11,8 +11,8 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Quantization
+from neuralart_reference.data_movement import broadcast
 from neuralart_reference.ir import ConstArg, Null, TensorArg
-from neuralart_reference.moves import broadcast
 from neuralart_reference.operators import every
 from support.lowering import Graph, lowered, one, parameters
 from support.messages import flat

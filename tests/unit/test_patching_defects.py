@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import decide, inplace, journal, mirror, patchlist, plan
+from neuralart.patching import inplace, journal, mirror, patch_values, patchlist, plan
 from neuralart.text import sizes
 from neuralart.text.linker_script.read import parse
 from support.h747_app import (
@@ -223,7 +223,7 @@ def test_defect_7_padding_counts_the_square_that_is_captured(
     assert patched(app2, "fit").decision.images["captured"].region == "AXIRAM"
 
 
-@pytest.mark.parametrize("mode", decide.MODES)
+@pytest.mark.parametrize("mode", patch_values.MODES)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(("width", "height"), [(224, 224), (33, 17), (400, 300), (1, 1)])
 def test_defect_8_buffers_have_the_size_of_the_header_formula(
@@ -513,7 +513,7 @@ def test_defect_25_units_of_sizes(tmp_path: Path) -> None:
     assert parse(LINKER_TEXT.encode(), "a").memory("AXIRAM").length == 524_288
 
 
-@pytest.mark.parametrize("mode", decide.MODES)
+@pytest.mark.parametrize("mode", patch_values.MODES)
 def test_defect_25_patching_twice_changes_nothing(mode: str, tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE))
     patched(app, mode)

@@ -8,7 +8,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import plan
-from neuralart.patching.decide import Budget, BufferUse
+from neuralart.patching.patch_values import Budget, BufferUse
 from neuralart.text import sizes
 from neuralart.text.linker_script.read import parse
 from neuralart.text.linker_script.types import LinkerScript

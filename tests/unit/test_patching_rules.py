@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import decide as deciding
 from neuralart.patching import network_files, patchlist
-from neuralart.patching.decide import array_bytes, decide
+from neuralart.patching import patch_values as deciding
 from neuralart.patching.network_files import activation_pools, image_shape, read_c_info
+from neuralart.patching.patch_values import array_bytes, decide
 from neuralart.patching.plan import renderer
 from neuralart.text.c_source import CSource
 from neuralart.text.linker_script.read import parse

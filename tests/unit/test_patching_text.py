@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import places
-from neuralart.patching.places import Markers
+from neuralart.patching import edit_sites
+from neuralart.patching.edit_sites import Markers
 from neuralart.text.c_source import CSource, Edit
 from support.messages import one_message
 
@@ -25,7 +25,7 @@ def source(text: str) -> CSource:
 
 def names(text: str) -> list[tuple[str, str]]:
     made = source(text)
-    return [(each.name, places.value_text(made, each)) for each in places.definitions(made)]
+    return [(each.name, edit_sites.value_text(made, each)) for each in edit_sites.definitions(made)]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_same_macros_as_the_compiler(eol: str, tmp_path) -> None:
 
 def test_a_value_changes_and_nothing_else() -> None:
     made = source("  #\tdefine  A\t(1)\t/* kept */  \r\n#define B 2")
-    first = places.require_macro(made, "A")
+    first = edit_sites.require_macro(made, "A")
     data = made.edited([Edit(*first.value, "(9)")])
     assert data == b"  #\tdefine  A\t(9)\t/* kept */  \r\n#define B 2"
 
@@ -124,7 +124,7 @@ def test_a_value_changes_and_nothing_else() -> None:
 )
 def test_a_macro_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        places.require_macro(source(text), "CAM_RES_WIDTH")
+        edit_sites.require_macro(source(text), "CAM_RES_WIDTH")
     assert said in str(caught.value)
 
 
@@ -134,17 +134,17 @@ def test_a_macro_that_is_not_clear(text: str, said: str) -> None:
 )
 def test_numbers(value: str, number: int) -> None:
     made = source(f"#define A {value}\n")
-    assert places.integer(made, places.require_macro(made, "A")) == number
+    assert edit_sites.integer(made, edit_sites.require_macro(made, "A")) == number
 
 
 @pytest.mark.parametrize("value", ["", "B", "(1 + 2)", "010", "1.5", "(1", "-1", "1)("])
 def test_no_numbers(value: str) -> None:
     made = source(f"\n#define A {value}\n")
     with pytest.raises(NeuralArtError, match=r"f\.h:2: A is"):
-        places.integer(made, places.require_macro(made, "A"))
+        edit_sites.integer(made, edit_sites.require_macro(made, "A"))
 
 
-def filled(block: places.MarkedBlock, text: str) -> Edit:
+def filled(block: edit_sites.MarkedBlock, text: str) -> Edit:
     """The edit that puts a text into a block."""
     return Edit(block.start, block.stop, text.replace("\n", block.eol))
 
@@ -152,15 +152,15 @@ def filled(block: places.MarkedBlock, text: str) -> Edit:
 def test_a_block_and_its_line_ends() -> None:
     for eol in ("\n", "\r\n"):
         made = source(eol.join(["a", MARKERS.start, "x", "y", MARKERS.stop, "b"]))
-        block = places.find_block(made, MARKERS)
-        assert (places.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
+        block = edit_sites.find_block(made, MARKERS)
+        assert (edit_sites.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
         data = made.edited([filled(block, "1\n2\n3\n")])
         assert data.decode() == eol.join(["a", MARKERS.start, "1", "2", "3", MARKERS.stop, "b"])
 
 
 def test_an_empty_block_and_one_at_the_end() -> None:
     made = source(f"{MARKERS.start}\n{MARKERS.stop}")
-    assert made.edited([filled(places.find_block(made, MARKERS), "x\n")]) == (
+    assert made.edited([filled(edit_sites.find_block(made, MARKERS), "x\n")]) == (
         f"{MARKERS.start}\nx\n{MARKERS.stop}".encode()
     )
 
@@ -183,7 +183,7 @@ def test_an_empty_block_and_one_at_the_end() -> None:
 )
 def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        places.find_block(source("\n".join(lines) + "\n"), MARKERS)
+        edit_sites.find_block(source("\n".join(lines) + "\n"), MARKERS)
     assert said in str(caught.value) and str(caught.value).startswith("f.h: ")
 
 
@@ -199,7 +199,7 @@ def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
 )
 def test_a_section_attribute(text: str) -> None:
     made = source(text)
-    found = places.require_attribute(made, ".A")
+    found = edit_sites.require_attribute(made, ".A")
     assert found.name in (".A_X", ".A")
     data = made.edited([Edit(found.start, found.stop, ".A_NEW")]).decode()
     assert data == text.replace(f'"{found.name}"', '".A_NEW"')
@@ -215,7 +215,7 @@ def test_a_section_attribute(text: str) -> None:
 )
 def test_a_section_attribute_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        places.require_attribute(source(text), ".A")
+        edit_sites.require_attribute(source(text), ".A")
     assert said in str(caught.value)
 
 
@@ -248,7 +248,7 @@ def test_bytes_survive_and_offsets_stay(text: str) -> None:
         assert made.code[start:stop].strip() == "" and made.text[start] == "/"
     for before, after in zip(made.text, made.code, strict=True):
         assert after in (before, " ")
-    for each in places.definitions(made):
+    for each in edit_sites.definitions(made):
         assert made.alive(each.start) and each.value[0] <= each.value[1] <= len(made.text)
 
 
@@ -257,11 +257,11 @@ def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside:
     text = f"{before}{eol}{MARKERS.start}{eol}{inside}{eol}{MARKERS.stop}{eol}"
     made = CSource("f.c", text.encode())
     try:
-        block = places.find_block(made, MARKERS)
+        block = edit_sites.find_block(made, MARKERS)
     except NeuralArtError as error:
         one_message(str(error))
         return
     data = made.edited([filled(block, "new\n")])
     assert data == f"{before}{eol}{MARKERS.start}{eol}new{eol}{MARKERS.stop}{eol}".encode()
     again = CSource("f.c", data)
-    assert again.edited([filled(places.find_block(again, MARKERS), "new\n")]) == data
+    assert again.edited([filled(edit_sites.find_block(again, MARKERS), "new\n")]) == data

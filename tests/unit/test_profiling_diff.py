@@ -10,8 +10,8 @@ import pytest
 
 from neuralart.cli import main
 from neuralart_insight.profiling.diff_cli import diff, matches, network_diff, sections
+from neuralart_insight.profiling.diff_inputs import BuildSide, NetworkSide
 from neuralart_insight.profiling.estimate import EpochEstimate, PoolAccess
-from neuralart_insight.profiling.sides import BuildSide, NetworkSide
 from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log
 

@@ -17,7 +17,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from neuralart import __version__, cli
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE, package_parent
-from neuralart_insight.doctor.surroundings import PACKAGES
+from neuralart_insight.doctor.python_environment import PACKAGES
 from neuralart_insight.sbom import bill, package
 
 SUBJECT = bill.BillPart(bill.FIRMWARE, "v", "variant", "0" * 64)

@@ -19,7 +19,7 @@ from neuralart.config import app_config, application, budgets, networks, patch, 
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
-from neuralart.text import shapes
+from neuralart.text import json_schema
 from neuralart.text.values import Value
 from neuralart_bring.own_model import project
 from support.machine_edits import MODEL_KEYS, NETWORK_KEYS, VARIANT_KEYS
@@ -256,7 +256,7 @@ def _sometimes(value: Value) -> None:
 
 def test_readers_are_asked_until_nothing_is_new() -> None:
     said = {frozenset("abc"): {"a": "see [page](page.md#x)"}}
-    assert shapes.found(_sometimes).schema(said) == {
+    assert json_schema.found(_sometimes).schema(said) == {
         "type": "object",
         "properties": {
             "a": {"description": "see page", "type": "array", "items": {"type": "boolean"}},
@@ -276,9 +276,9 @@ def test_a_text_that_may_be_empty_and_one_that_means_something() -> None:
     def word(value: Value) -> str:
         return value.choice(("yes", "no")) if value.text(empty=True) else ""
 
-    assert shapes.found(lambda value: value.text(empty=True)).schema({}) == {"type": "string"}
-    assert shapes.found(word).schema({}) == {"anyOf": [{"enum": ["yes", "no"]}, {"enum": [""]}]}
-    assert shapes.found(lambda value: None).schema({}) == {}
+    assert json_schema.found(lambda value: value.text(empty=True)).schema({}) == {"type": "string"}
+    assert json_schema.found(word).schema({}) == {"anyOf": [{"enum": ["yes", "no"]}, {"enum": [""]}]}
+    assert json_schema.found(lambda value: None).schema({}) == {}
 
 
 def test_what_the_schema_cannot_know_the_reader_says(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from neuralart.applications import cube_make, cube_project
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, NATIVE, ApplicationConfig, ExternalConfig
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import asking, tools
+from neuralart.vendor import programs, tools
 
 _BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
@@ -129,11 +129,11 @@ def find_program(
             raise NeuralArtError(f"executable: no file {path}", where=where, hint=tool.get)
         return path.absolute()
     names = (executable,) if executable else tool.programs
-    found = asking.on_path(names, environ, system)
+    found = programs.on_path(names, environ, system)
     if found:
         return found[0]
     if not executable:
-        placed = next(asking.in_places(tool.places.get(system, ()), environ, system), None)
+        placed = next(programs.in_places(tool.places.get(system, ()), environ, system), None)
         if placed is not None:
             return placed
     places = ", ".join(("PATH", *(() if executable else tool.places.get(system, ()))))

@@ -13,7 +13,7 @@ from typing import Any
 from neuralart.boards import types
 from neuralart.config.keys import one_of, text_or_none, whole
 from neuralart.files import is_file
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
 Reader = Callable[..., Any]
@@ -24,10 +24,10 @@ _MVE_CORES = ("cortex-m55", "cortex-m85")
 _ADDRESS_SPACE = 1 << 32
 # As in text/image_header.py, which a build that signs nothing does not load; a test compares.
 HEADER_VERSIONS, _BEHIND_HEADER = ("2.3", "2.1"), 0x400
-_NAME = later(r"[A-Za-z][A-Za-z0-9_]*")
-_WORD = later(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-_SLOT = later(r"[a-z][a-z0-9_-]*")
-_FLAG = later(r"-\S+")
+_NAME = lazy_regex(r"[A-Za-z][A-Za-z0-9_]*")
+_WORD = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SLOT = lazy_regex(r"[a-z][a-z0-9_-]*")
+_FLAG = lazy_regex(r"-\S+")
 
 
 def need(value: Value, key: str) -> Value:

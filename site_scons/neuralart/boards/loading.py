@@ -10,7 +10,7 @@ from neuralart import plugins, resources
 from neuralart.boards import fields
 from neuralart.boards.types import Board, BoardSection, FlashWindow, LoadSlots, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
@@ -22,7 +22,7 @@ KEYS = (*FAMILY_KEYS, "family", "base")
 # Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
 _DEPTH = 2
 _SUFFIXES = (".yaml", ".yml")
-_NAME = later(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:

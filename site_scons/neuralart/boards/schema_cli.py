@@ -6,8 +6,8 @@ import argparse
 import json
 
 from neuralart.boards import fields, loading
-from neuralart.text import shapes
-from neuralart.text.shapes import Schema, closed
+from neuralart.text import json_schema
+from neuralart.text.json_schema import Schema, closed
 from neuralart.text.values import Value
 
 KINDS = ("variants", "board")
@@ -21,8 +21,8 @@ def board() -> Schema:
         "family": Value.text,
         "base": Value.text,
     }
-    keys = {key: shapes.found(readers[key]).schema({}) for key in loading.KEYS}
-    return {**shapes.HEAD, "title": "board of scons-neuralart", **closed(keys)}
+    keys = {key: json_schema.found(readers[key]).schema({}) for key in loading.KEYS}
+    return {**json_schema.HEAD, "title": "board of scons-neuralart", **closed(keys)}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from neuralart.config.keys import SECTION
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text import sizes
 from neuralart.text.c_source import decode
 
 OPTION, SPLIT = "--dispatch-weights", "--split-weights"
-_ARRAY = later(
+_ARRAY = lazy_regex(
     r"^(?=const\s+(?:(?:ai_u|uint)(8|16|32|64)(?:_t)?|unsigned char)\s+(\w+)\s*\[\s*(\d{1,9})[uU]?\s*\]\s*=)", re.M
 )
 

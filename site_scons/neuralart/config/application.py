@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from neuralart.config.keys import Key, define, distinct, names, one_of, read_settings
 from neuralart.errors import nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
 REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF = "reference", "sources", "make", "cmake", "cubeide", "elf"
@@ -20,10 +20,10 @@ EXTERNAL = (MAKE, CMAKE, CUBEIDE)
 STAGE_FOLDER = "neuralart"
 CONFIGURATION = "Debug"
 BUILDS = IDE, NATIVE = "ide", "native"
-_DRIVE = later(r"[A-Za-z]:")
-_VARIABLE = later(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_TARGET = later(r"[^\s=#:-][^\s=#:]*")
-_FILE_PATTERN = later(r"[^\s/\\]+")
+_DRIVE = lazy_regex(r"[A-Za-z]:")
+_VARIABLE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_TARGET = lazy_regex(r"[^\s=#:-][^\s=#:]*")
+_FILE_PATTERN = lazy_regex(r"[^\s/\\]+")
 _STAGE_BASE = "folder"
 # CMake words that decide what this tool decides.
 _OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")

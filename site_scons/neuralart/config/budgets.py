@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from neuralart.config.keys import Key, Settings, distinct, members, real, section, whole
 from neuralart.config.types import Budgets
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
-POOL = later(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+POOL = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 BUDGET_KEYS: tuple[Key, ...] = (
     Key("max_sw_epochs", Value.integer, "epochs that the CPU computes, alone or together with the NPU"),

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
@@ -23,9 +23,9 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
-SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
+SECTION = lazy_regex(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
 """A section of a linker script for constants."""
-_DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
+_DEFINE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
 
 
 @dataclass(frozen=True, kw_only=True)

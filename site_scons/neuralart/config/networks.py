@@ -29,7 +29,7 @@ from neuralart.config.keys import (
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
@@ -42,13 +42,13 @@ METRICS = tuple(LARGEST)
 _PINNED = ("stedgeai", "recorded", "adopted")
 # A version or its beginning; a star ends it.
 _N = "[0-9]{1,4}"
-PIN = later(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?")
+PIN = lazy_regex(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?")
 PIN_FORM = 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"'
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 _positions = one_of(CHANNEL_POSITIONS, empty=True)
 
-NAME = later(r"[A-Za-z_][A-Za-z0-9_]*")
-_C_FILE = later(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c")
+NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_C_FILE = lazy_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c")
 
 
 def _data_types(value: Value) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from neuralart.config.keys import PATH, Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
-_MEMORY = later(r"[A-Za-z_][A-Za-z0-9_]*")
+_MEMORY = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import NETWORK, PROJECT, VARIANT, Key, every_key
 from neuralart.config.read import SCHEMA
-from neuralart.text import shapes
-from neuralart.text.shapes import Schema, closed, described
+from neuralart.text import json_schema
+from neuralart.text.json_schema import Schema, closed, described
 
 _DECLARED: tuple[tuple[Key, ...], ...] = (
     budgets.BUDGET_KEYS,
@@ -50,7 +50,7 @@ def variants() -> Schema:
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),
     }
     return {
-        **shapes.HEAD,
+        **json_schema.HEAD,
         "title": "variants.yaml of scons-neuralart",
         **closed({**top, **_of_plugins(PROJECT)}, ("schema", "networks", "variants")),
         "$defs": {"network": closed(network), "variant": closed(variant)},
@@ -58,11 +58,11 @@ def variants() -> Schema:
 
 
 def _of_plugins(of: str) -> dict[str, Schema]:
-    return {name: described(shapes.found(key.read).schema(_DOCS), key.doc) for name, key in every_key(of)}
+    return {name: described(json_schema.found(key.read).schema(_DOCS), key.doc) for name, key in every_key(of)}
 
 
 def _properties(keys: Iterable[Key]) -> dict[str, Schema]:
-    return {key.name: described(shapes.found(key.settings).schema(_DOCS), key.doc) for key in keys}
+    return {key.name: described(json_schema.found(key.settings).schema(_DOCS), key.doc) for key in keys}
 
 
 def _shared(owner: str, keys: Iterable[Key]) -> Schema:

@@ -25,7 +25,7 @@ from neuralart.config.keys import (
 )
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, SignConfig, ToolchainConfig
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
@@ -34,10 +34,10 @@ LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
 OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
-NAME = later(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_VERSION = later(r"[0-9]+(?:\.[0-9]+)*")
-FLAG = later(r"\+?-[^\s\x00-\x1f]+")
-_SLOT = later(r"[a-z][a-z0-9_-]*")
+NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VERSION = lazy_regex(r"[0-9]+(?:\.[0-9]+)*")
+FLAG = lazy_regex(r"\+?-[^\s\x00-\x1f]+")
+_SLOT = lazy_regex(r"[a-z][a-z0-9_-]*")
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
     Key(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 NPU, CPU = "NPU", "CPU"
-_IDENTIFIER = later(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_IDENTIFIER = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KEYWORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"

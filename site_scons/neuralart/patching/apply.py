@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import places
+from neuralart.patching import edit_sites
+from neuralart.patching.edit_sites import Markers, Span
 from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
-from neuralart.patching.places import Markers, Span
 from neuralart.text.c_source import CSource, Edit
 
 _OURS = re.compile(r"^/\* neuralart patch ([0-9a-f]{16}): .*\*/[ \t]*$", re.MULTILINE)
@@ -67,7 +67,7 @@ def _spans(source: CSource, what: FilePatch, markers: Markers) -> list[Span]:
     """The block's place if the file has one by the list: macros and attributes within it do not count."""
     if not any(operation.kind == BLOCK for operation in what.operations):
         return []
-    block = places.find_block(source, markers)
+    block = edit_sites.find_block(source, markers)
     return [(block.start, block.stop)]
 
 
@@ -75,12 +75,12 @@ def _locate(source: CSource, operation: Operation, markers: Markers, outside: li
     if operation.kind == BLOCK:
         return outside[0]
     if operation.kind == MACRO:
-        find = places.find_macro if operation.optional else places.require_macro
+        find = edit_sites.find_macro if operation.optional else edit_sites.require_macro
         definition = find(source, operation.name, outside)
         if definition is not None and definition.value[0] == definition.value[1]:
             raise NeuralArtError(f"#define {operation.name} has no value", where=source.where(definition.start))
         return definition.value if definition is not None else None
-    attribute = places.require_attribute(source, operation.name, outside)
+    attribute = edit_sites.require_attribute(source, operation.name, outside)
     return attribute.start, attribute.stop
 
 
@@ -100,7 +100,7 @@ def apply(
     file, by which what was there before stays known.
     """
     outside = _spans(source, what, markers)
-    defined = {each.name for each in places.definitions(source, outside)}
+    defined = {each.name for each in edit_sites.definitions(source, outside)}
     edits, pieces, skipped = [], {}, []
     sections: list[tuple[str, str]] = []
     for operation in what.operations:
@@ -115,8 +115,8 @@ def apply(
             _check_block(source, old, earlier, force)
             if {markers.start, markers.stop}.intersection(new.split("\n")):
                 raise NeuralArtError("the text for a block holds a marker line", where=operation.where)
-            sections += [(each.name, operation.where) for each in places.attributes(CSource.of_text("", new))]
-            new = block_text(new).replace("\n", places.find_block(source, markers).eol)
+            sections += [(each.name, operation.where) for each in edit_sites.attributes(CSource.of_text("", new))]
+            new = block_text(new).replace("\n", edit_sites.find_block(source, markers).eol)
         elif operation.kind != MACRO:
             sections.append((new, operation.where))
         pieces[operation.key] = PatchedPiece(_original(old, earlier), new)

@@ -17,9 +17,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, is_within, read_bytes, searched
 from neuralart.patching import journal
 from neuralart.patching.apply import edited_by_hand
+from neuralart.patching.edit_sites import content, find_block
 from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
-from neuralart.patching.places import content, find_block
 from neuralart.patching.plan import Plan
 from neuralart.text.c_source import CSource
 

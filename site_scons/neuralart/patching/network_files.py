@@ -10,8 +10,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.patching.edit_sites import definitions, integer
 from neuralart.patching.patchlist import LEGACY_OPTIONS, refuse_n6
-from neuralart.patching.places import definitions, integer
 from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
-from neuralart.patching.places import Markers
+from neuralart.patching.edit_sites import Markers
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import check_schema

@@ -15,10 +15,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, searched
 from neuralart.patching import network_files
 from neuralart.patching.apply import PatchedPiece, apply
-from neuralart.patching.decide import Decision, decide
+from neuralart.patching.edit_sites import definitions
 from neuralart.patching.network_files import NetworkFiles
+from neuralart.patching.patch_values import Decision, decide
 from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList, choose_list, find_root
-from neuralart.patching.places import definitions
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.c_source import CSource
 from neuralart.text.linker_script import read as linker_script

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import origins
 from neuralart.plugins.kinds import GROUP, KINDS, Kind
 from neuralart.plugins.origins import (
@@ -28,7 +28,7 @@ from neuralart.plugins.origins import (
 )
 
 PAGE = "docs/reference/plugins.md"
-_NAME = later(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
 @dataclass(frozen=True)

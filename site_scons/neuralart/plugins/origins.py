@@ -20,7 +20,7 @@ from pathlib import Path
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, read_bytes
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins.kinds import Kind
 from neuralart.resources import PACKAGE, firmware_dir
 
@@ -30,8 +30,8 @@ FOLDER = "site_scons/neuralart_plugins"
 # The name that files of a project have as modules, so that they can import each other.
 _PACKAGE = "neuralart_plugins"
 # ``[neuralart.lint]`` of an installed package; pyproject.toml has the same lines with quotes.
-_SECTION = later(r'\[(?:project\.entry-points\.")?([^"\]]+)"?\]')
-_POINT = later(r'"?([^"=\s]+)"?\s*=\s*"?([^"]+?)"?')
+_SECTION = lazy_regex(r'\[(?:project\.entry-points\.")?([^"\]]+)"?\]')
+_POINT = lazy_regex(r'"?([^"=\s]+)"?\s*=\s*"?([^"]+?)"?')
 
 
 @dataclass(frozen=True)

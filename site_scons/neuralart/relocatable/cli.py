@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text import sizes
 from neuralart.text.console import say
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 REFUSED = 1
-_ROOM = later(r"([^:]+):(0[xX][0-9a-fA-F]+|[0-9]+)([kKmM]?)")
+_ROOM = lazy_regex(r"([^:]+):(0[xX][0-9a-fA-F]+|[0-9]+)([kKmM]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 

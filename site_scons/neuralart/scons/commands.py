@@ -180,9 +180,9 @@ class Process(SCons.Action.LazyAction):
         if os.name == "posix":
             changed["ESCAPE"] = paths.quote
             if (spawn := paths.direct(env["SPAWN"])) is not env["SPAWN"]:
-                from neuralart.scons import warm
+                from neuralart.scons import fork_server
 
-                changed["SPAWN"] = partial(warm.spawn, spawn)
+                changed["SPAWN"] = partial(fork_server.spawn, spawn)
             changed |= on_farm(env, targets, changed.get("SPAWN")) if self._farm else {}
         if env["NEURALART_VERBOSE"]:
             changed[self._message] = ""

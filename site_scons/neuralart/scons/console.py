@@ -13,8 +13,8 @@ from typing import Any
 
 import SCons.Node
 
-from neuralart.scons import commands, paths, warm
-from neuralart.scons.steps import Steps
+from neuralart.scons import commands, fork_server, paths
+from neuralart.scons.step_counter import Steps
 from neuralart.text import console
 from neuralart.text.progress import VARIABLE, Reporter, Work, reported
 
@@ -60,15 +60,15 @@ class BuildConsole:
         """
         direct = paths.direct(plain)
         if direct is not plain:
-            plain = partial(warm.spawn, direct)
+            plain = partial(fork_server.spawn, direct)
         # What a user has put there, and who prints what a compiler said by itself, gets everything.
-        if not self._captures or getattr(plain, "func", None) is not warm.spawn:
+        if not self._captures or getattr(plain, "func", None) is not fork_server.spawn:
             return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
         own = {**env, **color, VARIABLE: "report"}
         read, write = os.pipe()
-        process = warm.begin(words, own, (write, write)) or paths.start(sh, words, own, write, write)
+        process = fork_server.begin(words, own, (write, write)) or paths.start(sh, words, own, write, write)
         os.close(write)
         with io.TextIOWrapper(io.FileIO(read), encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -21,7 +21,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, node_plans
 from neuralart.scons.application import app_config, application, patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
 from neuralart.scons.application.patch_builder import list_of
@@ -169,7 +169,7 @@ def _flashed(env: Any, variant: VariantConfig, board: Board, nodes: CpuNetworkNo
     (made,) = (node for node in nodes.files if node.name == f"{nodes.name}_data.bin")
     copy = base.Command(f"#{folder}/{made.name}", made, commands.function(memory_files.copy, "WEIGHTS  $TARGET"))[0]
     plan = WritesPlan(board.name, [FlashWrite(f"{nodes.name}.{CPU_WEIGHTS}", "model", address, copy)])
-    (written,) = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
+    (written,) = node_plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
     return FlashNodes(None, written, None, weights=copy)
 
 
@@ -179,7 +179,7 @@ def _in_flashes(env: Any, variant: VariantConfig, board: Board, image: FirmwareN
     rows = list(zip(kinds, areas(board), image.places, strict=True))
     writes = [FlashWrite(f"{kind}.{area.name}", kind, area.start, node, program=image.elf) for kind, area, node in rows]
     plan, target = WritesPlan(board.name, writes), f"#{build_dir(env)}/{variant.name}/flash_plan.json"
-    (written,) = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, [])
+    (written,) = node_plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, [])
     held = {kind: node for kind, _, node in reversed(rows)}
     return FlashNodes(held.get("application"), written, None, weights=held.get("model"))
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 from SCons.Subst import Literal
 
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.resources import PACKAGE
 
 
@@ -32,7 +32,7 @@ class LiteralWord(Literal):
 # What is remembered of tools, in the build folder; made anew where it is missing.
 TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS = ".toolchain.json", ".stedgeai.json", ".stamps.json"
 # Every command of a build names it.
-_FOLDER = later(r"[\w .,+@=/-]+")
+_FOLDER = lazy_regex(r"[\w .,+@=/-]+")
 
 
 def top(env: Any) -> Path:
@@ -142,10 +142,10 @@ quote = shlex.quote
 # that are no UTF-8, which Python holds as surrogates.
 _PLAIN = "[a-zA-Z0-9_@%+=:,./\u0080-\U0010ffff-]+"
 _QUOTED = r"""'([^']*)'|"((?:[^"\\$`]|\\[^\n])*)"|\\([^\n])"""
-_WORD = later(f"(?:{_PLAIN}|{_QUOTED})+")
-_IN_QUOTES = later(_QUOTED)
-_ESCAPED = later(r'\\(["\\$`])')
-_ASSIGNMENT = later(r"[a-zA-Z_][a-zA-Z0-9_]*=")
+_WORD = lazy_regex(f"(?:{_PLAIN}|{_QUOTED})+")
+_IN_QUOTES = lazy_regex(_QUOTED)
+_ESCAPED = lazy_regex(r'\\(["\\$`])')
+_ASSIGNMENT = lazy_regex(r"[a-zA-Z_][a-zA-Z0-9_]*=")
 
 
 def words_of(args: Sequence[str]) -> list[str] | None:

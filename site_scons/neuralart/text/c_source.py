@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 _SPLICE_RULE = r"\\[ \t]*\r?\n"
 _COMMENT_RULE = rf"/\*.*?(?:\*/|\Z)|//(?:{_SPLICE_RULE}|[^\n])*"
-_TOKENS = later(
+_TOKENS = lazy_regex(
     rf"""
       (?P<comment>   {_COMMENT_RULE} )
     | (?P<text>      "(?:{_SPLICE_RULE}|\\.|[^"\\\n])*"? | '(?:{_SPLICE_RULE}|\\.|[^'\\\n])*'? )
@@ -24,15 +24,15 @@ _TOKENS = later(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_COMMENT = later(_COMMENT_RULE, re.DOTALL)
+_COMMENT = lazy_regex(_COMMENT_RULE, re.DOTALL)
 # Only then do quotes matter to where comments are.
-_QUOTES_MATTER = later(r"""["'][^"\n]*/[/*]|'\\?"'""")
-_SPLICE = later(_SPLICE_RULE)
-_DIRECTIVE_LINE = later(rf"^[ \t]*#(?:{_SPLICE_RULE}|[^\n])*", re.MULTILINE)
-_DIRECTIVE = later(r"\s*#\s*([a-z]+)\b")
-_CONDITION = later(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.MULTILINE)
-_NOT_NEWLINE = later(r"[^\n]")
-NAME = later(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_QUOTES_MATTER = lazy_regex(r"""["'][^"\n]*/[/*]|'\\?"'""")
+_SPLICE = lazy_regex(_SPLICE_RULE)
+_DIRECTIVE_LINE = lazy_regex(rf"^[ \t]*#(?:{_SPLICE_RULE}|[^\n])*", re.MULTILINE)
+_DIRECTIVE = lazy_regex(r"\s*#\s*([a-z]+)\b")
+_CONDITION = lazy_regex(r"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b([^\n]*)", re.MULTILINE)
+_NOT_NEWLINE = lazy_regex(r"[^\n]")
+NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def decode(data: bytes) -> str:

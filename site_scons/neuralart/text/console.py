@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 from neuralart.errors import one_line, visible
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 RED, YELLOW, GREEN = "31", "33", "32"
-_COLORS = later(r"(\x1b\[[0-9;]*[mK])")  # and "erase to the end of the line", which gcc prints with them
+_COLORS = lazy_regex(r"(\x1b\[[0-9;]*[mK])")  # and "erase to the end of the line", which gcc prints with them
 # What the lines of compilers, linkers, SCons and this package begin with, behind a place. Never a line with colors.
 _LINES = (
-    (RED, later(r"^(?:scons: \*\*\*|(?:[^\x1b\n]*?[: ])?(?:fatal )?error: )[^\x1b\n]*", re.M)),
-    (YELLOW, later(r"^(?:[^\x1b\n]*?[: ])?(?:warning|note): [^\x1b\n]*", re.M)),
-    (GREEN, later(r"^scons: `[^\x1b\n]*' is up to date\.", re.M)),
+    (RED, lazy_regex(r"^(?:scons: \*\*\*|(?:[^\x1b\n]*?[: ])?(?:fatal )?error: )[^\x1b\n]*", re.M)),
+    (YELLOW, lazy_regex(r"^(?:[^\x1b\n]*?[: ])?(?:warning|note): [^\x1b\n]*", re.M)),
+    (GREEN, lazy_regex(r"^scons: `[^\x1b\n]*' is up to date\.", re.M)),
 )
 
 

@@ -9,13 +9,13 @@ from bisect import bisect_right
 from typing import Any, NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import JSON_DEPTH, QUOTES
 
-_NUMBER = later(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_PLAIN = later(r'[^"\\\x00-\x1f]+')
-_BLANKS = later(r"[ \t\n\r]*")
-_WORD = later(r"[A-Za-z0-9_.+-]+")
+_NUMBER = lazy_regex(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_PLAIN = lazy_regex(r'[^"\\\x00-\x1f]+')
+_BLANKS = lazy_regex(r"[ \t\n\r]*")
+_WORD = lazy_regex(r"[A-Za-z0-9_.+-]+")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _TOOL_LITERALS = _LITERALS | {word: float(word) for word in ("NaN", "Infinity", "-Infinity")}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import JSON_DEPTH, QUOTES, Location, Value
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ __all__ = ["JsonValue", "document", "kind_of", "parse", "parse_tolerant", "parse
 _BOM = b"\xef\xbb\xbf"
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 # What the standard library reads and a strict file must not have: half surrogate pairs, numbers beyond all measure.
-_ODD = later(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
-_NOT_ASCII = later(f"[^\x00-\x7f{''.join(QUOTES)}]")
+_ODD = lazy_regex(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
+_NOT_ASCII = lazy_regex(f"[^\x00-\x7f{''.join(QUOTES)}]")
 
 
 def kind_of(value: object) -> str:

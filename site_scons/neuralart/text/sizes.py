@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from neuralart.text.json_values import JsonValue
@@ -17,7 +17,7 @@ MAGNITUDES = {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20, "GBYTES": 1 << 3
 LARGEST = 1 << 32
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30, "GB": 1 << 30}
 _ALL = _UNITS | MAGNITUDES
-_SIZE = later(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
+_SIZE = lazy_regex(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
 
 
 def parse(text: str, where: str, what: str = "the size") -> int:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NoReturn, Self, TypeVar
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
-_CONTROL = later("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
+_CONTROL = lazy_regex("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
 _Made = TypeVar("_Made")
 JSON_DEPTH = 64  # Lists and objects in one another, at most
 QUOTES = {"'": "a single quote", **dict.fromkeys("\u2018\u2019\u201c\u201d", "a typographic quote")}

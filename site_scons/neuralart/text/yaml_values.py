@@ -10,22 +10,22 @@ from typing import Any, Self
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Location, Value
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
 # What YAML allows outside of escapes, less NEL and the line separators, which editors do not count as lines.
-_UNPRINTABLE = later("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029\ufeff]")
-_BRACKETS = later(r"[\[\]{}]")
-_COMPACT = later(rf"(?m)^[ \-?:]{{{2 * MAX_DEPTH},}}")
+_UNPRINTABLE = lazy_regex("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029\ufeff]")
+_BRACKETS = lazy_regex(r"[\[\]{}]")
+_COMPACT = lazy_regex(rf"(?m)^[ \-?:]{{{2 * MAX_DEPTH},}}")
 _TAG = "tag:yaml.org,2002:"
 _NOT_TEXT = {
     **{"null": "empty", "bool": "a true/false value in YAML", "timestamp": "a date in YAML"},
     **dict.fromkeys(("int", "float"), "a number in YAML"),
 }
-_NUMBER = later(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
-_REAL = later(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = lazy_regex(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
+_REAL = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _LONGEST_NUMBER, _LONGEST_REAL = 20, 40
 _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

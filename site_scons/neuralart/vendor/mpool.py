@@ -13,8 +13,8 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import of_file
+from neuralart.lazy_regex import lazy_regex
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.patterns import later
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 from neuralart.text.sizes import with_magnitude
 
@@ -27,8 +27,8 @@ CACHEABLE = {"CACHEABLE_ON": True, "ON": True, "CACHEABLE_OFF": False, "OFF": Fa
 TRUTH = {"true": True, "false": False}
 
 _ADDRESS_SPACE = 1 << 32
-_FNAME = later(r"[A-Za-z0-9_]{1,64}")
-_PREFIX = later(r"[A-Za-z0-9_-]{1,64}")
+_FNAME = lazy_regex(r"[A-Za-z0-9_]{1,64}")
+_PREFIX = lazy_regex(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _member(parent: JsonValue, names: tuple[str, ...], what: str) -> JsonValue | None:

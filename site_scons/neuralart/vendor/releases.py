@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
-_CORE = later(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
+_CORE = lazy_regex(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
 
 
 class CoreVersion(NamedTuple):
@@ -184,7 +184,7 @@ def synonyms() -> Mapping[str, tuple[str, ...]]:
 
 
 _SPOKEN = "ST Edge AI Core v"
-_PIN = later(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
+_PIN = lazy_regex(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
 OLDEST = (2, 0)
 
 

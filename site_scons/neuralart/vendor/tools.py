@@ -10,7 +10,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.findings import NOTE, WARNING
-from neuralart.vendor.asking import ask, fits, in_places, on_path
+from neuralart.vendor.programs import ask, fits, in_places, on_path
 
 OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"
 

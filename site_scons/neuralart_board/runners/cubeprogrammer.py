@@ -20,7 +20,7 @@ from neuralart.flashing.runners import (
     Refusal,
 )
 from neuralart.flashing.script import CommandScript, Loader, Word
-from neuralart.vendor.asking import fits
+from neuralart.vendor.programs import fits
 from neuralart_board.runners import process
 from neuralart_board.runners.process import Answer, reason, switches_of
 from neuralart_board.runners.programmer import SILICON, Programmer, needs_debug

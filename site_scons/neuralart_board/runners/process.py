@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.asking import end_tree, in_places, on_path
+from neuralart.vendor.programs import end_tree, in_places, on_path
 
 # Bytes of what a program says that are kept: its end, where the reason stands.
 _MOST = 1 << 18

@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text import image_header
 from neuralart.vendor import tools
-from neuralart.vendor.asking import ask, fits
+from neuralart.vendor.programs import ask, fits
 from neuralart.vendor.tools import BROKEN, Host, Tool, system_of
 from neuralart_board.runners.process import cube_places
 

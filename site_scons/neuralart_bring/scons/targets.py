@@ -9,7 +9,7 @@ import SCons.Action
 
 from neuralart.network import facts
 from neuralart.plugins import register
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.images import VariantProgram
 from neuralart.scons.flash.refusals import reason
@@ -30,7 +30,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart_bring.export.collect import BuiltNetwork, collect
     from neuralart_bring.export.folder import write
 
-    program, folder = plans.of(target, _Export, "NeuralArtVariant")
+    program, folder = node_plans.of(target, _Export, "NeuralArtVariant")
     networks = [
         BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), getattr(network, "pool_address", {}))
         for network in program.networks
@@ -43,7 +43,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
 
 
 def _export_shown(target: list[Any], source: list[Any], env: Any) -> str:
-    return f"EXPORT   {plans.of(target, _Export, 'NeuralArtVariant').folder}"
+    return f"EXPORT   {node_plans.of(target, _Export, 'NeuralArtVariant').folder}"
 
 
 # What is exported stays with the target: SCons hashes an action, and all that it holds, when it is made.
@@ -74,7 +74,7 @@ def _alias(env: Any, alias_name: str, variant: DeclaredVariant) -> Any:
     for network in program.networks:
         sources += network.files
     (alias,) = base.Alias(alias_name, sources, _ACTION)
-    plans.remember(alias, _Export(program, folder))
+    node_plans.remember(alias, _Export(program, folder))
     base.Depends(alias, code_value(base, "exporter", "neuralart_bring/export"))
     base.Clean([alias, *base.Alias(name)], base.fs.Dir(f"#{folder}"))
     return alias

@@ -93,13 +93,13 @@ def run(args: argparse.Namespace) -> int:
     # Hidden files are those of editors and of Git; others are written by the build itself.
     hidden = (*DefaultFilter.ignore_entity_patterns, r"^\.", r"^compile_commands\.", r"\.log$", f"^{args.build}$")
     counts, code, top, made = DefaultFilter(ignore_entity_patterns=hidden), None, f"{Path.cwd()}/", f"{args.build}/"
-    from neuralart.scons import tool, warm
+    from neuralart.scons import fork_server, tool
     from neuralart.scons.registry import child_environment
 
     methods = (f"scons.{place.rpartition('.')[0]}" for place in tool.METHODS.values())
     for name in (*_OTHERS, *(f"neuralart.{room}" for room in (*methods, *_ROOMS))):
         importlib.import_module(name)
-    warm.start(child_environment({}))  # Copies of this process find it
+    fork_server.start(child_environment({}))  # Copies of this process find it
     gc.freeze()  # as there
     while True:
         (folders, files), due = _folders(args.build), True  # Something may have changed before this watch began
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
                     for path in paths[:3]:
                         print(f"watch: {os.path.relpath(path)} changed", flush=True)
                     if any(path.startswith(str(PACKAGE)) for path in paths):
-                        warm.end()
+                        fork_server.end()
                         return subprocess.call([sys.executable, *sys.orig_argv[1:]])  # what is loaded here is old
                     since = time.monotonic()
                     build = multiprocessing.get_context("fork").Process(target=_become_scons, args=(words,))

@@ -15,7 +15,7 @@ from neuralart.compilers.stedgeai.install import ROOTS, places
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.findings import NOTE, WARNING
-from neuralart.vendor.asking import on_path
+from neuralart.vendor.programs import on_path
 from neuralart.vendor.tools import BROKEN, MISSING, OK, UNFIT, Host, Remark, ToolRow
 
 _GCC_MEANS = "every firmware image; ST Edge AI Core leaves out the sizes of its code without it"

@@ -14,7 +14,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.vendor import tools
-from neuralart.vendor.asking import ask
+from neuralart.vendor.programs import ask
 from neuralart.vendor.runtime_header import parse_runtime, runtime_headers
 from neuralart.vendor.tools import (
     BROKEN,
@@ -36,7 +36,7 @@ from neuralart_board.runners.gdb import Gdb
 from neuralart_board.runners.openocd import OpenOcd
 from neuralart_board.runners.pyocd import PyOcd
 from neuralart_board.signing.vendor_tool import SIGNING
-from neuralart_insight.doctor import compilers, known_bad, surroundings
+from neuralart_insight.doctor import compilers, known_bad, python_environment
 from neuralart_insight.doctor.compilers import STEDGEAI, Wanted
 from neuralart_insight.doctor.known_bad import Circumstances
 
@@ -190,7 +190,7 @@ def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[
     # Without a network that asks for a version, one that fits all is looked for.
     pins = dict.fromkeys(network.compiler_version for network in networks) or ("",)
     return [
-        *surroundings.python_rows(),
+        *python_environment.python_rows(),
         *(compilers.gcc_row(wanted, host) for wanted in compilers_of(variants, others)),
         _qemu_row(tuple(dict.fromkeys(models)), host),
         *(compilers.stedgeai_row(pin, host) for pin in pins),
@@ -224,16 +224,20 @@ def _circumstances(rows: Sequence[ToolRow], host: Host, folder: Path, names: lis
     if runtime:
         versions["ll_aton"] = runtime
     missing = frozenset(row.tool.split(" ")[0] for row in rows if row.status == MISSING)
-    said = {"system": (host.system,), "path": surroundings.traits(str(folder.absolute())), "compiler": names}
+    said = {"system": (host.system,), "path": python_environment.traits(str(folder.absolute())), "compiler": names}
     return Circumstances(versions, missing - versions.keys(), said)
 
 
 def _remarks(host: Host, rows: Sequence[ToolRow], folder: Path, variants: _Variants) -> list[Remark]:
-    found = [*surroundings.project_files(folder), *surroundings.installed_twice(), *surroundings.scons_remarks(host)]
+    found = [
+        *python_environment.project_files(folder),
+        *python_environment.installed_twice(),
+        *python_environment.scons_remarks(host),
+    ]
     for tool in TOOLS:
         found += tools.shadowed(tool, host)
     found += compilers.gcc_shadowed(host, compilers_of(variants))
-    found += [*compilers.stedgeai_shadowed(host), *surroundings.path_remarks(folder, host)]
+    found += [*compilers.stedgeai_shadowed(host), *python_environment.path_remarks(folder, host)]
     found += known_bad.own_build_remarks(host, variants, folder)
     combinations = known_bad.read()
     names = [network.compiler for variant, _ in variants for network in variant.networks]

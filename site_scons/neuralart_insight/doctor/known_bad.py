@@ -17,7 +17,7 @@ from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
 from neuralart.vendor import releases
-from neuralart.vendor.asking import check_range, fits
+from neuralart.vendor.programs import check_range, fits
 from neuralart.vendor.releases import dotted
 from neuralart.vendor.tools import Host, Remark
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
+    from neuralart_insight.profiling.diff_inputs import BuildSide, NetworkSide
     from neuralart_insight.profiling.estimate import EpochEstimate
-    from neuralart_insight.profiling.sides import BuildSide, NetworkSide
 
 _SYMBOLS = 20
 """So many are printed; the JSON has all."""
@@ -192,7 +192,7 @@ def _text(title: str, heads: Sequence[str], rows: list[list[Any]]) -> list[str]:
 
 def run_diff(args: argparse.Namespace) -> int:
     """Print what changed. NeuralArtError: a side is none, or is damaged."""
-    from neuralart_insight.profiling.sides import side_of
+    from neuralart_insight.profiling.diff_inputs import side_of
 
     record = diff(side_of(args.a, args.build), side_of(args.b, args.build))
     if args.json:

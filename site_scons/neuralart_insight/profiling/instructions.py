@@ -13,9 +13,9 @@ from neuralart.vendor.tables import plural, table
 from neuralart_insight.profiling.measured import rounded_mean
 from neuralart_insight.profiling.totals import ratio
 from neuralart_virtual.emulator import RunFailure, runner
-from neuralart_virtual.emulator.built import VariantNetwork, built_network, run_built
 from neuralart_virtual.emulator.inputs.source import GivenInputs, RandomInputs, inputs_of
 from neuralart_virtual.emulator.instructions import EpochInstructions
+from neuralart_virtual.emulator.variant_networks import VariantNetwork, built_network, run_built
 
 
 @dataclass(frozen=True)

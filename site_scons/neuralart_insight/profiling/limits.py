@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.config.types import Budgets
+from neuralart_insight.profiling.diff_inputs import NetworkSide, read_profile
 from neuralart_insight.profiling.estimate import NetworkEstimate, known_sum, traffic_of
 from neuralart_insight.profiling.join import ProfiledNetwork
 from neuralart_insight.profiling.measured_report import measured_record
-from neuralart_insight.profiling.sides import NetworkSide, read_profile
 from neuralart_insight.profiling.totals import ratio, totals_of
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def requirements() -> tuple[BillPart, ...]:
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    from neuralart_insight.doctor.surroundings import EXTRAS, PACKAGES
+    from neuralart_insight.doctor.python_environment import EXTRAS, PACKAGES
 
     parts: dict[str, BillPart] = {}
     todo = [*PACKAGES, *EXTRAS, "cyclonedx-python-lib"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import SCons.Scanner
 
 from neuralart.files import write_text
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import register
-from neuralart.scons import commands, making, plans
+from neuralart.scons import commands, making, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.targets import DeclaredVariant, by_command
 from neuralart.scons.paths import LiteralWord, build_dir, file_words, word
@@ -44,13 +44,13 @@ class _Bill(NamedTuple):
 
 
 def _bill_needs(node: Any, env: Any, path: Any) -> list[Any]:
-    found: list[Any] = plans.of([node], _Bill, "NeuralArtVariant").bill().nodes()
+    found: list[Any] = node_plans.of([node], _Bill, "NeuralArtVariant").bill().nodes()
     return found
 
 
 @in_action
 def _write_bill(target: list[Any], source: list[Any], env: Any) -> None:
-    write_text(Path(str(target[0])), plans.of(target, _Bill, "NeuralArtVariant").bill().text())
+    write_text(Path(str(target[0])), node_plans.of(target, _Bill, "NeuralArtVariant").bill().text())
 
 
 # Not only files: the code that writes it counts, too.
@@ -68,12 +68,12 @@ class BillTarget:
         action = commands.function(_write_bill, "SBOM     $TARGET")
         file = f"#{build_dir(env)}/{variant.name}/sbom.cdx.json"
         nodes = base.Command(file, [], action, target_scanner=_NEEDS)
-        plans.remember(nodes[0], _Bill(base, variant.programs, made))
+        node_plans.remember(nodes[0], _Bill(base, variant.programs, made))
         return _alias(base, verb, variant, nodes)
 
 
 # Of all files of a variant those that the page reads.
-_PAGE_READS = later(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
+_PAGE_READS = lazy_regex(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
 
 
 def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:

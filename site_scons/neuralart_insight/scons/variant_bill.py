@@ -17,7 +17,7 @@ from neuralart.compilers.command_line import REFERENCE
 from neuralart.fingerprint import closure
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.resources import PACKAGE, firmware_dir
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import named, place
@@ -82,7 +82,7 @@ class VariantBill:
 
     def _compiler(self, network: Compiled) -> tuple[str, str, list[Path]]:
         """Name, version and files of the compiler of a network."""
-        plan = plans.known(network.files[0], CompilePlan)
+        plan = node_plans.known(network.files[0], CompilePlan)
         assert plan is not None  # its emitter has left it there
         chosen = plan.compiler
         install = registry_of(self._env).known("stedgeai", network.config.compiler_version) if chosen.slow else None

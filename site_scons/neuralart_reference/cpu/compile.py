@@ -13,7 +13,8 @@ from neuralart.files import utf8
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
-from neuralart_reference import skeleton
+from neuralart_reference import common_steps
+from neuralart_reference.common_steps import write
 from neuralart_reference.cpu.c_info import c_info
 from neuralart_reference.cpu.cpu_network import CpuNetwork, views
 from neuralart_reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
@@ -27,7 +28,6 @@ from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import PoolPlan
 from neuralart_reference.planning.sharing import share
 from neuralart_reference.planning.stripes import smallest
-from neuralart_reference.skeleton import write
 
 __all__ = ["CpuRequest", "CpuResult", "build", "c_names", "compile_network", "write"]
 
@@ -39,7 +39,7 @@ def _ports(network: CpuNetwork, kind: str) -> Iterator[Port]:
             pool = network.placed.activations[port.array.number - 1].fname
         address = 0 if port.provided else port.array.offset + port.offset
         shape = port.tensor.shape or (1,)
-        yield skeleton.port_facts(network.emission, kind, index, pool=pool, address=address, shape=shape)
+        yield common_steps.port_facts(network.emission, kind, index, pool=pool, address=address, shape=shape)
 
 
 def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
@@ -73,7 +73,7 @@ class CpuRequest(CommonRequest):
 
 
 @dataclass(frozen=True)
-class CpuResult(skeleton.Compiled):
+class CpuResult(common_steps.Compiled):
     """What came out."""
 
     cpu: CpuNetwork = field(repr=False)  # names and places of all arrays
@@ -85,11 +85,11 @@ def c_names(name: str) -> tuple[str, ...]:
     return (f"{name}.c", f"{name}_data.c", f"{name}_data_params.c", *headers)
 
 
-def _options(request: CpuRequest) -> skeleton.Pairs:
-    stem = skeleton.plain_stem(request.memory_pool)
+def _options(request: CpuRequest) -> common_steps.Pairs:
+    stem = common_steps.plain_stem(request.memory_pool)
     first = (("c-api", '"legacy"'), *([("memory-pool", f'"{stem}"')] if stem else []))
     flags = (("split-weights", request.split_weights),)
-    return skeleton.shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
+    return common_steps.shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
 def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
@@ -123,7 +123,7 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     stamp = abi_stamp(emission, text)
     plans = sorted(placed.plan.pools, key=lambda plan: plan.address)
     pool_facts = (_pool(network, plan) for plan in plans)
-    facts = skeleton.network_facts(emission, stamp, pool_facts, _ports(network, "input"), _ports(network, "output"))
+    facts = common_steps.network_facts(emission, stamp, pool_facts, _ports(network, "input"), _ports(network, "output"))
     name = request.name
     written = {
         f"{name}.c": text,
@@ -141,15 +141,15 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
     weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
     texts = {file: utf8(text) for file, text in written.items()}
     files = weights | texts | dispatched(name, texts, request.dispatch)
-    return CpuResult(skeleton.with_manifest(name, {}, files), facts, network)
+    return CpuResult(common_steps.with_manifest(name, {}, files), facts, network)
 
 
-def compile_network(request: CpuRequest, progress: skeleton.Progress = lambda _text: None) -> CpuResult:
+def compile_network(request: CpuRequest, progress: common_steps.Progress = lambda _text: None) -> CpuResult:
     """Compile a model into the content of every file, as its namesake for targets with an NPU."""
     pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
-    model, program, memories = skeleton.lowered(
+    model, program, memories = common_steps.lowered(
         request, CPU, lambda: () if pools is None else read(pools, shown), progress
     )
     result = build(request, model, program, memories)
     said = shown or "one buffer as large as needed"
-    return replace(result, files=skeleton.with_provenance(result.files, request, said))
+    return replace(result, files=common_steps.with_provenance(result.files, request, said))

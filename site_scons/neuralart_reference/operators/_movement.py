@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
+from neuralart_reference.data_movement import Move, Piece, Sources, filled
 from neuralart_reference.ir import TensorArg
-from neuralart_reference.moves import Move, Piece, Sources, filled
+from neuralart_reference.movement_operators import REARRANGE
 from neuralart_reference.quantize import RANGES
-from neuralart_reference.rearrange import REARRANGE
 
 RANK = 6
 """NA_MOVE_RANK of the kernels."""

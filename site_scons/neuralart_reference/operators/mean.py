@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import WIDE, Lowering, describe, struct
-from neuralart_reference.moves import filled
+from neuralart_reference.data_movement import filled
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import SUFFIXES, as_stored, same_type
 from neuralart_reference.quantize import FixedPoint

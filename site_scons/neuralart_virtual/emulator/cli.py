@@ -219,7 +219,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
     from neuralart.flashing.nor import load_for
     from neuralart.text import junit
-    from neuralart_virtual.emulator import RunFailure, runner, starting
+    from neuralart_virtual.emulator import RunFailure, boot_chain, runner
     from neuralart_virtual.emulator.coherency import Conditions
     from neuralart_virtual.emulator.gdb.server import SerialServer
     from neuralart_virtual.emulator.image import read_raw
@@ -227,11 +227,11 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     suite = f"run {args.name or args.elf.stem} on {args.board}"
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
-    flash = starting.Media(loads=tuple(args.load))
+    flash = boot_chain.Media(loads=tuple(args.load))
     if args.plan is not None:
-        flash = starting.of_plan(args.plan, board, machine, args.top)
+        flash = boot_chain.of_plan(args.plan, board, machine, args.top)
     elif args.nor is not None:
-        flash = starting.Media(load_for(args.nor, board))
+        flash = boot_chain.Media(load_for(args.nor, board))
     who = f"{args.name}: " if args.name else ""
     lines: list[str] = []
 
@@ -269,7 +269,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
 
     def once() -> RunResult:
         if serial is not None:
-            with starting.started_machine(board, machine, args.elf, flash.loads, given, ()) as started:
+            with boot_chain.started_machine(board, machine, args.elf, flash.loads, given, ()) as started:
                 serial.serve(started, server, note)
         # Who looks at a program with a debugger takes the time that it takes.
         timeout = args.timeout if server is None else math.inf

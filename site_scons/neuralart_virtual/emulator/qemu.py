@@ -36,7 +36,7 @@ def arguments(
 
 
 class QemuMachine:
-    """One run of QEMU. It is a :class:`~neuralart_virtual.emulator.link.Transport`; use it as a context manager."""
+    """One run of QEMU, for ``with``. It is a :class:`~neuralart_virtual.emulator.host_link.Transport`."""
 
     def __init__(
         self,

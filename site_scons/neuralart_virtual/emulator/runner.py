@@ -19,11 +19,11 @@ from neuralart.relocatable.format import container
 from neuralart.relocatable.format.types import Image
 from neuralart_virtual.emulator import LinkFailure, MachineStop, RunFailure
 from neuralart_virtual.emulator import vectors as golden
+from neuralart_virtual.emulator.boot_chain import Started, started_machine
 from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.host_link import FAULT_MARK, RemoteNetwork, Session, Transport
 from neuralart_virtual.emulator.image import Symbols
 from neuralart_virtual.emulator.inputs.source import Feed, inputs_of
-from neuralart_virtual.emulator.link import FAULT_MARK, RemoteNetwork, Session, Transport
-from neuralart_virtual.emulator.starting import Started, started_machine
 from neuralart_virtual.emulator.vectors import BIT_EXACT, Closeness
 
 DEFAULT_TIMEOUT = 60.0

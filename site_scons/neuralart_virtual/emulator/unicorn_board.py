@@ -47,7 +47,7 @@ EXCEPTIONS = {
 
 
 class UnicornBoard:
-    """One power-up of a virtual board. It is a :class:`~neuralart_virtual.emulator.link.Transport` too."""
+    """One power-up of a virtual board. It is a :class:`~neuralart_virtual.emulator.host_link.Transport` too."""
 
     def __init__(
         self,

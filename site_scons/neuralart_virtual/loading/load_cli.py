@@ -118,8 +118,8 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> Non
     from neuralart_board.runners import process
     from neuralart_board.runners.gdb import Gdb
     from neuralart_board.runners.session import image_parts, serial_port
+    from neuralart_virtual.emulator.host_link import Session
     from neuralart_virtual.emulator.image import read_elf
-    from neuralart_virtual.emulator.link import Session
     from neuralart_virtual.emulator.vectors import load
     from neuralart_virtual.loading import deployment
 

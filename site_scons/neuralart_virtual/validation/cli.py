@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from neuralart.boards.types import Machine
     from neuralart.config.types import NetworkConfig
     from neuralart.network.facts import Network
-    from neuralart_virtual.emulator.built import VariantNetwork
     from neuralart_virtual.emulator.inputs.source import GivenInputs
+    from neuralart_virtual.emulator.variant_networks import VariantNetwork
     from neuralart_virtual.emulator.vectors import Vectors
     from neuralart_virtual.validation.figures import ValidationFigures
     from neuralart_virtual.validation.layers import EpochTensors, LayerFigures
@@ -176,7 +176,7 @@ def _outputs(
 ) -> tuple[str, Sequence[bytes]]:
     """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
     from neuralart_virtual.emulator import native, runner
-    from neuralart_virtual.emulator.built import run_built
+    from neuralart_virtual.emulator.variant_networks import run_built
 
     if machine is None:
         if subject.variant.relocatable is not None:
@@ -262,7 +262,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.on == _BOARD) != bool(args.port):
         what = "which port?" if args.on == _BOARD else "a port is for a board"
         raise NeuralArtError(what, where=f"--on {args.on}", hint="--on board --port /dev/ttyACM0")
-    from neuralart_virtual.emulator.built import built_network
+    from neuralart_virtual.emulator.variant_networks import built_network
 
     here = args.on not in (_NATIVE, _BOARD)
     subject = built_network(args.file, args.build, args.variant, args.network, runs_here=here)

@@ -100,9 +100,9 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequenc
     from neuralart.memory.plan.last_build import network_folders
     from neuralart_bring.own_model import project
     from neuralart_virtual.emulator import RunFailure
-    from neuralart_virtual.emulator.built import run_built
     from neuralart_virtual.emulator.inputs.source import GivenInputs
     from neuralart_virtual.emulator.runner import NetworkRun, machine_of
+    from neuralart_virtual.emulator.variant_networks import run_built
 
     board = boards.load(board_name, (), "--board")
     machine = machine_of(board, "")

@@ -9,7 +9,7 @@ import pytest
 
 from neuralart import cli
 from neuralart.relocatable.format import container, load_table
-from neuralart_virtual.emulator.link import Decoder, Frame, encode
+from neuralart_virtual.emulator.host_link import Decoder, Frame, encode
 from neuralart_virtual.loading import deployment
 from support.fake_bench import matrix
 from support.fake_bench.bench import SERIALS, Bench

@@ -20,7 +20,7 @@ from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
 from neuralart.memory.layout import identity
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
-from neuralart_virtual.emulator import image, starting
+from neuralart_virtual.emulator import boot_chain, image
 from support import images
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, Said, command, findings
@@ -90,7 +90,7 @@ def _run_plan(path: Path) -> object:
     look(path)
     for number in range(2):
         machine = replace(_BOARD.machines[next(iter(_BOARD.machines))], kind=("unicorn", "qemu")[number])
-        starting.of_plan(path, _BOARD, machine, path.parent)
+        boot_chain.of_plan(path, _BOARD, machine, path.parent)
     return None
 
 

@@ -19,7 +19,7 @@ from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.network.facts import MANIFEST
-from neuralart.vendor.asking import end_tree
+from neuralart.vendor.programs import end_tree
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------
 

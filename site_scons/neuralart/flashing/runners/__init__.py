@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
@@ -41,7 +41,7 @@ JOURNAL, SCRIPTS = ".journal", "flash_plan"
 SCRIPT_NAMES = tuple(
     f"{SCRIPTS}{part}.{kind}" for part in ("", ".model", ".application") for kind in ("sh", "bat", "cfg")
 )
-_SERIAL = later(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SERIAL = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
+from neuralart.lazy_regex import lazy_regex
 from neuralart.memory.layout.strategies import Initializer
 from neuralart.network.facts import Network
-from neuralart.patterns import later
 
 MAGIC = b"NAID"
 VERSION = 1
@@ -49,8 +49,8 @@ LONGEST_NAME = 23
 _HEADER = struct.Struct("<4sHHII16s")
 _ENTRY = struct.Struct("<8s24sIIII")
 _CHECKED_FROM = 16
-_STAMP = later(r"[0-9a-f]{16}")
-_NAME = later(rb"[\x21-\x7e]+")
+_STAMP = lazy_regex(r"[0-9a-f]{16}")
+_NAME = lazy_regex(rb"[\x21-\x7e]+")
 _ADDRESS_SPACE = 1 << 32
 _ERASED = 0xFF
 _DAMAGED = "it is damaged: flash the model"

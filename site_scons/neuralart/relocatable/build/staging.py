@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.lazy_regex import lazy_regex
 from neuralart.network.targets import relative_symbol as base_of
-from neuralart.patterns import later
 from neuralart.relocatable.build import clang
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.pool_table import Params, TableEntry
@@ -19,8 +19,10 @@ from neuralart.relocatable.format.types import ACTIV, MIXED, RELOC
 
 SECTION = ".const_ec_blob"
 DEFINE = f'ECBLOB_CONST_SECTION=__attribute__((used, section("{SECTION}")))'
-_TAG = later(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
-_DECLARED = later(r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]")
+_TAG = lazy_regex(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
+_DECLARED = lazy_regex(
+    r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]"
+)
 _FAR = 400  # characters between the section and the declaration: comments and an alignment at most
 
 

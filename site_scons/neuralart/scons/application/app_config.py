@@ -19,7 +19,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons import making, plans
+from neuralart.scons import making, node_plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.network.compilers import source_file
@@ -125,7 +125,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
     """The header that the construction variables describe."""
     where = f"{NAME}('{target[0]}')"
     config = section_of(env, settings, where, env["NEURALART_APPCONFIG"], "NEURALART_APPCONFIG")
-    compiled = plans.behind(source, CompilePlan)
+    compiled = node_plans.behind(source, CompilePlan)
     if compiled is not None:
         network, board, model = compiled.config.name, compiled.board.name, Path(compiled.config.model).name
     else:
@@ -142,16 +142,16 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """
     first = target[0]
     facts = [node for node in source if node.name == FACTS]
-    if not facts and plans.behind(source[:1], CompilePlan) is not None:
+    if not facts and node_plans.behind(source[:1], CompilePlan) is not None:
         facts = [node for node in source[0].get_executor().get_all_targets() if node.name == FACTS]
     if not facts:
         hint = "give what NeuralArtNetwork returned"
         raise NeuralArtError(f"{NAME}: no {FACTS} among the sources", where=str(first), hint=hint)
-    plan = plans.given(env, AppConfigPlan) or _plan(target, source, env)
+    plan = node_plans.given(env, AppConfigPlan) or _plan(target, source, env)
     if first.name != plan.names[0]:
         raise NeuralArtError(f"{NAME}: this application includes {plan.names[0]}", where=str(first), hint="call it so")
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
-    plans.remember(first, plan)
+    node_plans.remember(first, plan)
     env.Depends(nodes, plan.reads)
     env.Depends(nodes, env.Value(plan.identity, name=f"app_config of {plan.network}"))
     env.Depends(nodes, code_value(env, "app_config", *_ROOMS))
@@ -169,7 +169,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.app_config import application as applications
     from neuralart.app_config import generate, tensors
 
-    plan = plans.of(target, AppConfigPlan, NAME)
+    plan = node_plans.of(target, AppConfigPlan, NAME)
     config = plan.config
     path = Path(str(source[0]))
     application = None
@@ -259,7 +259,7 @@ def make_app_config(
 
     def make() -> AppConfigNodes:
         base = registry.base
-        nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{target}"), network.facts)
+        nodes = node_plans.make(env, NAME, VARIABLES, plan, base.File(f"#{target}"), network.facts)
         return AppConfigNodes(
             nodes[0], list(nodes[1:]), [base.Dir(f"#{folder}")], folder, plan.generation, plan.config, plan.identity
         )

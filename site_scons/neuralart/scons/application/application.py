@@ -12,9 +12,9 @@ import SCons.Node.FS
 
 from neuralart.applications import cli
 from neuralart.applications.build import inputs
+from neuralart.applications.content_cache import digest
 from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.runtime import find as find_runtime
-from neuralart.applications.seen import digest
 from neuralart.applications.sources import SourceSet, collect
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board, Machine

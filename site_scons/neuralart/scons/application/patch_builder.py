@@ -16,7 +16,7 @@ import SCons.Builder
 from neuralart.config import patch as settings
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
-from neuralart.scons import making, plans
+from neuralart.scons import making, node_plans
 from neuralart.scons.application.app_config import section_of
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, in_action
@@ -166,7 +166,7 @@ def make_plan(
     from neuralart.patching import mirror, plan
 
     application, patches, own, root = _application(env, config, where)
-    compiled = plans.behind(network, CompilePlan)
+    compiled = node_plans.behind(network, CompilePlan)
     if compiled is not None:
         made = network[0].get_executor().get_all_targets()
         files, sources = network_of(env, made, compiled, patches.network, where)
@@ -211,12 +211,12 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """
     from neuralart.patching import mirror
 
-    plan = plans.given(env, PatchPlan) or _plan(target, source, env)
+    plan = node_plans.given(env, PatchPlan) or _plan(target, source, env)
     first = target[0]
     if first.name != mirror.INDEX:
         raise NeuralArtError(f"{NAME}: the index of the copies is called {mirror.INDEX}", where=str(first))
     nodes = [first, *(first.dir.File(path) for path in plan.listing)]
-    plans.remember(first, plan)
+    node_plans.remember(first, plan)
     env.Depends(nodes, plan.reads)
     # A compile of a copy finds the headers.
     env.Requires(nodes, plan.headers)
@@ -234,7 +234,7 @@ def _patch(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.patching import plan as patches
 
     folder = PurePosixPath(str(target[0])).parent.as_posix()
-    plan = plans.of(target, PatchPlan, NAME)
+    plan = node_plans.of(target, PatchPlan, NAME)
     try:
         made = patches.make(plan.request)
         mirror.write(made, Path(folder), list(plan.config.include), without=plan.without)

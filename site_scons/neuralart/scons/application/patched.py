@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.application import patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
 from neuralart.scons.failures import at_read_time
@@ -80,7 +80,7 @@ def make_patched(
         base = registry.base
         target, source = base.fs.File(f"#{folder}/{mirror.INDEX}"), base.fs.Dir(str(plan.root.absolute()))
         builder, variables = patch_builder.NAME, patch_builder.VARIABLES
-        index, *copies = plans.make(env, builder, variables, plan, target, [source, *plan.sources])
+        index, *copies = node_plans.make(env, builder, variables, plan, target, [source, *plan.sources])
         by_path = dict(zip(plan.listing, copies, strict=False))
         changed = {each.path for each in patches.files}
         path = mirror.include_path(plan.root, patches.folders, config.include or patches.folders)

@@ -15,7 +15,7 @@ from neuralart.files import write_text
 from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
 from neuralart.resources import firmware_dir
-from neuralart.scons import commands, making, plans
+from neuralart.scons import commands, making, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import image
 from neuralart.scons.firmware.image import ImagePlan
@@ -334,7 +334,7 @@ def finish_image(
         *(board, machine, facts, allowed, True, application, variant.sign),
         outside=int(board.flash["base"]) if two else None,
     )
-    made = plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
+    made = node_plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
     check, binary, ihex, *more = made
     places, application_bin = (tuple(more), None) if two else ((), more[0] if more else None)
     return FirmwareNodes(elf, binary, ihex, link_map, check, found, application_bin, places=places)

@@ -29,15 +29,15 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.memory.layout.flash_areas import areas
 from neuralart.network import facts
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.commands import Process, Variable, function, lazily
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.memory_builder import moved_slots
 from neuralart.scons.firmware.memory_files import board_of
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
+from neuralart.scons.node_plans import FilePart
 from neuralart.scons.paths import LiteralWord
-from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import board_value, child_environment, code_value, registry_of
 from neuralart.text.console import say
 
@@ -136,8 +136,8 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     """What the construction variables describe. NeuralArtError: They describe none."""
     from neuralart.memory.image.check_image import machine_of
 
-    found = plans.each_behind(source[1:], CompilePlan)
-    name = plans.board_name(env, NAME, source[0], found[0][1].board.name if found else "")
+    found = node_plans.each_behind(source[1:], CompilePlan)
+    name = node_plans.board_name(env, NAME, source[0], found[0][1].board.name if found else "")
     board = registry_of(env).board(name, NAME)
     allow = env["NEURALART_ALLOW_REFERENCE_ON_HARDWARE"]
     if not isinstance(allow, bool):
@@ -199,9 +199,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """Add what the board boots from: binary, Intel HEX, the application's image.
     SCons.Errors.UserError: A variable has a wrong value, or there is no program.
     """
-    if not source or plans.behind(source[:1], CompilePlan) is not None:
+    if not source or node_plans.behind(source[:1], CompilePlan) is not None:
         raise NeuralArtError(f"{NAME} takes a linked program, then the networks in it", where=str(target[0]))
-    plan = plans.given(env, ImagePlan) or _plan(source, env)
+    plan = node_plans.given(env, ImagePlan) or _plan(source, env)
     first, elf = target[0], source[0]
     board = plan.board
     check = FilePart(
@@ -214,11 +214,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
         (code_value(env, "image-check", "memory/image/check_image.py"), board_value(env, board)),
     )
-    return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
+    return node_plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
 
 
 VARIABLES = (
-    *plans.words("NEURALART_IMAGE", emit, "`[checks the program]`", tag="${_NEURALART_TAG}$SOURCE"),
+    *node_plans.words("NEURALART_IMAGE", emit, "`[checks the program]`", tag="${_NEURALART_TAG}$SOURCE"),
     Variable(
         "NEURALART_OBJCOPYCOM",
         "command",
@@ -226,11 +226,11 @@ VARIABLES = (
         "What makes binary and Intel HEX.",
     ),
     Variable("NEURALART_OBJCOPYCOMSTR", "text", "OBJCOPY  $TARGET", "What is shown instead."),
-    plans.of_plan("_NEURALART_OBJCOPYFORMAT", FilePart, NAME, lambda part, env: part.data),
+    node_plans.of_plan("_NEURALART_OBJCOPYFORMAT", FilePart, NAME, lambda part, env: part.data),
     Variable(
         "NEURALART_APPLICATIONCOM",
         "command",
-        function(plans.write, "$NEURALART_APPLICATIONCOMSTR", "_NEURALART_COUNTS"),
+        function(node_plans.write, "$NEURALART_APPLICATIONCOMSTR", "_NEURALART_COUNTS"),
         "What makes `application.bin`.",
         "`[puts the header in front]`",
     ),
@@ -242,7 +242,9 @@ VARIABLES = (
         "What makes `application.bin` with the vendor's signing tool.",
     ),
     Variable("NEURALART_SIGNCOMSTR", "text", "SIGN     $TARGET", "What is shown instead."),
-    plans.of_plan("_NEURALART_SIGNFLAGS", FilePart, NAME, lambda part, env: [LiteralWord(each) for each in part.data]),
+    node_plans.of_plan(
+        "_NEURALART_SIGNFLAGS", FilePart, NAME, lambda part, env: [LiteralWord(each) for each in part.data]
+    ),
     Variable(
         "NEURALART_SIGN",
         "text",
@@ -274,7 +276,7 @@ def add_to(env: Any) -> None:
             APPLICATION: lazily("NEURALART_APPLICATION"),
             SIGN: Process("NEURALART_SIGN"),
         }
-        env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")
+        env["BUILDERS"][NAME] = node_plans.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")
 
 
 def make_check(
@@ -292,7 +294,7 @@ def make_check(
     """
     own = tuple(network.facts for network in networks)
     plan = ImagePlan(board, machine, own, allow_reference, outputs=False, application=None)
-    return plans.make(env, NAME, VARIABLES, plan, f"#{target}", [image])[0]
+    return node_plans.make(env, NAME, VARIABLES, plan, f"#{target}", [image])[0]
 
 
 @at_read_time

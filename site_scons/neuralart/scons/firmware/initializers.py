@@ -14,14 +14,14 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.layout.strategies import Layout
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder
 from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, own_program
 from neuralart.scons.firmware.memory_files import board_of, layout_of
 from neuralart.scons.network.nodes import NetworkNodes, refuse_cpu
+from neuralart.scons.node_plans import FilePart
 from neuralart.scons.paths import build_dir
-from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import registry_of
 
 
@@ -64,9 +64,9 @@ def make_initializers(
     board = board if board is not None and networks else board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
-    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, f"#{folder}/npu_memory_init.c", [])
+    made = node_plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, f"#{folder}/npu_memory_init.c", [])
     found: dict[str, list[FilePart]] = {}
-    for part in dict.fromkeys(plans.known(node, FilePart) for node in made):
+    for part in dict.fromkeys(node_plans.known(node, FilePart) for node in made):
         if part is not None:
             found.setdefault(part.kind, []).append(part)
 

@@ -19,7 +19,7 @@ from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.layout.strategies import Initializer, Layout
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
@@ -33,7 +33,7 @@ from neuralart.scons.firmware.memory_files import (
     strategy_files,
 )
 from neuralart.scons.network.plan import CompilePlan
-from neuralart.scons.plans import FilePart
+from neuralart.scons.node_plans import FilePart
 from neuralart.scons.registry import board_value, code_value
 from neuralart.text.values import Location
 
@@ -138,7 +138,7 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
     strategies = env["NEURALART_STRATEGIES"]
     if not isinstance(strategies, dict):
         raise NeuralArtError(f"NEURALART_STRATEGIES: pools and strategies, not {strategies!r}", where=NAME)
-    networks = [_member(node, plan, strategies) for node, plan in plans.each_behind(source, CompilePlan)]
+    networks = [_member(node, plan, strategies) for node, plan in node_plans.each_behind(source, CompilePlan)]
     if not networks:
         raise NeuralArtError(f"{NAME} takes what NeuralArtNetwork returned, one or more", where=NAME)
     pools = {pool for network in networks for pool in network.initializers}
@@ -292,14 +292,14 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """Add exactly the files that the strategy of each pool needs.
     SCons.Errors.UserError: A variable has a wrong value, or something has no place.
     """
-    plan = plans.given(env, InitializersPlan) or _plan(source, env)
+    plan = node_plans.given(env, InitializersPlan) or _plan(source, env)
     if not target[0].name.endswith(".c"):
         raise NeuralArtError(f"{NAME}: start-up code is C", where=str(target[0]), hint="call it npu_memory_init.c")
-    return plans.emitted(env, _Files(env, target[0], plan).all())
+    return node_plans.emitted(env, _Files(env, target[0], plan).all())
 
 
 VARIABLES = (
-    *plans.words("NEURALART_INITIALIZERS", emit, "`[writes them]`"),
+    *node_plans.words("NEURALART_INITIALIZERS", emit, "`[writes them]`"),
     Variable(
         "NEURALART_STRATEGIES",
         "dict",
@@ -316,7 +316,7 @@ VARIABLES = (
         False,
         "The program lies where the board's description says: the pools are checked against its code and data.",
     ),
-    *plans.VARIABLES,
+    *node_plans.VARIABLES,
 )
 
 
@@ -324,4 +324,6 @@ def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
         action = lazily("NEURALART_INITIALIZERS")
-        env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_INITIALIZERSEMITTER", {"": action}, suffix=".c")
+        env["BUILDERS"][NAME] = node_plans.PartsBuilder(
+            NAME, "NEURALART_INITIALIZERSEMITTER", {"": action}, suffix=".c"
+        )

@@ -23,7 +23,7 @@ from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
-from neuralart.scons.plans import FilePart
+from neuralart.scons.node_plans import FilePart
 
 
 @dataclass(frozen=True)

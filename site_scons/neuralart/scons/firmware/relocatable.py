@@ -19,7 +19,7 @@ from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainCo
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
-from neuralart.scons import making, plans
+from neuralart.scons import making, node_plans
 from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
@@ -165,11 +165,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """
     from neuralart.relocatable.build.request import ANSWERS
 
-    compiled = plans.behind(source, CompilePlan)
+    compiled = node_plans.behind(source, CompilePlan)
     if compiled is None:
         hint = "give what NeuralArtNetwork returned"
         raise NeuralArtError(f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint=hint)
-    plan = plans.given(env, RelocatablePlan) or _plan(target, compiled, env)
+    plan = node_plans.given(env, RelocatablePlan) or _plan(target, compiled, env)
     first = target[0]
     if first.name != plan.names[0]:
         what = f"{NAME}: the model of network {plan.name} is called {plan.names[0]}"
@@ -178,7 +178,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         what = f"{NAME}: the folder of the network cannot be that of its model"
         raise NeuralArtError(what, where=str(first), hint="name another one")
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
-    plans.remember(first, plan)
+    node_plans.remember(first, plan)
     made = source[0].get_executor().get_all_targets()
     by_name = {node.name: node for node in made}
     sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
@@ -193,7 +193,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 def _tools(target: Any) -> str:
-    plan = plans.known(target[0], RelocatablePlan)
+    plan = node_plans.known(target[0], RelocatablePlan)
     return str(Path(plan.toolchain.folder)) if plan is not None else ""
 
 
@@ -205,7 +205,7 @@ VARIABLES = (
         "$_NEURALART_RELOCATABLEFLAGS $( --force $)",
         emit,
     ),
-    plans.of_plan("_NEURALART_RELOCATABLEFLAGS", RelocatablePlan, NAME, lambda plan, env: plan.words),
+    node_plans.of_plan("_NEURALART_RELOCATABLEFLAGS", RelocatablePlan, NAME, lambda plan, env: plan.words),
     Variable("NEURALART_RELOCATABLE_SPLIT", "bool", False, "The constants go into a file of their own."),
     Variable("NEURALART_RELOCATABLE_SECURE", "bool", True, "For firmware in the secure state."),
     Variable("NEURALART_RELOCATABLE_DEBUG_INFO", "bool", True, "Epoch items carry numbers; the firmware must agree."),
@@ -260,7 +260,7 @@ def make_relocatable(
 
     registry = registry_of(env)
     net = make_network(env, relative_pools.derive(network), board_name)
-    compiled = plans.behind([net.c], CompilePlan)
+    compiled = node_plans.behind([net.c], CompilePlan)
     assert compiled is not None  # the builder's emitter has left it there
     plan = make_plan(env, compiled, config, toolchain, where)
     own = carried(env, registry.base, VARIABLES)
@@ -270,7 +270,7 @@ def make_relocatable(
 
     def make() -> RelocatableNodes:
         base = toolchain_env(env, plan.toolchain)
-        nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
+        nodes = node_plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
         image, results, *more = nodes
         params = more.pop(0) if config.split else None
         return RelocatableNodes(net, folder, image, params, results, config, more)

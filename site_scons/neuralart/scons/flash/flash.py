@@ -24,11 +24,11 @@ import SCons.Scanner
 from neuralart import plugins
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
+from neuralart.scons.node_plans import FilePart
 from neuralart.scons.paths import LiteralWord, place, word
-from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
@@ -199,8 +199,8 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> FlashingPlan:
     from neuralart.memory.image.check_image import machine_of
 
     verb, part = _choice(env, "NEURALART_FLASH_VERB", list(VERBS)), _choice(env, "NEURALART_FLASH_PART", PARTS)
-    made = plans.known(source[0], FilePart)
-    name = made.data[0] if made is not None else plans.board_name(env, NAME, target[0])
+    made = node_plans.known(source[0], FilePart)
+    name = made.data[0] if made is not None else node_plans.board_name(env, NAME, target[0])
     registry = registry_of(env)
     board = registry.board(name, NAME)
     machine = machine_of(board, str(env.subst(env["NEURALART_MACHINE"])))
@@ -220,9 +220,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     first = target[0]
     if not source or not source[0].name.endswith(".json"):
         raise NeuralArtError(f"{NAME} takes a flash plan", where=str(first), hint="NeuralArtFlashPlan makes it")
-    plan = plans.given(env, FlashingPlan) or _plan(target, source, env)
+    plan = node_plans.given(env, FlashingPlan) or _plan(target, source, env)
     record = record_of(source[0].dir, plan.runner, plan.probe)
-    plans.remember(first, Flashing(plan, source[0], record))
+    node_plans.remember(first, Flashing(plan, source[0], record))
     # SCons's aliases do nothing by themselves but for an action that they were given as aliases.
     first.build = first.really_build
     env.AlwaysBuild(target)
@@ -230,7 +230,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     hold(env, plan.runner, plan.probe, record, target)
     clean(env, target, record)
     declare_effect(env, str(first), plan.runner.device(record.get_internal_path(), plan.probe))
-    made = plans.known(source[0], FilePart)
+    made = node_plans.known(source[0], FilePart)
     return target, list(dict.fromkeys([*source, *(made.sources if made is not None else [])]))
 
 
@@ -246,7 +246,7 @@ def _images(node: Any) -> list[Any]:
 
 def _scan(node: Any, env: Any, path: Any) -> list[Any]:
     """A flash plan names images."""
-    if not node.name.endswith(".json") or plans.known(node, FilePart) is not None or not node.exists():
+    if not node.name.endswith(".json") or node_plans.known(node, FilePart) is not None or not node.exists():
         return []
     return [env.fs.File(f"#{name}") for name in _images(node)]
 
@@ -272,7 +272,7 @@ def _would_write(found: Flashing) -> Iterator[str]:
     """What a plan says that is going to be written; also of one that is not made yet."""
     from neuralart.flashing import plan
 
-    part = plans.known(found.writes, FilePart)
+    part = node_plans.known(found.writes, FilePart)
     rows: list[tuple[str, str, int, str]] = []
     if part is not None:
         rows = [(each.name, each.kind, each.address, str(each.node)) for each in part.data[1]]
@@ -299,8 +299,8 @@ VARIABLES = (
     *words(
         "NEURALART_FLASH", "$_NEURALART_FLASHSHOWN", "$( $NEURALART_PYTHON $) -m neuralart $_NEURALART_FLASHFLAGS", emit
     ),
-    plans.of_plan("_NEURALART_FLASHFLAGS", Flashing, NAME, _words),
-    plans.of_plan("_NEURALART_FLASHSHOWN", Flashing, NAME, _shown),
+    node_plans.of_plan("_NEURALART_FLASHFLAGS", Flashing, NAME, _words),
+    node_plans.of_plan("_NEURALART_FLASHSHOWN", Flashing, NAME, _shown),
     Variable(
         "NEURALART_RUNNER",
         "text",

@@ -19,10 +19,10 @@ from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_bytes, write_text
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.plans import FilePart
+from neuralart.scons.node_plans import FilePart
 from neuralart.scons.registry import code_value, registry_of
 
 NAME = "NeuralArtFlashPlan"
@@ -101,7 +101,7 @@ def _slot(node: Any) -> str:
     """The slot of a file of a relocatable model: ``relocatable`` or ``relocatable_params``; empty: it is none."""
     from neuralart.scons.firmware.relocatable import SUFFIX, RelocatablePlan
 
-    if not node.name.endswith(".bin") or plans.behind([node], RelocatablePlan) is None:
+    if not node.name.endswith(".bin") or node_plans.behind([node], RelocatablePlan) is None:
         return ""
     return "relocatable" if node.name.endswith(SUFFIX) else "relocatable_params"
 
@@ -109,7 +109,7 @@ def _slot(node: Any) -> str:
 def _for_vendor(node: Any) -> bool:
     from neuralart.scons.firmware.relocatable import RelocatablePlan
 
-    plan = plans.behind([node], RelocatablePlan)
+    plan = node_plans.behind([node], RelocatablePlan)
     return plan is not None and bool(plan.places)
 
 
@@ -156,7 +156,7 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
             hint = nearest(str(said.kind), KINDS)
             raise NeuralArtError(f"NEURALART_WRITES: kind '{said.kind}'", where=str(node), hint=hint)
         return said
-    part = plans.known(node, FilePart)
+    part = node_plans.known(node, FilePart)
     if part is not None:
         return FlashWrite(*part.write, node) if part.write is not None else None
     if slot := _slot(node):
@@ -170,7 +170,7 @@ def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
 
 def _plan(source: list[Any], env: Any) -> WritesPlan:
     """What the construction variables describe. NeuralArtError: They describe none."""
-    name = plans.board_name(env, NAME, NAME)
+    name = node_plans.board_name(env, NAME, NAME)
     rows = env["NEURALART_WRITES"]
     good = isinstance(rows, dict) and all(
         isinstance(name, str) and isinstance(row, (tuple, list)) and len(row) == 2 and type(row[1]) is int
@@ -218,9 +218,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     SCons.Errors.UserError: A variable has a wrong value, or nothing says where a file goes.
     """
     first = target[0]
-    plan = plans.given(env, WritesPlan) or _plan(source, env)
+    plan = node_plans.given(env, WritesPlan) or _plan(source, env)
     if not plan.modes:
-        return plans.emitted(env, [_part(env, first, plan, plan.writes)])
+        return node_plans.emitted(env, [_part(env, first, plan, plan.writes)])
     stem, _, suffix = first.name.rpartition(".")
     made, tables = [], []
     for number, (mode, said) in enumerate(plan.modes.items()):
@@ -229,11 +229,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         writes = [*plan.writes, FlashWrite("load_table", "model", plan.table, table.targets[0])]
         made.append(_part(env, node, plan, writes))
         tables.append(table)
-    return plans.emitted(env, [*made, *tables])
+    return node_plans.emitted(env, [*made, *tables])
 
 
 VARIABLES = (
-    *plans.words("NEURALART_FLASH_PLAN", emit, "`[writes it]`"),
+    *node_plans.words("NEURALART_FLASH_PLAN", emit, "`[writes it]`"),
     Variable(
         "NEURALART_WRITES",
         "dict",
@@ -259,4 +259,6 @@ def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
         action = lazily("NEURALART_FLASH_PLAN")
-        env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_FLASH_PLANEMITTER", {"": action}, suffix=".json")
+        env["BUILDERS"][NAME] = node_plans.PartsBuilder(
+            NAME, "NEURALART_FLASH_PLANEMITTER", {"": action}, suffix=".json"
+        )

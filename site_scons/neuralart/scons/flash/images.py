@@ -16,7 +16,7 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
@@ -195,7 +195,7 @@ def make_images(
     vendor = model is not None and networks[0].runtime == LL_ATON
     plan = _writes_plan(board, layout, variant, model, writes, vendor=vendor)
     target = f"#{folder}/flash_plan.json"
-    made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, []) if writes else []
+    made = node_plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, target, []) if writes else []
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))

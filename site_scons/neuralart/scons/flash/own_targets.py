@@ -7,7 +7,7 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.plugins import register
-from neuralart.scons import plans
+from neuralart.scons import node_plans
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.refusals import ON_DEVICE, reason
@@ -44,7 +44,7 @@ class _Flash:
         files, options = tuple(registry_of(env).board_files), flash.options_of(env)
         plan = FlashingPlan(done, *variant.writer, _PART.get(verb, ""), text, files, options)
         name = f"{verb}-{variant.name}"
-        return plans.make(env, flash.NAME, flash.VARIABLES, plan, name, variant.program.flash.plan)[0]
+        return node_plans.make(env, flash.NAME, flash.VARIABLES, plan, name, variant.program.flash.plan)[0]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.images import VariantProgram
@@ -139,7 +139,7 @@ class MachineKind(Protocol):
 
 @in_action
 def _raise(target: list[Any], source: list[Any], env: Any) -> None:
-    raise plans.of(target, NeuralArtError, "NeuralArtVariant")
+    raise node_plans.of(target, NeuralArtError, "NeuralArtVariant")
 
 
 # What is refused stays with the target: SCons hashes an action when it is made.
@@ -149,7 +149,7 @@ _REFUSE = SCons.Action.Action(_raise, None)
 def refused(base: Any, name: str, why: str, hint: str) -> Any:
     """The alias of something that cannot be done, which says so when it is asked for."""
     (alias,) = base.Alias(name, [], _REFUSE)
-    plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
+    node_plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
     return alias
 
 

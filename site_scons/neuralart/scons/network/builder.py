@@ -26,7 +26,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
-from neuralart.scons import making, plans
+from neuralart.scons import making, node_plans
 from neuralart.scons.commands import FARM, Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS, known_profile
@@ -96,7 +96,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
         raise NeuralArtError(f"{NAME}: one model, not {len(source)}", where=str(target[0]))
     if dot + suffix != ".c":
         raise NeuralArtError(f"{NAME}: a network is C", where=str(target[0]), hint=f"call it {stem or suffix}.c")
-    board = plans.board_name(env, NAME, target[0])
+    board = node_plans.board_name(env, NAME, target[0])
     options = {
         "compiler": env["NEURALART_COMPILER"],
         "profile": env["NEURALART_PROFILE"],
@@ -121,13 +121,13 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     and the pool file. None is left open: a raw file that was not declared is an error of the compile.
     SCons.Errors.UserError: A variable has a wrong value, or a file is missing or wrong.
     """
-    plan = plans.given(env, CompilePlan) or _plan(target, source, env)
+    plan = node_plans.given(env, CompilePlan) or _plan(target, source, env)
     first = target[0]
     if first.name != plan.names[0]:
         hint = f"call it {plan.names[0]}"
         raise NeuralArtError(f"{NAME}: an adopted network keeps its name", where=str(first), hint=hint)
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
-    plans.remember(first, plan)
+    node_plans.remember(first, plan)
     folder = Path(first.dir.get_abspath())
     owner = registry_of(env).once("folder of a network", str(folder), lambda: first.name)
     if owner != first.name:
@@ -183,7 +183,7 @@ VARIABLES = (
         "$( $NEURALART_PYTHON $) -m neuralart compile --quiet $_NEURALARTFLAGS $( --force $) --output ${TARGET.dir}",
         emit,
     ),
-    plans.of_plan("_NEURALARTFLAGS", CompilePlan, NAME, lambda plan, env: plan.words),
+    node_plans.of_plan("_NEURALARTFLAGS", CompilePlan, NAME, lambda plan, env: plan.words),
     Variable(
         "NEURALARTFLAGS",
         "list",

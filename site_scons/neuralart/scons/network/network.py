@@ -19,7 +19,7 @@ from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART
-from neuralart.scons import commands, plans
+from neuralart.scons import commands, node_plans
 from neuralart.scons.commands import carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import builder
@@ -168,7 +168,7 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
         base = registry.base
         said = {"NEURALART_PROFILE": config.profile, "NEURALART_POOLS": config.mpool}
         target = base.File(f"#{folder}/{plan.files.plain['c']}")
-        made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, first, **said)
+        made = node_plans.make(env, builder.NAME, builder.VARIABLES, plan, target, first, **said)
         return _nodes(base, plan, folder, made)
 
     # Shared by all that ask for this compile; vectors, inputs and labels belong to each variant.

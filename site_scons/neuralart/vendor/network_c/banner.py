@@ -6,20 +6,20 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16
-_OPTION = later(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)
-_ORIGIN = later(r"^[ \t]*\*?[ \t]*((?:GIT|BUILD)_\w+)[ \t]+(.*?)[ \t]*$", re.M)
-_PLAIN = later(r"^[ \t]*\*?[ \t]*([A-Za-z][\w-]*)[ \t]*=[ \t]*(.*?)[ \t]*$", re.M)
-_EXPORTED = later(r"(.+)_OE_(\d+(?:_\d+)*)(?:_Q)?(?:\.onnx|\.json)?")
-_VERSION = later(r"LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?\s*\)?\s*!=\s*\(?\s*(\d+)")
+_OPTION = lazy_regex(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)
+_ORIGIN = lazy_regex(r"^[ \t]*\*?[ \t]*((?:GIT|BUILD)_\w+)[ \t]+(.*?)[ \t]*$", re.M)
+_PLAIN = lazy_regex(r"^[ \t]*\*?[ \t]*([A-Za-z][\w-]*)[ \t]*=[ \t]*(.*?)[ \t]*$", re.M)
+_EXPORTED = lazy_regex(r"(.+)_OE_(\d+(?:_\d+)*)(?:_Q)?(?:\.onnx|\.json)?")
+_VERSION = lazy_regex(r"LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?\s*\)?\s*!=\s*\(?\s*(\d+)")
 _FIRST = "LL_ATON_VERSION_MAJOR"
 _PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
-_CODE = later(r"^[ \t]*#", re.M)
-_COMPLAINT = later(r"^[ \t]*#[ \t]*(error|warning)\b", re.M)
-_END = later(r"^[ \t]*#[ \t]*endif\b", re.M)
+_CODE = lazy_regex(r"^[ \t]*#", re.M)
+_COMPLAINT = lazy_regex(r"^[ \t]*#[ \t]*(error|warning)\b", re.M)
+_END = lazy_regex(r"^[ \t]*#[ \t]*endif\b", re.M)
 
 
 @dataclass(frozen=True)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c.initializers import integer, literal, members, structs
 from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem
 
-_GETTER = later(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
+_GETTER = lazy_regex(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
 # One pattern for each name of the type: a pattern that begins with letters is searched much faster.
 _ARRAYS = tuple(
-    later(name + r"\s+(?:const\s+)?\w+\s*\[\s*\w*\s*\]\s*=\s*\{")
+    lazy_regex(name + r"\s+(?:const\s+)?\w+\s*\[\s*\w*\s*\]\s*=\s*\{")
     for name in ("EpochBlock_ItemTypeDef", "LL_ATON_RT_EpochBlockItem_t")
 )
-_FLAG = later(r"EpochBlock_Flags_(\w+)")
-_EPOCH = later(r"scheduling epoch=\s*(\d{1,9})")
-_FUNCTION = later(r"LL_ATON_(?:Start|End)_EpochBlock_(\d{1,9})(?:_\w*)?\s*\([^)]{0,200}\)\s*\{")
+_FLAG = lazy_regex(r"EpochBlock_Flags_(\w+)")
+_EPOCH = lazy_regex(r"scheduling epoch=\s*(\d{1,9})")
+_FUNCTION = lazy_regex(r"LL_ATON_(?:Start|End)_EpochBlock_(\d{1,9})(?:_\w*)?\s*\([^)]{0,200}\)\s*\{")
 _OPERATOR = re.compile(r"kind=(\w{1,80})\s+node=")
 _STREAM = re.compile(
     r"\[STREAM_ENG\w{0,9} (\d{1,3})\] \*/\s{0,40}/\* Emit conf for \w{1,40} node=\S{1,200} "
     r"(i|o)(?:n|ut)put ports=\d{1,3} range=(\d{1,4})\[(\d{1,12}),(\d{1,12})\]"
 )
-_OF_FUNCTION = later(r"EpochBlock_(\d{1,9})")
-_OF_BLOB = later(r"_ec_blob_(?:\w*_)?(\d{1,9})(?!\d)")
-_BLOB = later(r"_ec_blob_\w+")
+_OF_FUNCTION = lazy_regex(r"EpochBlock_(\d{1,9})")
+_OF_BLOB = lazy_regex(r"_ec_blob_(?:\w*_)?(\d{1,9})(?!\d)")
+_BLOB = lazy_regex(r"_ec_blob_\w+")
 # Where flags are a number (the bits of the runtime's enumeration).
 _NAMES = ("epoch_start", "epoch_end", "blob", "last_eb", "pure_hw", "pure_sw", "hybrid", "internal", "blob_encrypted")
 _BITS = {name: 1 << bit for bit, name in enumerate(_NAMES)}

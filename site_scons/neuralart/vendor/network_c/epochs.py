@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c.types import GeneratedNetwork
 
-_FUNCTION = later(r"\bvoid\s+(\w+)\s*\([^(){};]{0,400}\)\s*\{")
-_ITEM = later(
+_FUNCTION = lazy_regex(r"\bvoid\s+(\w+)\s*\([^(){};]{0,400}\)\s*\{")
+_ITEM = lazy_regex(
     r"(?P<type>[A-Za-z_]\w*)[\s*]+(?P<name>[A-Za-z_]\w*)\s*(?P<array>\[[^\]\n]{0,80}\])?\s*=\s*(?=\{)"
     r"|\b(?P<call>(?:LL_|ll_)\w+)\s*(?=\()"
 )
-_BRACKET = later(r"[{}()]")
-_CAST = later(r"\(\s*(?:const\s+)?(?:(?:un)?signed\s+)?\w+(?:\s+char)?\s*\*+\s*\)|\(\s*u?intptr_t\s*\)")
-_NARROW = later(r"\(\s*(?:short|int16_t)\s*\)")
-_SYMBOL = later(r"\b_mem_pool_\w+")
-_PLAIN = later(r"[A-Za-z_]\w*")
+_BRACKET = lazy_regex(r"[{}()]")
+_CAST = lazy_regex(r"\(\s*(?:const\s+)?(?:(?:un)?signed\s+)?\w+(?:\s+char)?\s*\*+\s*\)|\(\s*u?intptr_t\s*\)")
+_NARROW = lazy_regex(r"\(\s*(?:short|int16_t)\s*\)")
+_SYMBOL = lazy_regex(r"\b_mem_pool_\w+")
+_PLAIN = lazy_regex(r"[A-Za-z_]\w*")
 _WORD = 1 << 32
 
 

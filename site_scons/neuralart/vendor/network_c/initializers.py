@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import re
 
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 
 # An array of structs: its brace is followed by that of its first element.
-_STRUCTS = later(r"\]\s*=\s*\{(?=\s*\{)")
+_STRUCTS = lazy_regex(r"\]\s*=\s*\{(?=\s*\{)")
 # No part of these can match the same text in two ways: time stays proportional to length, whatever the text.
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-_ELEMENT = later(rf'[\s,]*\{{([^{{}}"]*(?:(?:{_STRING}|\{{[^{{}}]*\}})[^{{}}"]*)*)\}}')
-_FIELD = later(rf'\.(\w+)(?:\.\w+)?\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
-_PATH = later(rf'\.(\w+(?:\.\w+)*)\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
-_BEHIND = later(r"[\s,]*")
-_LITERAL = later(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
-_WHOLE = later(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
-_REAL = later(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
-_BODY = later(r"\s*\[[^\]]{0,80}\]\s*=\s*\{([^{}]*)\}")
+_ELEMENT = lazy_regex(rf'[\s,]*\{{([^{{}}"]*(?:(?:{_STRING}|\{{[^{{}}]*\}})[^{{}}"]*)*)\}}')
+_FIELD = lazy_regex(rf'\.(\w+)(?:\.\w+)?\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
+_PATH = lazy_regex(rf'\.(\w+(?:\.\w+)*)\s*=\s*([^,{{}}"]*(?:(?:\{{[^{{}}]*\}}|{_STRING})[^,{{}}"]*)*)')
+_BEHIND = lazy_regex(r"[\s,]*")
+_LITERAL = lazy_regex(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
+_WHOLE = lazy_regex(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
+_REAL = lazy_regex(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
+_BODY = lazy_regex(r"\s*\[[^\]]{0,80}\]\s*=\s*\{([^{}]*)\}")
 _LONGEST_LITERAL = 24
 
 

@@ -12,20 +12,22 @@ from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Pool, Problem
 
-_USED = later(r"global pool\s+(\d{1,6})\s+is\s+(\?|(\d{1,12}(?:[.,]\d{1,9})?)\s*(bytes?|[kKMG]?i?B)\b)")
+_USED = lazy_regex(r"global pool\s+(\d{1,6})\s+is\s+(\?|(\d{1,12}(?:[.,]\d{1,9})?)\s*(bytes?|[kKMG]?i?B)\b)")
 # Bounded: a comment without an end, or a line without one, is not searched again for every pool.
-_INDEX = later(
+_INDEX = lazy_regex(
     r"\bindex=\s*(\d{1,6})\s+file postfix=(\S{0,400})\s+name=([^\n]{0,400}?)\s{1,9}offset=(\S{1,40})\s{1,9}"
     r"(absolute_mode|relative_mode)\s(.{0,2000}?)\*/",
     re.S,
 )
 # Exact where it is a plain number; one with a unit is rounded.
-_EXTERN = later(r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})(?![\d.,])(?!\s*[KMG]B)")
+_EXTERN = lazy_regex(
+    r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})(?![\d.,])(?!\s*[KMG]B)"
+)
 _UNIT = {"b": 1, "byte": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 _ADDRESS = 1 << 32
 
@@ -101,8 +103,8 @@ def pools(text: str, name: str, where: str, lines: Lines) -> tuple[list[Pool], l
     return found, problems
 
 
-_ARRAY = later(r"uint64_t\s[^;={}]{0,300}?\b(_mem_pool_(\w+))\s*\[\s*(\w*)\s*\]([^;={}]{0,300})=\s*\{")
-_WORD = later(r"0[xX][0-9a-fA-F]+|\d+")
+_ARRAY = lazy_regex(r"uint64_t\s[^;={}]{0,300}?\b(_mem_pool_(\w+))\s*\[\s*(\w*)\s*\]([^;={}]{0,300})=\s*\{")
+_WORD = lazy_regex(r"0[xX][0-9a-fA-F]+|\d+")
 
 
 class InitializerC(NamedTuple):

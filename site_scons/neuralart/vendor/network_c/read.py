@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
-from neuralart.patterns import later
+from neuralart.lazy_regex import lazy_regex
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c
@@ -17,7 +17,7 @@ from neuralart.vendor.network_c.blocks import blocks, getter_name
 from neuralart.vendor.network_c.pools import pools
 
 Number = TypeVar("Number", int, float)
-_LAST_NAME = later(r"([A-Za-z_]\w*)[\s)]*$")
+_LAST_NAME = lazy_regex(r"([A-Za-z_]\w*)[\s)]*$")
 _POSITIONS = {"First": "first", "Last": "last", "Mixed": "mixed", "UNDEFINED": "undefined", "Undefined": "undefined"}
 
 
@@ -77,11 +77,11 @@ def _port(
 
 _FALSE = (None, "", "0", "false")
 TABLES = ("input", "output", "internal")
-_GETTER = later(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
-_SYMBOL = later(r"_mem_pool_\w+")
+_GETTER = lazy_regex(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
+_SYMBOL = lazy_regex(r"_mem_pool_\w+")
 _ADDRESS = 1 << 32
 # Members in the order in which every release writes them; other rows are read member by member.
-_USUAL = later(
+_USUAL = lazy_regex(
     r'\s*\.name = (?P<name>"[^"\\\n]*"),\s*\.addr_base = (?P<addr_base>\{[^{}]*\}),\s*'
     r"\.offset_start = (?P<offset_start>\d+),\s*\.offset_end = (?P<offset_end>\d+),\s*\.offset_limit = \d+,\s*"
     r"\.is_user_allocated = (?P<is_user_allocated>\d),\s*\.is_param = (?P<is_param>\d),\s*\.epoch = (?P<epoch>\d+),"
@@ -199,8 +199,8 @@ def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[c.BufferR
 
 # ---------------------------------------------------------------------------------------------------------------------
 
-_INCLUDE = later(r'[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*_ecblobs\.h)[>"]')
-_GETTERS = later(
+_INCLUDE = lazy_regex(r'[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*_ecblobs\.h)[>"]')
+_GETTERS = lazy_regex(
     r"LL_ATON_(?:(?:Input|Output|Internal)_Buffers_Info|(?:Set|Get)_User_(?:Input|Output)_Buffer"
     r"|EC_(?:Network|Inference)_Init)_(\w+)\s*\("
 )

@@ -32,7 +32,7 @@ from neuralart_virtual.emulator.gdb.packets import (
 from neuralart_virtual.emulator.image import Firmware, Load
 
 if TYPE_CHECKING:
-    from neuralart_virtual.emulator.starting import Started
+    from neuralart_virtual.emulator.boot_chain import Started
 
 HOST = "127.0.0.1"
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from neuralart.vendor.network_c.epochs import EpochFunction
 from neuralart_virtual.npu.description.values import StructureReader
-from neuralart_virtual.npu.software import elementwise, moves, spatial
+from neuralart_virtual.npu.software import data_movement, elementwise, spatial
 from neuralart_virtual.npu.software.tensors import Kernel, Output
 
 KERNELS: dict[str, Callable[[Kernel], None]] = {
@@ -28,13 +28,13 @@ KERNELS: dict[str, Callable[[Kernel], None]] = {
     "ll_sw_forward_softmax_integer": spatial.softmax_integer,
     "ll_sw_forward_resize": spatial.resize,
     "ll_sw_forward_resize_integer": spatial.resize_integer,
-    "LL_ATON_LIB_Concat": moves.concat,
-    "LL_ATON_LIB_DMA_DepthToSpace": moves.depth_to_space,
-    "LL_ATON_LIB_DMA_SpaceToDepth": moves.space_to_depth,
-    "LL_ATON_LIB_DMA_Transpose": moves.transpose,
-    "LL_ATON_LIB_DMA_Outputs_Flat_Copy": moves.copy_flat,
-    "LL_ATON_LIB_DMA_Outputs_Slice_SplitLike": moves.slice_lines,
-    "LL_ATON_LIB_Cast": moves.cast,
+    "LL_ATON_LIB_Concat": data_movement.concat,
+    "LL_ATON_LIB_DMA_DepthToSpace": data_movement.depth_to_space,
+    "LL_ATON_LIB_DMA_SpaceToDepth": data_movement.space_to_depth,
+    "LL_ATON_LIB_DMA_Transpose": data_movement.transpose,
+    "LL_ATON_LIB_DMA_Outputs_Flat_Copy": data_movement.copy_flat,
+    "LL_ATON_LIB_DMA_Outputs_Slice_SplitLike": data_movement.slice_lines,
+    "LL_ATON_LIB_Cast": data_movement.cast,
 }
 # Calls without an effect on a model that has no caches, no clocks and no operating system.
 _IDLE = (

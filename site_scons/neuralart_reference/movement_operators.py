@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from neuralart.model.graph import Tensor
 from neuralart_reference.context import describe
-from neuralart_reference.moves import Move, Piece, Sources, Unsupported, dense, whole
+from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, whole
 
 
 @dataclass

@@ -18,7 +18,7 @@ from SCons.Platform.posix import subprocess_spawn
 from SCons.Subst import quote_spaces
 
 from neuralart.resources import package_parent
-from neuralart.scons import warm
+from neuralart.scons import fork_server
 from neuralart.scons.console import BuildConsole
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
@@ -30,8 +30,8 @@ WORDS = [shlex.quote(sys.executable), "-m", "neuralart", "compile"]
 @pytest.fixture
 def env() -> Iterator[dict[str, str]]:
     yield {**os.environ, "PYTHONPATH": str(package_parent()), "PYTHONDONTWRITEBYTECODE": "1"}
-    while warm._servers:
-        warm._servers.pop().end()
+    while fork_server._servers:
+        fork_server._servers.pop().end()
 
 
 def _words(*more: object) -> list[str]:
@@ -45,7 +45,7 @@ def _run(env: dict[str, str], *more: object) -> tuple[int, str]:
 
 def _said(words: list[str], env: dict[str, str]) -> tuple[int, str]:
     read, write = os.pipe()
-    copy = warm.begin(words, env, (write, write))
+    copy = fork_server.begin(words, env, (write, write))
     os.close(write)
     with os.fdopen(read, encoding="utf-8") as file:
         text = file.read()
@@ -92,27 +92,27 @@ def test_a_copy_is_the_command(env: dict[str, str], tmp_path: Path, monkeypatch:
     assert "network.json" in made
     for wrong in (["-m", "missing.tflite", "-o", "three"], ["--no-such-option"], ["-m", MODEL, "--target", "stm32x"]):
         assert _run(env, *wrong) == _plain(env, *wrong)
-    assert len(warm._servers) == 1, "one process is copied"
+    assert len(fork_server._servers) == 1, "one process is copied"
     # Its environment is that of the command, not that of the process.
     assert "\x1b" not in _run(env, "-m", MODEL, "--target", "stm32x")[1]
     assert "\x1b" in _run({**env, "CLICOLOR_FORCE": "1"}, "-m", MODEL, "--target", "stm32x")[1]
 
 
 def test_what_only_a_shell_can_do(env: dict[str, str]) -> None:
-    assert warm.begin(["true"], env) is None
-    assert warm.begin([*WORDS[:3], "run"], env) is None
+    assert fork_server.begin(["true"], env) is None
+    assert fork_server.begin([*WORDS[:3], "run"], env) is None
     for more in (["--help", ">", "file"], ["$HOME"], ["`pwd`"], ["*"]):
-        assert warm.begin([*WORDS, *more], env) is None
-    assert not warm._servers
+        assert fork_server.begin([*WORDS, *more], env) is None
+    assert not fork_server._servers
     assert _run(env, "--help")[0] == 0
     # Python reads these when it starts.
-    assert warm.begin([*WORDS, "--help"], {**env, "PYTHONWARNINGS": "error"}) is None
+    assert fork_server.begin([*WORDS, "--help"], {**env, "PYTHONWARNINGS": "error"}) is None
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="who is whose child is not to be seen")
 def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     assert _run(env, "--help")[0] == 0
-    server = warm._servers[0].process.pid
+    server = fork_server._servers[0].process.pid
     # It waits until somebody reads.
     read, write = os.pipe()
     os.set_blocking(write, False)
@@ -122,7 +122,7 @@ def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: py
     os.set_blocking(write, True)
     children = Path(f"/proc/{server}/task/{server}/children")
     before = {*children.read_text("ascii").split()}
-    copy = warm.begin(_words("--help"), env, (write, write))
+    copy = fork_server.begin(_words("--help"), env, (write, write))
     assert copy is not None
     while not (found := {*children.read_text("ascii").split()} - before):
         time.sleep(0.01)
@@ -132,18 +132,18 @@ def test_a_copy_that_dies_is_one_step_that_failed(env: dict[str, str], capfd: py
     os.close(write)
     assert capfd.readouterr().err == "neuralart: the process that compiles was ended\n"
     assert _run(env, "--help")[0] == 0
-    assert len(warm._servers) == 1
+    assert len(fork_server._servers) == 1
     # Nor does it matter if the process itself is gone.
     os.kill(server, signal.SIGKILL)
-    warm._servers[0].process.wait()
+    fork_server._servers[0].process.wait()
     assert _run(env, "--help")[0] == 0
-    assert len(warm._servers) == 2
+    assert len(fork_server._servers) == 2
 
 
 def test_the_build_copies_what_scons_would_start(env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     """Also where it is no terminal; without the shell that SCons would start."""
     words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
-    warm.start(env)
+    fork_server.start(env)
     built = BuildConsole([], None)
     assert built._spawn(subprocess_spawn, "/no/such/shell", None, "", words, env) == 1
     assert "no network to run" in capfd.readouterr().err
@@ -166,20 +166,20 @@ def test_everything_is_loaded_before(tmp_path: Path) -> None:
 
 def test_a_process_that_is_there_anyway_copies_runs(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS[:3], "run", "--elf", "missing.elf", "--board", "stm32n6570-dk"]
-    assert warm.begin(words, env) is None, "nothing is started for it"
-    assert not warm._servers
-    warm.start(env)
+    assert fork_server.begin(words, env) is None, "nothing is started for it"
+    assert not fork_server._servers
+    fork_server.start(env)
     plain = subprocess.run(
         [sys.executable, *words[1:]], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     assert _said(words, env) == (plain.returncode, plain.stdout)
     assert "no network to run" in plain.stdout
     assert _run(env, "--help")[0] == 0
-    assert len(warm._servers) == 1
+    assert len(fork_server._servers) == 1
     # A copy of this process uses it too, and is not told when it ends.
     monkeypatch.setattr(os, "getpid", lambda: -1)
     assert _said(words, env)[0] == plain.returncode
-    assert len(warm._servers) == 1
+    assert len(fork_server._servers) == 1
     monkeypatch.undo()
-    warm.end()
-    assert not warm._servers
+    fork_server.end()
+    assert not fork_server._servers

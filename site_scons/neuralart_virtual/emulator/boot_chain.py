@@ -14,9 +14,9 @@ from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.flashing.plan import contents, read
 from neuralart.network.facts import Network
 from neuralart_virtual.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
+from neuralart_virtual.emulator.host_link import Transport
 from neuralart_virtual.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
 from neuralart_virtual.emulator.instructions import QemuCounter
-from neuralart_virtual.emulator.link import Transport
 from neuralart_virtual.emulator.qemu import PATIENCE, QemuMachine
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 

@@ -16,7 +16,7 @@ from neuralart.memory.plan import last_build
 from neuralart.network import facts
 from neuralart.network.facts import Network
 from neuralart.network.targets import CPU, flow_of
-from neuralart_virtual.emulator import starting
+from neuralart_virtual.emulator import boot_chain
 from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.instructions import EpochInstructions
 from neuralart_virtual.emulator.runner import NetworkRun, RunResult, run
@@ -103,9 +103,9 @@ def run_built(
     if one.model is None and (folder / MODEL).is_file():
         params = folder / PARAMS
         one = replace(one, model=folder / MODEL, params=params if params.is_file() else None)
-    media, plan = starting.Media(), folder / "flash_plan.json"
+    media, plan = boot_chain.Media(), folder / "flash_plan.json"
     if plan.is_file():
-        media = starting.of_plan(plan, board, machine, last_build.top_folder(folder / "index.json"))
+        media = boot_chain.of_plan(plan, board, machine, last_build.top_folder(folder / "index.json"))
     fault = dead_bank if machine.kind == "unicorn" else "fault"
     given = Conditions(media.nor, fault, calls=calls or {}, counts=counts)
     elf = folder / "firmware.elf"

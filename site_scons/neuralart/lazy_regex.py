@@ -6,7 +6,7 @@ import re
 from typing import Any, AnyStr, cast
 
 
-class _Later:
+class _LazyRegex:
     def __init__(self, text: Any, flags: int) -> None:
         self._text, self._flags = text, flags
 
@@ -16,6 +16,6 @@ class _Later:
         return found
 
 
-def later(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def lazy_regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """What ``re.compile`` returns, for use in a module."""
-    return cast("re.Pattern[AnyStr]", _Later(text, flags))
+    return cast("re.Pattern[AnyStr]", _LazyRegex(text, flags))

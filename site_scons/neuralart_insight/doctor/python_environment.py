@@ -12,7 +12,7 @@ from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.resources import PACKAGE
-from neuralart.vendor.asking import ask, fits, folders, on_path
+from neuralart.vendor.programs import ask, fits, folders, on_path
 from neuralart.vendor.tools import MISSING, OK, UNFIT, Host, Remark, ToolRow
 
 # Distribution -> range that works, as pyproject.toml has them.
