@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"NEURALART_COMPLETE is set, and no test may be skipped: {'; '.join(lacking)}")
 
 
-# ``./sconsw test`` measures coverage in tests that are `seen`. What computes at length is not: seen, it takes three
+# ``./sconsw test --coverage`` measures tests that are `seen`. What computes at length is not: seen, it takes three
 # times as long, and shows hardly a line that others do not show.
 _UNSEEN = {"long", "fuzz", "torture", "zoo", "qemu", "gdb", "browser", "hostcc", "real"}
 _SEEN_TIERS = {"unit", "graph"}

@@ -367,13 +367,12 @@ def test_test_starts_pytest(machine: Machine) -> None:
     assert machine.calls[-1] == [*TESTS, *ARGUMENTS]
 
 
-def test_all_tests_are_measured(machine: Machine) -> None:
+def test_coverage_is_measured_when_it_is_asked_for(machine: Machine) -> None:
     machine.installed()
     machine.run("test")
-    assert machine.calls[-2:] == [
-        [*TESTS, "-m", "not seen"],
-        [*TESTS, "-m", "seen", "tests/unit", "tests/graph", "--cov"],
-    ]
+    assert machine.calls[-1] == TESTS
+    machine.run("test", "--coverage", "-x")
+    assert machine.calls[-1] == [*TESTS, "-m", "seen", "tests/unit", "tests/graph", "--cov", "-x"]
 
 
 def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
