@@ -246,6 +246,17 @@ class Banks:
         whole = memoryview(block)[start + first[1] : start + first[1] + count]
         return whole.toreadonly() if first[0].kind in READ_ONLY else whole
 
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where in the memory at an address bytes stand that were written; None: nowhere."""
+        found = self._locate(near)
+        if found is None or len(set(data)) < 2:
+            return None
+        for (name, number), piece in sorted(self._pieces.items()):
+            at = bytes(piece.memory).find(data) if name == found[0].name else -1
+            if at >= 0:
+                return near - found[1] + number * PIECE + at
+        return None
+
     def peek(self, address: int, count: int) -> bytes:
         """Bytes as a debugger would see them; fewer where the memories end or none is."""
         parts = []

@@ -327,6 +327,10 @@ class UnicornBoard:
         """The very bytes of memory, for another bus master. MachineStop: they do not answer, or are in no one piece."""
         return self._banks.shared(address, size)
 
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where in the memory at an address bytes stand; None: nowhere."""
+        return self._banks.where_is(near, data)
+
     def begin_epochs(self) -> None:
         """The virtual NPU begins, in the place of a runtime. MachineStop: caches hold what it is to read."""
         self._checkpoints.begin_epochs(self._pc())

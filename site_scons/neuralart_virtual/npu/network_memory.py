@@ -18,6 +18,8 @@ RAM, RAM_SIZE = 0x34000000, 0x3C0000
 _FREE, _STEP = 0xA0000000, 0x01000000
 # Engines may touch the line behind the last byte of an initializer.
 _LINE = 64
+# Bytes of an initializer that are looked for elsewhere.
+_HEAD = 64
 _SUFFIXES = (".raw", ".bin")
 # What memory is full of that nobody wrote to.
 _NEVER = {0xFF: "nothing was written to this flash", 0xA5: "nothing was copied there", 0: "it is all zeros"}
@@ -88,8 +90,13 @@ class NetworkMemory:
         at, name = int(different[0]), path.name if path is not None else ""
         reason = f"{where} does not hold {name}: {different.size} of {len(wanted)} bytes differ"
         reason += f", the first at 0x{pool.address + at:08x} is 0x{there[at]:02x}, not 0x{wanted[at]:02x}"
-        alike = len(set(there.tolist())) == 1
-        hint = _NEVER.get(int(there[0]), "") if alike else "the constants of another model, or of another compile?"
+        elsewhere = self.memory.where_is(pool.address, wanted[:_HEAD].tobytes())
+        if elsewhere is not None:
+            hint = f"its first bytes are at 0x{elsewhere:08x}"
+        elif len(set(there.tolist())) == 1:
+            hint = _NEVER.get(int(there[0]), "")
+        else:
+            hint = "the constants of another model, or of another compile?"
         raise NpuError(reason, file=self._network.where, hint=hint)
 
     def _contents(self, pool: Pool, given: Mapping[str, Path], folder: Path | None) -> tuple[Path | None, Bytes | None]:

@@ -21,6 +21,9 @@ class BoardWithMemory(Protocol):
     def shared(self, address: int, size: int) -> memoryview:
         """The very bytes of memory, of flash to read alone. NeuralArtError: no memory answers there."""
 
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where else in the memory at an address bytes stand."""
+
 
 class BoardMemory(NpuMemory):
     """The memories of a board as its firmware left them, and what is added: buffers of the application."""
@@ -37,6 +40,10 @@ class BoardMemory(NpuMemory):
             return np.frombuffer(self._board.shared(address, size), np.uint8)
         except NeuralArtError as error:
             raise NpuError(error.what) from None
+
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where else in the same memory bytes stand; None: nowhere."""
+        return self._board.where_is(near, data)
 
 
 class NetworkOnBoard:

@@ -142,11 +142,6 @@ class VirtualNetwork:
                 self._block(block, label, done)
             except NpuError as error:
                 raise error.at(epoch=label, file=self.network.where) from None
-            except ValueError as error:
-                if "read-only" not in str(error):
-                    raise
-                # NumPy, of a view of flash.
-                raise NpuError("writes to flash", epoch=label, file=self.network.where) from None
         run.outputs = {port.row.name: self.output(port.row.name) for port in self.network.outputs}
         run.notes = self.settings.assumptions.notes()
         return run
