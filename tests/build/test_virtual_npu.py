@@ -151,5 +151,5 @@ def test_the_virtual_flash_and_a_real_board(built: Project) -> None:
         "    machine: unicorn\n    network: structures\n",
         "    machine: silicon\n    network: structures\n",
     )
-    (said,) = built.run("v-structures", code=2).errors
+    said = built.run("v-structures", code=2).errors[0]
     assert "which the reference application does not have ('application:' of the variant names your own; " in said
