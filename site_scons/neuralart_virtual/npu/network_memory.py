@@ -69,7 +69,9 @@ class NetworkMemory:
             if pool.of_user or pool.virtual or not (pool.size or pool.relative):
                 continue
             if board is not None and not pool.relative:
-                self._compare(pool, path, data)
+                # A bank that nothing uses may be off.
+                if data is not None or pool.told[0]:
+                    self._compare(pool, path, data)
                 continue
             base = self._place(pool, data)
             if data is not None:
