@@ -123,6 +123,16 @@ def test_the_weights_of_another_training(built: Project, template: Project, tmp_
     assert said.endswith("(the constants of another model, or of another compile?)")
 
 
+def test_validate(template: Project) -> None:
+    where = VendorProject(template.root)
+    template.run("v-programs")
+    said = neuralart(where, "validate", "v-programs").out
+    assert f"v-programs: programs, 2 samples on unicorn {SAYS}" in said
+    refused = neuralart(where, "validate", "v-programs", "--per-layer")
+    hint = "(neuralart npu NETWORK.C --model MODEL.tflite finds them by their contents)"
+    assert refused.code == 1 and refused.errors[0].endswith(f"programs name no tensors of the model {hint}")
+
+
 def test_a_bank_that_is_off(built: Project) -> None:
     built.edit("firmware/runtime/memory/banks.c", "  uint32_t clocks = 0;\n", "  uint32_t clocks = 0;\n  return;\n")
     said = failure(built.run("run-v-structures", code=2))

@@ -22,6 +22,7 @@ from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, Run
 from neuralart_virtual.emulator import vectors as golden
 from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.image import Symbols
+from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.inputs.source import Feed, inputs_of
 from neuralart_virtual.emulator.link import FAULT_MARK, RemoteNetwork, Session, Transport
 from neuralart_virtual.emulator.starting import Started, started_machine
@@ -161,6 +162,7 @@ def _infer(
         if started.board is None:
             what = f"network {check.name} is made for runtime {check.network.runtime}, and this machine has no NPU"
             raise NeuralArtError(what, hint="machine unicorn has a virtual one")
+        library("numpy", "the virtual NPU")
         from neuralart_virtual.npu.on_board import NetworkOnBoard
         from neuralart_virtual.npu.run import SAYS
 
