@@ -11,7 +11,7 @@ _COMMANDS = (
         "run",
         "run what ST Edge AI Core compiled on a virtual NPU, without a board",
         "npu out/network.c --model doorbell.tflite",
-        "neuralart_virtual.npu.cli",
+        "neuralart_virtual.npu_cli",
     ),
     ModuleCommand(
         "run",

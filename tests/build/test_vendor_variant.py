@@ -111,7 +111,7 @@ def test_nothing_here_runs_it(built: VendorProject) -> None:
     assert len(failed.errors) == 1 and "run-v: " in failed.errors[0], failed.err
 
 
-def test_the_reference_application_cannot_have_it(built: VendorProject) -> None:
+def test_the_reference_application_of_a_real_board_cannot_have_it(built: VendorProject) -> None:
     text = built.path("variants.yaml").read_text("utf-8")
     built.path("variants.yaml").write_text(text[: text.index("    application:")], "utf-8")
     failed = built.run(code=2)

@@ -285,7 +285,10 @@ def test_other_sizes_and_other_names_are_refused(builder, run, tmp_path):
     with pytest.raises(LinkFailure, match=r"no network 'toys' .did you mean 'toy'"):
         run(image)
     image.network.write_text(to_json(replace(facts(), runtime="ll_aton")), encoding="utf-8")
-    with pytest.raises(NeuralArtError, match="runtime ll_aton: virtual boards run neuralart only"):
+    with pytest.raises(NeuralArtError, match=r"holds 0 generated networks in C, not one"):
+        run(image)
+    image.network.write_text(to_json(replace(facts(), runtime="network_runtime")), encoding="utf-8")
+    with pytest.raises(NeuralArtError, match="runtime network_runtime: virtual boards run neuralart only"):
         run(image)
 
 

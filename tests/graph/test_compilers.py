@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -595,9 +596,9 @@ def _variant(compiler: str = "stedgeai", **changes: Any) -> VariantConfig:
 
 def test_the_reference_application_has_not_the_vendors_runtime(env: Any, tool: Any, gcc: Toolchain) -> None:
     tool()
-    said = refusal(env.NeuralArtVariant, _variant())
+    said = refusal(env.NeuralArtVariant, replace(_variant(), machine="silicon"))
     assert said.startswith("variants.yaml:7: network net is compiled for runtime ll_aton, which the reference ")
-    assert "application" in said and "compiler: reference" in said
+    assert "application" in said and "machine: unicorn" in said
 
 
 def test_relocatable_models_need_relative_pools_and_a_whole_installation(env: Any, tool: Any, gcc: Toolchain) -> None:

@@ -350,10 +350,16 @@ def _pools() -> str:
     return text + "\n"
 
 
+def _guard() -> str:
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), (1, 1, 3, 275), strict=True)
+    wrong = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
+    return f'#if {wrong}\n#  error "another runtime"\n#endif\n\n'
+
+
 def network_c(weights: Weights, *, controller: bool) -> str:
     """The text of network.c."""
     made = epochs(weights)
-    text = _pools()
+    text = _pools() + _guard()
     text += f'#include "{NAME}_ecblobs.h"\n\n' if controller else ""
     items = ""
     if controller:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart import jsontext
-from neuralart.boards.types import Board
+from neuralart.boards.types import Board, Machine
 from neuralart.config.application import ELF, EXTERNAL, REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
@@ -216,11 +216,12 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     )
 
 
-def _refuse_other_runtime(network: NetworkNodes) -> None:
-    if network.runtime != NEURALART:
+def _refuse_other_runtime(network: NetworkNodes, machine: Machine) -> None:
+    """On a virtual board the NPU runs such a network: the image brings up its memories, and no more."""
+    if network.runtime != NEURALART and machine.kind != "unicorn":
         said = f"network {network.name} is compiled for runtime {network.runtime}"
         what = f"{said}, which the reference application does not have"
-        hint = "'application:' of the variant names your own; or compiler: reference"
+        hint = "'application:' of the variant names your own; machine: unicorn runs it on the virtual NPU"
         raise NeuralArtError(what, where=network.config.said("compiler"), hint=hint)
 
 
@@ -246,8 +247,8 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
     folder = f"{build_dir(env)}/{variant.name}"
     if variant.application.kind == REFERENCE:
         for network in networks:
-            _refuse_other_runtime(network)
-        initializers = make_initializers(env, networks, folder, variant, board_layout=True, board=board)
+            _refuse_other_runtime(network, machine)
+        initializers = make_initializers(env, networks, folder, variant, board_layout=True, board=board, reference=True)
         _refuse_unmapped(variant, board, initializers.layout)
         firmware = make_firmware(env, variant, board, machine, networks, initializers)
     else:

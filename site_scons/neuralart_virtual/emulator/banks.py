@@ -10,6 +10,7 @@ from typing import Any
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
+from neuralart_virtual.emulator import MachineStop
 from neuralart_virtual.emulator.devices import PAGE, Device
 from neuralart_virtual.emulator.image import Load
 from neuralart_virtual.emulator.power import Power
@@ -34,12 +35,30 @@ def import_unicorn() -> Any:
 class _Piece:
     """Host memory behind a piece of a bank."""
 
-    def __init__(self, size: int, fill: int) -> None:
-        self.memory = mmap.mmap(-1, size)
-        self.memory.write(bytes([fill]) * size)
-        self._pin = (ctypes.c_char * size).from_buffer(self.memory)
+    def __init__(self, block: mmap.mmap, start: int, size: int, fill: int) -> None:
+        self.memory = memoryview(block)[start : start + size]
+        self.memory[:] = bytes([fill]) * size
+        self._pin = (ctypes.c_char * size).from_buffer(block, start)
         self.address = ctypes.addressof(self._pin)
         self.size = size
+
+
+def _blocks(board: Board) -> dict[str, tuple[mmap.mmap, int]]:
+    """Host memory of each bank, and where the bank begins in it. RAM that adjoins is one block, since buffers of the
+    NPU reach from one bank into the next. The host gives pages when they are touched.
+    """
+    blocks: dict[str, tuple[mmap.mmap, int]] = {}
+    groups: list[list[MemoryRegion]] = []
+    for region in sorted(board.memory, key=lambda each: each.base):
+        last = groups[-1][-1] if groups else None
+        if last is not None and last.end == region.base and last.kind == region.kind not in READ_ONLY:
+            groups[-1].append(region)
+        elif region.size:
+            groups.append([region])
+    for group in groups:
+        block = mmap.mmap(-1, group[-1].end - group[0].base)
+        blocks |= {region.name: (block, region.base - group[0].base) for region in group}
+    return blocks
 
 
 class Banks:
@@ -68,6 +87,7 @@ class Banks:
         self._zeros = zeros
         self._lost = lost
         self._dead: set[str] = set()
+        self._blocks = _blocks(board)
         self._pieces: dict[tuple[str, int], _Piece] = {}
         self._mapped: dict[tuple[str, int], tuple[int, ...]] = {}
         for region in board.memory:
@@ -87,7 +107,9 @@ class Banks:
         key = (region.name, offset // PIECE)
         if key not in self._pieces:
             size = min(PIECE, region.size - key[1] * PIECE)
-            self._pieces[key] = _Piece(size, READ_ONLY.get(region.kind, UNDEFINED))
+            block, start = self._blocks[region.name]
+            fill = READ_ONLY.get(region.kind, UNDEFINED)
+            self._pieces[key] = _Piece(block, start + key[1] * PIECE, size, fill)
         return self._pieces[key]
 
     def map_at(self, address: int) -> bool:
@@ -167,6 +189,7 @@ class Banks:
         """Take over what the flashes of another power-up held: they keep it without power. Nothing is mapped yet."""
         flashes = {region.name for region in self._board.memory if region.kind in READ_ONLY}
         self._pieces.update({key: piece for key, piece in before._pieces.items() if key[0] in flashes})
+        self._blocks.update({name: block for name, block in before._blocks.items() if name in flashes})
 
     def erase(self, address: int, size: int) -> None:
         """Erase a range within one flash. Pieces that were never written are erased already."""
@@ -202,6 +225,37 @@ class Banks:
                 if missing:
                     return missing
         return ""
+
+    def shared(self, address: int, count: int) -> memoryview:
+        """The very bytes of memory, as another bus master finds them; of flash to read alone.
+
+        MachineStop: no memory is there, one does not answer, or they do not lie in one piece.
+        """
+        first, at, end = self._locate(address), address, address + count
+        while first is not None and at < end:
+            found = self._locate(at)
+            missing = "no memory is there" if found is None else self._power.missing(found[0])
+            if found is not None and self._blocks[found[0].name][0] is not self._blocks[first[0].name][0]:
+                missing = f"{first[0].name} ends there"
+            if found is None or missing:
+                raise MachineStop(f"{count} bytes at 0x{address:08x}: at 0x{at:08x}, {missing}")
+            at += self._piece(*found).size - found[1] % PIECE
+        if first is None:
+            raise MachineStop(f"{count} bytes at 0x{address:08x}: no memory is there")
+        block, start = self._blocks[first[0].name]
+        whole = memoryview(block)[start + first[1] : start + first[1] + count]
+        return whole.toreadonly() if first[0].kind in READ_ONLY else whole
+
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where in the memory at an address bytes stand that were written; None: nowhere."""
+        found = self._locate(near)
+        if found is None or len(set(data)) < 2:
+            return None
+        for (name, number), piece in sorted(self._pieces.items()):
+            at = bytes(piece.memory).find(data) if name == found[0].name else -1
+            if at >= 0:
+                return near - found[1] + number * PIECE + at
+        return None
 
     def peek(self, address: int, count: int) -> bytes:
         """Bytes as a debugger would see them; fewer where the memories end or none is."""

@@ -186,6 +186,8 @@ def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], mach
     from neuralart.network import facts
     from neuralart_virtual.emulator.vectors import described
 
+    if result.note:
+        machine = f"{machine.partition(' ')[0]} ({result.note})"
     if result.how:
         return [f"{result.name}: {result.vectors} vectors {result.how} on {machine}"]
     network, lines = facts.load(run.network), []

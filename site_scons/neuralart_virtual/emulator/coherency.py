@@ -218,6 +218,10 @@ class Checkpoints:
         self._uc.hook_add(import_unicorn().UC_HOOK_CODE, callback, begin=address, end=address)
 
     def _on_epoch(self, uc: Any, address: int, size: int, data: Any) -> None:
+        self.begin_epochs(address)
+
+    def begin_epochs(self, address: int) -> None:
+        """The first epoch begins while the core is at an address."""
         if self._epoch_seen:
             return
         self._epoch_seen = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,15 +15,16 @@ from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
-from neuralart.network.facts import NEURALART, Network
+from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
 from neuralart.relocatable.format import container
 from neuralart.relocatable.format.types import Image
-from neuralart_virtual.emulator import LinkFailure, MachineStop, RunFailure
+from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, RunFailure
 from neuralart_virtual.emulator import vectors as golden
 from neuralart_virtual.emulator.boot_chain import Started, started_machine
 from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.host_link import FAULT_MARK, RemoteNetwork, Session, Transport
 from neuralart_virtual.emulator.image import Symbols
+from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.inputs.source import Feed, inputs_of
 from neuralart_virtual.emulator.vectors import BIT_EXACT, Closeness
 
@@ -49,6 +51,7 @@ class NetworkResult:
     vectors: int  # How many inferences
     how: str = "bit-exact"  # ``bit-exact``, or the bounds; empty: nothing was compared
     outputs: tuple[bytes, ...] = ()  # What came out of each inference, if nothing was compared
+    note: str = ""  # What computed it, where that is not the machine alone
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class _Check:
     stamp: str
     loaded: bool
     closeness: Closeness = BIT_EXACT
+    compile: Path | None = None  # Its folder, if the virtual NPU is to run it
 
 
 def refuse_vendor(image: Image, who: str) -> None:
@@ -113,12 +117,13 @@ def refuse_vendor(image: Image, who: str) -> None:
 
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
-    if network.runtime != NEURALART:
+    if network.runtime == NETWORK_RUNTIME or (network.runtime != NEURALART and one.model is not None):
         what = f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only"
         raise NeuralArtError(what, where=str(one.network))
     vectors = inputs_of(one.feed, network)
     if one.model is None:
-        return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
+        folder = one.network.parent if network.runtime != NEURALART else None
+        return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness, folder)
     params = None if one.params is None else products.read(one.params)
     image = container.parse(products.read(one.model), str(one.model), params)
     refuse_vendor(image, "virtual boards run")
@@ -147,6 +152,51 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     if (remote.inputs, remote.outputs) != (inputs, outputs):
         what = f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes"
         raise LinkFailure(f"{what}, network.json says {list(inputs)} and {list(outputs)}", where=network.name)
+
+
+def _infer(
+    session: Session, started: Started, remotes: Mapping[str, tuple[int, RemoteNetwork]], check: _Check
+) -> tuple[Callable[[bytes], bytes], str]:
+    """What computes an inference, and what is to be said of that: the firmware, or the virtual NPU on its memory."""
+    if check.compile is not None:
+        if started.board is None:
+            what = f"network {check.name} is made for runtime {check.network.runtime}, and this machine has no NPU"
+            raise NeuralArtError(what, hint="machine unicorn has a virtual one")
+        library("numpy", "the virtual NPU")
+        from neuralart_virtual.npu.on_board import NetworkOnBoard
+        from neuralart_virtual.npu.run import SAYS
+
+        started.board.begin_epochs()
+        return NetworkOnBoard(started.board, check.compile).infer, f"the virtual NPU {SAYS}"
+    if check.name not in remotes:
+        raise LinkFailure(f"the firmware has no network '{check.name}'", hint=nearest(check.name, list(remotes)))
+    index, remote = remotes[check.name]
+    _check_remote(remote, check)
+    return partial(session.infer, index), ""
+
+
+@contextlib.contextmanager
+def _as_failure(check: _Check) -> Iterator[None]:
+    """What the virtual NPU does not execute is how a run ends, not wrong usage."""
+    try:
+        yield
+    except NeuralArtError as error:
+        if check.compile is None or isinstance(error, RunFailure):
+            raise
+        raise RunFailure(error.what, where=error.where, hint=error.hint) from None
+
+
+def _compare(check: _Check, number: int, outputs: bytes) -> None:
+    """Demand that outputs are as close as wanted. Difference: they are not."""
+    try:
+        golden.compare(check.vectors, number, outputs, check.network, check.closeness)
+    except Difference as difference:
+        if check.compile is None or not check.closeness.exact:
+            raise
+        steps = golden.steps_apart(check.vectors, number, outputs)
+        bound = "cos: 0.99" if steps is None else f"max_lsb: {steps}"
+        hint = f"the virtual NPU is a model, not the chip: 'check: {{{bound}}}' of the network says how close is enough"
+        raise Difference(difference.what, where=difference.where, hint=hint) from None
 
 
 class _Heard:
@@ -216,21 +266,20 @@ def run(
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             for check in checks:
                 name, vectors = check.name, check.vectors
-                if name not in remotes:
-                    raise LinkFailure(f"the firmware has no network '{name}'", hint=nearest(name, list(remotes)))
-                index, remote = remotes[name]
-                _check_remote(remote, check)
+                with _as_failure(check):
+                    infer, note = _infer(session, started, remotes, check)
                 unknown = []
                 for number, inputs in enumerate(vectors.input_data):
-                    outputs = session.infer(index, inputs)
+                    with _as_failure(check):
+                        outputs = infer(inputs)
                     if vectors.output_data:
-                        golden.compare(vectors, number, outputs, check.network, check.closeness)
+                        _compare(check, number, outputs)
                     else:
                         unknown.append(outputs)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
                 how = "" if unknown else str(check.closeness)
-                results.append(NetworkResult(name, vectors.count, how, tuple(unknown)))
+                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), note))
             session.quit()
     return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
 

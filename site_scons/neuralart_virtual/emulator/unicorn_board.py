@@ -323,6 +323,20 @@ class UnicornBoard:
         """Bytes as a debugger reads them; fewer where no memory answers."""
         return self._banks.peek(address, size)
 
+    def shared(self, address: int, size: int) -> memoryview:
+        """The very bytes of memory, for another bus master. MachineStop: they do not answer, or are in no one piece."""
+        return self._banks.shared(address, size)
+
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where in the memory at an address bytes stand; None: nowhere."""
+        return self._banks.where_is(near, data)
+
+    def begin_epochs(self) -> None:
+        """The virtual NPU begins, in the place of a runtime. MachineStop: caches hold what it is to read."""
+        self._checkpoints.begin_epochs(self._pc())
+        if self._stop:
+            raise MachineStop(self._stop)
+
     def spent(self) -> float:
         """Seconds of processor time of the emulation."""
         return self._spent

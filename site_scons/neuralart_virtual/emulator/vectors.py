@@ -22,7 +22,7 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
-from neuralart.network.facts import Network, Port, pieces
+from neuralart.network.facts import NEURALART, Network, Port, pieces
 from neuralart_virtual.emulator import Difference
 
 SCHEMA = 1
@@ -118,13 +118,15 @@ def write(folder: Path, vectors: Vectors, oracle: str) -> None:
     write_text(folder / DESCRIPTION, json.dumps(described, indent=2) + "\n")
 
 
-def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
+def _check_side(
+    side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str, *, names: bool
+) -> None:
     hint = "were they made from this model, with these I/O types?"
     if len(tensors) != len(ports):
         hint = f"the vectors: {hint}"
         raise NeuralArtError(f"{len(tensors)} {side}s, network {network} has {len(ports)}", where=where, hint=hint)
     for number, (tensor, port) in enumerate(zip(tensors, ports, strict=True)):
-        ours = (tensor.name, tensor.dtype, tensor.bytes)
+        ours = (tensor.name if names else port.name, tensor.dtype, tensor.bytes)
         theirs = (port.name, port.dtype, port.bytes)
         if ours != theirs:
             both = [f"'{name}' {dtype} of {size} bytes" for name, dtype, size in (ours, theirs)]
@@ -133,9 +135,12 @@ def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port
 
 
 def check(vectors: Vectors, network: Network) -> None:
-    """Do these vectors belong to this network?. NeuralArtError: number, name, type or size of a tensor differ."""
-    _check_side("input", vectors.inputs, network.inputs, vectors.where, network.name)
-    _check_side("output", vectors.outputs, network.outputs, vectors.where, network.name)
+    """Do these vectors belong to this network?. NeuralArtError: number, name, type or size of a tensor differ. (The
+    vendor's compiler gives tensors names of its own.)
+    """
+    for side in ("input", "output"):
+        tensors, ports = getattr(vectors, f"{side}s"), getattr(network, f"{side}s")
+        _check_side(side, tensors, ports, vectors.where, network.name, names=network.runtime == NEURALART)
 
 
 def _value(tensor: VectorTensor, data: bytes, index: int) -> str:
@@ -231,6 +236,18 @@ def finite_values(name: str, dtype: str, data: bytes, where: str) -> tuple[float
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
         raise Difference(f"output '{name}' has values that are no numbers", where=where)
     return values
+
+
+def steps_apart(vectors: Vectors, index: int, got: bytes) -> int | None:
+    """Most that two integers of a vector's outputs differ; None where outputs are no integers, or not as long."""
+    expected, at, largest = vectors.output_data[index], 0, 0
+    if len(got) != len(expected) or any("int" not in tensor.dtype for tensor in vectors.outputs):
+        return None
+    for tensor in vectors.outputs:
+        ours, theirs = (stored(tensor.dtype, data[at : at + tensor.bytes]) for data in (got, expected))
+        largest = max(largest, *(int(abs(a - b)) for a, b in zip(ours, theirs, strict=True)))
+        at += tensor.bytes
+    return largest
 
 
 def real_values(values: tuple[float, ...], port: Port | None) -> list[float]:

@@ -43,6 +43,10 @@ class NpuMemory:
                 return region.data[at : at + size]
         raise NpuError(self._missing(address, size))
 
+    def where_is(self, near: int, data: bytes) -> int | None:
+        """Where else in the same memory bytes stand; None: nowhere, or it is not known."""
+        return None
+
     def _missing(self, address: int, size: int) -> str:
         for region in self.regions:
             end = region.base + len(region.data)

@@ -10,7 +10,7 @@ import numpy as np
 from neuralart.files import read_bytes
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import NpuMemory
+from neuralart_virtual.npu.memory import Bytes, NpuMemory
 
 # The RAM that the NPU of the STM32N6 reaches.
 RAM, RAM_SIZE = 0x34000000, 0x3C0000
@@ -18,7 +18,11 @@ RAM, RAM_SIZE = 0x34000000, 0x3C0000
 _FREE, _STEP = 0xA0000000, 0x01000000
 # Engines may touch the line behind the last byte of an initializer.
 _LINE = 64
+# Bytes of an initializer that are looked for elsewhere.
+_HEAD = 64
 _SUFFIXES = (".raw", ".bin")
+# What memory is full of that nobody wrote to.
+_NEVER = {0xFF: "nothing was written to this flash", 0xA5: "nothing was copied there", 0: "it is all zeros"}
 
 
 def initializer(network: GeneratedNetwork, folder: Path, pool: Pool) -> Path | None:
@@ -37,13 +41,19 @@ class NetworkMemory:
     """Memory with all pools of a network, and where each symbol stands."""
 
     def __init__(
-        self, network: GeneratedNetwork, initializers: Mapping[str, Path], missing: Path | None = None
+        self,
+        network: GeneratedNetwork,
+        initializers: Mapping[str, Path],
+        missing: Path | None = None,
+        board: NpuMemory | None = None,
     ) -> None:
-        """``initializers``: a file by the pool's fname. ``missing``: the folder where others are looked for.
+        """``initializers``: a file by the pool's fname. ``missing``: the folder where others are looked for. ``board``:
+        memory of a board whose firmware has filled the pools; None: they are filled here.
 
-        Raises NpuError: a pool with initializers has no file, or a file is larger than its pool.
+        Raises NpuError: a pool with initializers has no file, or a file is larger than its pool; a pool of a board
+        has other contents.
         """
-        self.memory = NpuMemory()
+        self.memory = NpuMemory() if board is None else board
         self.bases: dict[str, int] = {}  # By symbol
         self.ids: dict[str, int] = {}  # By the id of a relocation
         self._network, self._free = network, _FREE
@@ -52,19 +62,47 @@ class NetworkMemory:
             if fname not in known:
                 raise NpuError(f"no pool is called '{fname}'", file=network.where, hint=", ".join(sorted(known)))
         contents = {pool.fname: self._contents(pool, initializers, missing) for pool in network.pools}
-        self._map_writable()
+        if board is None:
+            self._map_writable()
         for pool in network.pools:
-            data = contents[pool.fname]
+            path, data = contents[pool.fname]
             if pool.of_user or pool.virtual or not (pool.size or pool.relative):
+                continue
+            if board is not None and not pool.relative:
+                # A bank that nothing uses may be off.
+                if data is not None or pool.told[0]:
+                    self._compare(pool, path, data)
                 continue
             base = self._place(pool, data)
             if data is not None:
                 self.memory.view(base, len(data))[:] = data
         self._map_buffers()
 
-    def _contents(
-        self, pool: Pool, given: Mapping[str, Path], folder: Path | None
-    ) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
+    def _compare(self, pool: Pool, path: Path | None, data: Bytes | None) -> None:
+        """Has the firmware brought a pool's constants where the network reads them?"""
+        wanted = (data if data is not None else np.zeros(0, np.uint8))[: pool.size]
+        where = f"pool {pool.fname} at 0x{pool.address:08x}"
+        try:
+            there = self.memory.view(pool.address, max(len(wanted), 1))[: len(wanted)]
+        except NpuError as error:
+            raise NpuError(f"{where}: {error.reason}", file=self._network.where) from None
+        different = np.flatnonzero(there != wanted)
+        if not different.size:
+            return
+        at, name = int(different[0]), path.name if path is not None else ""
+        reason = f"{where} does not hold {name}: {different.size} of {len(wanted)} bytes differ"
+        reason += f", the first at 0x{pool.address + at:08x} is 0x{there[at]:02x}, not 0x{wanted[at]:02x}"
+        elsewhere = self.memory.where_is(pool.address, wanted[:_HEAD].tobytes())
+        if elsewhere is not None:
+            hint = f"its first bytes are at 0x{elsewhere:08x}"
+        elif len(set(there.tolist())) == 1:
+            hint = _NEVER.get(int(there[0]), "")
+        else:
+            hint = "the constants of another model, or of another compile?"
+        raise NpuError(reason, file=self._network.where, hint=hint)
+
+    def _contents(self, pool: Pool, given: Mapping[str, Path], folder: Path | None) -> tuple[Path | None, Bytes | None]:
+        """Its file and what that holds; None: it has no constants."""
         path = given.get(pool.fname)
         if path is None and folder is not None and not pool.of_user:
             path = initializer(self._network, folder, pool)
@@ -74,14 +112,14 @@ class NetworkMemory:
             if pool.size and len(data) > pool.size + 1:
                 reason = f"{path.name} has {len(data)} bytes, pool {pool.fname} {pool.size}"
                 raise NpuError(reason, file=self._network.where)
-            return data
+            return path, data
         weights = [row for row in self._network.rows if row.is_param and self._in_pool(row.base, row.symbol, pool)]
         if weights and not pool.writable:
             reason = f"pool {pool.fname} has {len(weights)} constants, and no file with them is given"
             raise NpuError(
                 reason, file=self._network.where, hint=f"wanted: {Path(self._network.where).stem}_*.{pool.fname}.raw"
             )
-        return None
+        return None, None
 
     def _in_pool(self, base: int, symbol: str, pool: Pool) -> bool:
         if symbol:
@@ -103,7 +141,7 @@ class NetworkMemory:
         for start, end, name in merged:
             self.memory.add(name, start, np.zeros(end - start, np.uint8))
 
-    def _place(self, pool: Pool, data: np.ndarray[tuple[int], np.dtype[np.uint8]] | None) -> int:
+    def _place(self, pool: Pool, data: Bytes | None) -> int:
         """Map what is not mapped yet, and tell the base of a pool."""
         room = len(data) + _LINE if data is not None else 0
         if pool.relative:

@@ -65,13 +65,15 @@ class VirtualNetwork:
         folder: Path | None = None,
         blobs: ecblobs.BlobHeader | None = None,
         settings: Settings | None = None,
+        board: NpuMemory | None = None,
     ) -> None:
-        """``folder``: where initializers and the header with programs are looked for that are not given.
+        """``folder``: where initializers and the header with programs are looked for that are not given. ``board``:
+        memory of a board whose firmware has filled the pools; None: the network has memory of its own.
 
-        Raises NeuralArtError: a file is missing, or cannot be read.
+        Raises NeuralArtError: a file is missing, or cannot be read; a pool of the board has other contents.
         """
         self.network, self.settings = network, settings or Settings()
-        places = NetworkMemory(network, initializers or {}, folder)
+        places = NetworkMemory(network, initializers or {}, folder, board)
         self.memory: NpuMemory = places.memory
         self._bases, self._ids = places.bases, places.ids
         self._description = Description(network)
@@ -182,12 +184,16 @@ def load(
     *,
     assume: Collection[str] = (),
     ties: Ties | None = None,
+    board: NpuMemory | None = None,
 ) -> VirtualNetwork:
-    """A network from its network.c, with the files beside it. Raises NeuralArtError."""
+    """A network from its network.c, with the files beside it; ``board``: its memory is there already.
+
+    Raises NeuralArtError.
+    """
     from neuralart_virtual.npu.modes import Assumptions
 
     settings = Settings(ties=ties or Ties(), assumptions=Assumptions.of(assume))
     network = read(path, path.name)
     if network.problems:
         raise NeuralArtError(network.problems[0].what, where=network.problems[0].where)
-    return VirtualNetwork(network, initializers, folder=path.parent, settings=settings)
+    return VirtualNetwork(network, initializers, folder=path.parent, settings=settings, board=board)

@@ -142,10 +142,15 @@ def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
 
 def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> EpochTensors:
     """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
+    from neuralart.network.facts import NEURALART
     from neuralart_virtual.validation.layers import EpochTensors
     from neuralart_virtual.vectors.expected import has_litert
 
     where = "--per-layer"
+    if subject.network.runtime != NEURALART:
+        what = f"the epochs of network {subject.network.name} name no tensors of the model"
+        hint = "neuralart npu NETWORK.C --model MODEL.tflite finds them by their contents"
+        raise NeuralArtError(what, where=where, hint=hint)
     if not has_litert():
         what = "LiteRT computes the tensors to compare with, and is not installed"
         hint = "pip install 'scons-neuralart[oracle]'"
@@ -197,7 +202,8 @@ def _outputs(
         result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
     for note in result.notes:
         say(f"neuralart validate: note: {note}", file=sys.stderr)
-    return f"{result.machine} ({result.note})", result.networks[0].outputs
+    (ran,) = result.networks
+    return f"{result.machine} ({ran.note or result.note})", ran.outputs
 
 
 def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFigures:

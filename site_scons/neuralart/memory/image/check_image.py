@@ -134,9 +134,9 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
                 "compile it with the vendor's compiler; if it is meant: allow_reference_on_hardware: true in the "
                 "variant, --allow-reference-on-hardware by hand",
             )
-        elif machine.kind != "silicon" and network.runtime not in (NEURALART, NETWORK_RUNTIME):
+        elif machine.kind == "qemu" and network.runtime not in (NEURALART, NETWORK_RUNTIME):
             what = f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU"
-            yield error("runtime", what, "virtual boards run networks of the reference compiler")
+            yield error("runtime", what, "machine unicorn has a virtual one; or a network of the reference compiler")
 
 
 CHECKS = (

@@ -29,7 +29,7 @@ from neuralart.scons.firmware.recipes import (
     make_recipe,
     toolchain_env,
 )
-from neuralart.scons.network.nodes import Compiled, NetworkNodes
+from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import board_value, code_value, registry_of
 from neuralart.toolchain import Toolchain
@@ -223,8 +223,11 @@ class _Program:
 
 
 def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list[Any]:
-    """The application with its networks and their kernels in it."""
+    """The application with its networks and their kernels in it. What is compiled for the vendor's runtime is not in
+    it: of that, the image brings up the memories.
+    """
     env, recipe, folder = program.env, program.recipe, program.folder
+    networks = [network for network in networks if network.runtime == NEURALART]
     registry = registry_of(env)
     base = registry.base
     table = base.Command(

@@ -56,14 +56,16 @@ def make_initializers(
     *,
     board_layout: bool,
     board: Board | None = None,
+    reference: bool = False,
 ) -> InitializerNodes:
     """Declare images, descriptor and start-up code for the networks of one program. ``folder``: where the files go,
-    relative to the top folder. NeuralArtError: The networks are for different boards, or something has no place.
+    relative to the top folder; ``reference``: it is our application. NeuralArtError: The networks are for different
+    boards, or something has no place.
     """
     base = registry_of(env).base
     board = board if board is not None and networks else board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
-    plan = InitializersPlan(networks, board, layout, board_layout)
+    plan = InitializersPlan(networks, board, layout, board_layout, reference)
     made = node_plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, f"#{folder}/npu_memory_init.c", [])
     found: dict[str, list[FilePart]] = {}
     for part in dict.fromkeys(node_plans.known(node, FilePart) for node in made):

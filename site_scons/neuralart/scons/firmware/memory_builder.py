@@ -49,6 +49,7 @@ class InitializersPlan:
     board: Board  # Where it runs
     layout: Layout  # Addresses of everything
     board_layout: bool  # The program is laid out as the board says: its pools are checked against its code and data
+    reference: bool = False  # It is our application, which has the code behind the start-up code
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,7 @@ class _Files:
         return [
             FilePart("runtime", "MEMORY", (self.file(name),), (self.env.fs.File(str(path)),), memory_files.copy_image)
             for name, path in memory_runtime_files(network.runtime for network in self.plan.networks)
+            if not self.plan.reference
         ]
 
     def all(self) -> list[FilePart]:

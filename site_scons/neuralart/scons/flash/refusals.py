@@ -30,11 +30,16 @@ def _runnable(program: VariantProgram) -> bool:
     return ours or flow_of(program.board.target) == CPU
 
 
+def _on_virtual_npu(program: VariantProgram) -> bool:
+    return program.variant.application.kind == REFERENCE and program.model is None
+
+
 _FOREIGN = (
     Refusal(
-        lambda of: of["verb"] in RUNS and of["foreign"] is not None,
-        f"network {{foreign.name}} is made for runtime {{foreign.runtime}}: virtual boards run {NEURALART} only",
-        "a variant with compiler: reference runs here",
+        lambda of: of["verb"] in RUNS and of["foreign"] is not None and not _on_virtual_npu(of["program"]),
+        "network {foreign.name} is made for runtime {foreign.runtime}, which is not executed here",
+        "a variant of this network with machine: unicorn, without 'application' and 'relocatable', runs it on the "
+        "virtual NPU",
     ),
     Refusal(
         lambda of: of["verb"] in RUNS and not _runnable(of["program"]),

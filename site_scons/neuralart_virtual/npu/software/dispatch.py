@@ -57,8 +57,12 @@ def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
             try:
                 kernel(work)
             except ValueError as error:
-                # Shapes that no kernel looks at before NumPy does.
-                work.fail(f"has tensors that do not fit each other: {error}")
+                # Shapes that no kernel looks at before NumPy does; views of flash cannot be written.
+                work.fail(
+                    "writes to flash"
+                    if "read-only" in str(error)
+                    else f"has tensors that do not fit each other: {error}"
+                )
         elif not call.function.startswith((*_IDLE, *_HARDWARE, "LL_ATON_EnableUnits_Init")):
             what = f"{call.function} is not modeled: no kernel of ours computes it"
             raise reader.description.error(what, call.offset)

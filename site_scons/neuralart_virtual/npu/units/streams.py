@@ -142,4 +142,6 @@ class StreamEngine:
         else:
             wide = np.ascontiguousarray(values.astype("<i4"))
             data = wide.view(np.uint8).reshape(-1, 4)[:, :3].reshape(-1)
+        if not target.flags.writeable:
+            self.unit.fail("writes to flash")
         target[...] = data.reshape(target.shape)

@@ -1,0 +1,165 @@
+"""A compiled network on the virtual board: start-up code fills its pools, the virtual NPU runs it; four sabotages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neuralart.network import facts
+from neuralart_virtual.emulator import vectors as golden
+from neuralart_virtual.npu.run import load
+from support import npu_network as made
+from support.sconsproject import Project, Result, copy_built, copy_sources, prepare
+from support.vendorproject import VendorProject, neuralart
+
+pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+FORMS = {"structures": False, "programs": True}
+NETWORKS = "".join(f"  {name}:\n    compiler: {{adopted: compiled/{name}}}\n    vectors: golden\n" for name in FORMS)
+VARIANTS = "".join(
+    f"  v-{name}:\n    board: stm32n6570-dk\n    machine: unicorn\n    network: {name}\n" for name in FORMS
+)
+SAYS = "(the virtual NPU executes the compiled network; a model, not the chip; no time)"
+
+
+def compiled(folder: Path, form: str, seed: int = 7) -> None:
+    """The network as the compiler leaves it, with weights of a training."""
+    made.write(folder, controller=FORMS[form])
+    weights = made.Weights(np.random.default_rng(seed))
+    (folder / "made_atonbuf.xSPI2.raw").write_bytes(weights.data())
+
+
+def vectors(folder: Path, network: Path) -> None:
+    """What the network computes on memory of its own."""
+    alone = load(network)
+    inputs = [made.image(), bytes(range(made.IN_ELEMENTS))]
+    outputs = []
+    for data in inputs:
+        alone.set_input("image", data)
+        outputs.append(alone.run().outputs["scores"].tobytes())
+    image = golden.VectorTensor("another name", "int8", (1, made.SIDE, made.SIDE, made.DEPTH), made.IN_ELEMENTS)
+    scores = golden.VectorTensor("its name in the model", "float32", (1, made.COUNT), 4 * made.COUNT)
+    golden.write(folder, golden.Vectors("", (image,), (scores,), tuple(inputs), tuple(outputs)), "the test")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copy_sources(tmp_path_factory.mktemp("npu") / "tree")
+    for form in FORMS:
+        compiled(project.path(f"compiled/{form}"), form)
+    vectors(project.path("golden"), project.path("compiled/structures/made.c"))
+    project.edit("variants.yaml", "\nnetworks:\n", f"\nnetworks:\n{NETWORKS}")
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{VARIANTS}")
+    result = prepare(project, tmp_path_factory, *(f"run-v-{form}" for form in FORMS))
+    for form in FORMS:
+        assert f"v-{form}: {form}: 2 vectors bit-exact on unicorn {SAYS}" in result.out
+    return project
+
+
+@pytest.fixture
+def built(template: Project, tmp_path: Path) -> Project:
+    return copy_built(template, tmp_path / "tree")
+
+
+def failure(result: Result) -> str:
+    said = [line for line in result.errors if "neuralart run: " in line and "neuralart run: note: " not in line]
+    assert len(said) == 1, result.err
+    return said[0]
+
+
+def flashed_otherwise(project: Project, **writes: dict[str, Any] | None) -> str:
+    """Run another flash plan: changes of writes by their kind; None: it is left out. What failed."""
+    folder = "build/v-structures"
+    data = json.loads(project.path(f"{folder}/flash_plan.json").read_text("utf-8"))
+    data["writes"] = [
+        {**row, **(writes.get(row["kind"]) or {})} for row in data["writes"] if writes.get(row["kind"], row)
+    ]
+    project.path("other.json").write_text(json.dumps(data), "utf-8")
+    (network,) = project.path("build/networks").glob("structures-*/network.json")
+    words = ["run", "--board", "stm32n6570-dk", "--elf", f"{folder}/firmware.elf", "--plan", "other.json"]
+    words += ["--network", str(network), "--vectors", "golden"]
+    result = neuralart(VendorProject(project.root), *words)
+    assert result.code == 2, result.err
+    return failure(result)
+
+
+def file(project: Project, name: str) -> dict[str, Any]:
+    data = project.path(name).read_bytes()
+    return {"file": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def test_no_change_does_nothing(template: Project) -> None:
+    assert template.run("run-v-structures").tags == {"RUN"}
+    network = facts.load(next(template.path("build/networks").glob("programs-*/network.json")))
+    assert (network.runtime, network.c_name) == ("ll_aton", "made")
+
+
+def test_a_raw_file_that_is_not_flashed(template: Project) -> None:
+    assert "network structures, pool xSPI2: wrong CRC" in flashed_otherwise(template, model=None)
+
+
+def test_a_raw_file_at_another_address(template: Project) -> None:
+    said = flashed_otherwise(template, model={"address": made.FLASH + 0x10000})
+    assert "network structures, pool xSPI2: wrong CRC" in said
+
+
+def test_the_weights_of_another_training(built: Project, template: Project, tmp_path: Path) -> None:
+    """Also where the other descriptor comes along, so that the start-up code finds nothing wrong."""
+    other = copy_built(template, tmp_path / "other")
+    compiled(other.path("compiled/structures"), "structures", seed=8)
+    other.run("v-structures")
+    for name in ("structures.xSPI2.bin", "descriptor.bin"):
+        built.path(name).write_bytes(other.path(f"build/v-structures/{name}").read_bytes())
+    model, descriptor = file(built, "structures.xSPI2.bin"), file(built, "descriptor.bin")
+    assert "network structures, pool xSPI2: wrong CRC" in flashed_otherwise(built, model=model)
+    said = flashed_otherwise(built, model=model, descriptor=descriptor)
+    assert "made.c: pool xSPI2 at 0x71000000 does not hold made_atonbuf.xSPI2.raw: " in said
+    assert said.endswith("(the constants of another model, or of another compile?)")
+
+
+def test_validate(template: Project) -> None:
+    where = VendorProject(template.root)
+    template.run("v-programs")
+    said = neuralart(where, "validate", "v-programs").out
+    assert f"v-programs: programs, 2 samples on unicorn {SAYS}" in said
+    refused = neuralart(where, "validate", "v-programs", "--per-layer")
+    hint = "(neuralart npu NETWORK.C --model MODEL.tflite finds them by their contents)"
+    assert refused.code == 1 and refused.errors[0].endswith(f"programs name no tensors of the model {hint}")
+
+
+def test_a_bank_that_is_off(built: Project) -> None:
+    built.edit("firmware/runtime/memory/banks.c", "  uint32_t clocks = 0;\n", "  uint32_t clocks = 0;\n  return;\n")
+    said = failure(built.run("run-v-structures", code=2))
+    assert re.search(r"AXISRAM5 has no clock: set bit 2 of RCC_MEMENR", said), said
+
+
+def test_other_outputs_than_wanted(built: Project) -> None:
+    data = bytearray(built.path("golden/outputs.bin").read_bytes())
+    data[3] ^= 0x80
+    built.path("golden/outputs.bin").write_bytes(data)
+    said = failure(built.run("run-v-structures", code=2))
+    assert "vector 0, output 'its name in the model' index 0: expected " in said
+    assert "the virtual NPU is a model, not the chip: 'check: {cos: 0.99}' of the network says" in said
+
+
+def test_an_epoch_that_is_not_executed(built: Project) -> None:
+    built.edit("compiled/structures/made.c", ".operation = POOL_MAX", ".operation = POOL_AVG")
+    said = failure(built.run("run-v-structures", code=2))
+    assert "made.c: epoch 2: POOL1 CTRL (0x000) TYPE = " in said
+
+
+def test_the_virtual_flash_and_a_real_board(built: Project) -> None:
+    assert f"2 vectors bit-exact on unicorn {SAYS}" in built.run("flash-v-structures", "boot-v-structures").out
+    built.edit(
+        "variants.yaml",
+        "    machine: unicorn\n    network: structures\n",
+        "    machine: silicon\n    network: structures\n",
+    )
+    said = built.run("v-structures", code=2).errors[0]
+    assert "which the reference application does not have ('application:' of the variant names your own; " in said
