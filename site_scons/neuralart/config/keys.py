@@ -26,6 +26,8 @@ WORDS = "words"
 SECTION = later(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
 """A section of a linker script for constants."""
 _DEFINE = later(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
+MACHINES = ("silicon", "unicorn", "qemu")
+"""Kinds of machine whose plugins are in this distribution."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +134,17 @@ def rooms(value: Value) -> tuple[str, ...]:
     wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
     read = named("", value, SECTION, wrong, lambda entry: entry.integer(1))
     return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
+
+
+def all_machines() -> tuple[str, ...]:
+    """Kinds of machine, those of plugins last. NeuralArtError: a plugin of the project cannot be loaded."""
+    return tuple(dict.fromkeys((*MACHINES, *plugins.names("machines"))))
+
+
+def machine(value: Value) -> str:
+    """A kind of machine; plugins are looked for only where it is none of ours."""
+    own = value.text(empty=True) in ("", *MACHINES)
+    return value.choice(MACHINES if own else all_machines(), empty=True)
 
 
 def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
