@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from neuralart import plugins
@@ -309,7 +309,9 @@ def every_key(of: str) -> Iterator[tuple[str, AddedKey]]:
     """All keys that plugins add to networks, to variants or to projects."""
     for plugin in plugins.every("keys"):
         if plugin.made.of == of:
-            yield plugin.name, plugin.made
+            made: AddedKey = plugin.made
+            own = plugin.source is plugins.OWN
+            yield plugin.name, made if own else replace(made, read=plugin.guarded("read"))
 
 
 def with_added(of: str, keys: Sequence[Key], value: Value | None) -> tuple[Key, ...]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,7 +73,7 @@ def detect(data: bytes, name: str) -> FileKind | None:
     """The first kind that takes the file as one of its own; ``name``: the file's, without its folder."""
     for ask in (plugins.own, plugins.added):
         for plugin in ask("inspect"):
-            if plugin.made.sniff(data, name):
+            if plugin.call("sniff", data, name):
                 return cast(FileKind, plugin.made)
     return None
 
@@ -80,5 +81,7 @@ def detect(data: bytes, name: str) -> FileKind | None:
 def reader(kind: FileKind) -> View:
     """The module of a kind, or its view in a module."""
     module, _, name = kind.module.partition(":")
-    found = importlib.import_module(module)
-    return cast(View, getattr(found, name) if name else found)
+    plugin = plugins.find("inspect", kind.name)
+    found = plugin.run("import", importlib.import_module, module)
+    shown = getattr(found, name) if name else found
+    return View(partial(plugin.run, "record", shown.record), partial(plugin.run, "text", shown.text))
