@@ -234,7 +234,7 @@ def loaded(kind: Kind, source: Origin) -> None:
         raise NeuralArtError(what, where=place(source, error), hint=hint) from error
 
 
-class _Heard(io.TextIOBase):
+class _PluginOutput(io.TextIOBase):
     """Standard output while code of a plugin runs: keeps what the code prints, and the place of the first text."""
 
     def __init__(self, source: Origin, stream: TextIO) -> None:
@@ -254,6 +254,10 @@ class _Heard(io.TextIOBase):
         return getattr(self.stream, name)
 
 
+_printed: set[str] = set()
+"""Lines about what plugins print: each is shown once."""
+
+
 @contextlib.contextmanager
 def prints_named(source: Origin, who: str, when: str) -> Iterator[None]:
     """Keep what code of a plugin prints away from programs that read standard output: it becomes one line on standard
@@ -262,18 +266,21 @@ def prints_named(source: Origin, who: str, when: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = _Heard(source, sys.stdout)
+    output = _PluginOutput(source, sys.stdout)
     try:
-        with contextlib.redirect_stdout(heard):
+        with contextlib.redirect_stdout(output):
             yield
     finally:
-        lines = heard.text.split("\n")
+        lines = output.text.split("\n")
         first = next((line.strip() for line in lines if line.strip()), "")
         if first:
             more = ", and more" if len([line for line in lines if line.strip()]) > 1 else ""
             what = f"warning: {who} printed {first[:60]!r}{more} {when}"
-            hint = "what programs read is printed there: use sys.stderr"
-            print(NeuralArtError(what, where=heard.place, hint=hint), file=sys.stderr)
+            hint = "use sys.stderr: programs read standard output"
+            line = str(NeuralArtError(what, where=output.place, hint=hint))
+            if line not in _printed:  # A reader of keys is called often
+                _printed.add(line)
+                print(line, file=sys.stderr)
 
 
 def said(error: BaseException) -> str:
@@ -335,3 +342,4 @@ def own_files() -> Iterator[tuple[str, Path]]:
 def forget() -> None:
     """Forget what is installed."""
     _of_others.cache_clear()
+    _printed.clear()

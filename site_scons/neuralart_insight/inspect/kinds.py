@@ -19,7 +19,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -84,4 +83,7 @@ def reader(kind: FileKind) -> View:
     plugin = plugins.find("inspect", kind.name)
     found = plugin.run("import", importlib.import_module, module)
     shown = getattr(found, name) if name else found
-    return View(partial(plugin.run, "record", shown.record), partial(plugin.run, "text", shown.text))
+    return View(
+        lambda path: plugin.run("record", lambda: shown.record(path)),
+        lambda record: plugin.run("text", lambda: shown.text(record)),
+    )
