@@ -655,6 +655,32 @@ def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no board 'dor' (did you mean 'door'?" in capsys.readouterr().err
 
 
+def test_a_kind_of_machine(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """A board file and a variant name it; a wrong name is told those of plugins, too."""
+    places.project(
+        "lab.py",
+        "from neuralart.plugins import register\nclass Lab:\n    def declare(self, verb, name, variant): ...\n"
+        "register('machines', 'lab', Lab(), protocol=1)\n",
+    )
+    text = "schema: 1\nbase: mps3-an547\ntitle: Own\nmachines:\n  {}:\n    cpu_flags: [-mcpu=cortex-m55]\n"
+    (places.top / "own.yaml").write_text(text.format("lab"), "utf-8")
+    assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 0
+    assert "machine lab: " in capsys.readouterr().out
+    (places.top / "own.yaml").write_text(text.format("lap"), "utf-8")
+    assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart boards: error: own.yaml:5: unknown key 'lap' in machines "
+        "(did you mean 'lab'? known: lab, qemu, silicon, unicorn)\n"
+    )
+    variants = "schema: 1\nnetworks:\n  n: {{model: m.tflite}}\nvariants:\n"
+    variants += "  v: {{board: mps3-an547, machine: {}, network: n}}\n"
+    (places.top / "variants.yaml").write_text(variants.format("lab"), "utf-8")
+    assert config.read(Path("variants.yaml")).variant("v").machine == "lab"
+    (places.top / "variants.yaml").write_text(variants.format("lap"), "utf-8")
+    with pytest.raises(NeuralArtError, match=r"yaml:5: variants.v.machine: 'lap' is not allowed \(did you mean 'lab'"):
+        config.read(Path("variants.yaml")).variant("v")
+
+
 def test_a_use_case(places: Places) -> None:
     """A template of its own, named in variants.yaml."""
     path = places.project(
