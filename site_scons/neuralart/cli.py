@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = plugins.blamed(error)
         if found is None and isinstance(error, OSError):
             found = of_system(error)

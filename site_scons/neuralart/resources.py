@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
+IMPORTED = Path(__file__).parent
+"""The same as Python names it in frames of its stack: a folder above it may be a link."""
 # How templates are read (Jinja): a line with nothing but a tag leaves nothing.
 TEMPLATE_RULES: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
 

@@ -76,7 +76,7 @@ def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
     # What a relocatable model or a header needs stands beside its builder, which every environment of the tool has.
     of_others = {"h747", "loaded_variant", "application.application", "application.patched", "flash.aliases"}
     # What a step needs, and targets that nobody names.
-    of_others |= {"warm", "console", "steps", "flash.effects", "flash.refusals"}
+    of_others |= {"fork_server", "console", "step_counter", "flash.effects", "flash.refusals"}
     assert not of_others & {name.removeprefix("neuralart.scons.") for name in ours}
     for name in ours:
         path = built.path("site_scons/" + name.replace(".", "/"))

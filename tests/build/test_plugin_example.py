@@ -47,16 +47,6 @@ def product(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_plugins_of_the_wheel_are_listed(python: Path, tmp_path: Path) -> None:
-    rows = json.loads(run(python, tmp_path, "neuralart", "plugins", "--added", "--json").stdout)["plugins"]
-    assert [(row["kind"], row["name"], row["version"], row["from"]) for row in rows] == [
-        ("compilers", "hashed", "1.0.0", "neuralart-example"),
-        ("runners", "folder", "1.0.0", "neuralart-example"),
-        ("boards", "door-camera", "1.0.0", "neuralart-example"),
-        ("lint", "update-room", "1.0.0", "neuralart-example"),
-    ]
-
-
 def test_a_product_uses_them(product: Path, python: Path) -> None:
     _hashes(product)
     plan = json.loads((product / "build/door/flash_plan.json").read_text("utf-8"))

@@ -154,7 +154,7 @@ def test_the_build_copies_what_scons_would_start(env: dict[str, str], capfd: pyt
 
 def test_everything_is_loaded_before(tmp_path: Path) -> None:
     code = (
-        "import sys; from neuralart.scons import warm; warm.load(); before = set(sys.modules)\n"
+        "import sys; from neuralart.scons import fork_server; fork_server.load(); before = set(sys.modules)\n"
         "from neuralart.cli import main; main(sys.argv[1:])\n"
         "print(*(name for name in set(sys.modules) - before if not name.startswith('encodings.')))"
     )

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,25 +120,18 @@ def test_the_page_is_made_from_the_code(capsys: pytest.CaptureFixture[str]) -> N
             assert re.search(rf"^\| `{member}(\(.*\))?` \| \S", made, re.M), (kind.name, member)
 
 
-def _blocks(language: str) -> list[str]:
-    text = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-
-
-def test_the_how_to_works(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its rule and its compiler are found, with the listing that it shows; its strategy needs one function."""
-    lint, compiler, strategy = _blocks("python")
+def test_the_how_to_begins_with_a_file_of_a_project(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its command is listed as the page shows; tests/build/test_write_a_plugin.py installs and uses all kinds."""
     page = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
-    places.project("house_rules.py", lint)
-    assert cli.main(["plugins", "--added"]) == 0
-    shown = page.partition("$ neuralart plugins --added\n")[2].splitlines()[:2]
-    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown]
-    places.project("mine.py", compiler)
-    assert plugins.find("compilers", "mine").made.identity(None) == "mine 3.1"
-    places.project("srec.py", "from neuralart.plugins import register\n" + strategy)
-    assert plugins.find("strategies", "srec").call("files", "net", "xSPI2") == ("net.xSPI2.srec",)
-    (points,) = _blocks("toml")
-    assert '[project.entry-points."neuralart.compilers"]' in points
+    (text,) = re.findall(
+        r"^```python\n(.*?)^```", page.partition("\n## commands\n")[2].partition("\n## ")[0], re.M | re.S
+    )
+    places.project("memories.py", text)
+    shown = re.findall(r"^    (.*)\n", page, re.M)[:4]
+    assert cli.main(shown[0].removeprefix("$ neuralart ").split()) == 0
+    assert capsys.readouterr().out.splitlines() == shown[1:3]
+    assert cli.main(shown[3].removeprefix("$ neuralart ").split()) == 0
+    assert "AXISRAM3: 458752 bytes at 0x34200000\n" in capsys.readouterr().out
 
 
 # --- what others bring -------------------------------------------------------------------------------------------
@@ -349,6 +343,139 @@ def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str], c
     )
 
 
+PRINTED = "use sys.stderr: programs read standard output"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# lint\nprint('hello')\n", f":2: warning: lint rule printed 'hello' while it was loaded ({PRINTED})"),
+        (
+            "# lint\n\ndef show():\n    print('a', 'b')\n    print('c')\nshow()\n",
+            f":4: warning: lint rule printed 'a b', and more while it was loaded ({PRINTED})",
+        ),
+        (
+            "# lint\nimport sys\nsys.stdout.write('\\n  a\\x1b[1m\\n')\n",
+            f":3: warning: lint rule printed 'a\\x1b[1m' while it was loaded ({PRINTED})",
+        ),
+    ],
+    ids=["print", "twice", "control character"],
+)
+def test_a_plugin_that_prints_while_it_is_loaded(
+    places: Places, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    """What programs read stays whole, and the plugin works."""
+    places.project("loud.py", text + rule())
+    assert cli.main(["plugins", "lint", "--added", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert [row["name"] for row in json.loads(out)["plugins"]] == ["house-rule"]
+    assert err == f"site_scons/neuralart_plugins/loud.py{said}\n"
+
+
+def test_a_plugin_that_prints_and_then_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.install("theirs", {"neuralart.lint": {"x": "theirs.m"}}, m="print('here')\nexit(3)\n")
+    assert cli.main(["plugins", "lint", "--added"]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == (
+        f"theirs 1.0: theirs/m.py:1: warning: lint rule 'x' printed 'here' while it was loaded ({PRINTED})"
+    )
+    assert second.endswith("theirs 1.0: theirs/m.py:2: lint rule 'x' cannot be loaded: SystemExit: 3 (repair it, or "
+                           "uninstall theirs 1.0)")  # fmt: skip
+
+
+def test_a_rule_that_prints(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project("mine.py", rule(check="lambda facts: [print(len(facts.sources))] and ()"))
+    (places.top / "main.c").write_text("int x;\n", "utf-8")
+    assert cli.main(["lint", "--json", "main.c"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["findings"] == []
+    assert err == (
+        f"site_scons/neuralart_plugins/mine.py:5: warning: lint rule 'house-rule' printed '1' in check ({PRINTED})\n"
+    )
+
+
+def test_a_command_prints_for_people_and_its_arguments_do_not(
+    places: Places, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The completion of a shell asks for arguments."""
+    places.project(
+        "hello.py",
+        "from neuralart.plugins import register\nclass Hello:\n"
+        "    group, help, example = 'more', 'greet', 'hello'\n"
+        "    def configure(self, parser):\n        print('asked')\n"
+        "    def run(self, args):\n        print('hello')\n        return 0\n"
+        "register('commands', 'hello', Hello(), protocol=1)\n",
+    )
+    assert cli.main(["hello"]) == 0
+    assert capsys.readouterr() == (
+        "hello\n",
+        f"site_scons/neuralart_plugins/hello.py:5: warning: command 'hello' printed 'asked' in configure ({PRINTED})\n",
+    )
+
+
+def test_what_another_thread_prints_is_not_of_the_plugin(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps of a build print beside each other."""
+    places.project("mine.py", rule(check="lambda facts: facts()"))
+    (plugin,) = plugins.added("lint")
+
+    def other() -> None:
+        thread = threading.Thread(target=print, args=("of a step",))
+        thread.start()
+        thread.join()
+
+    plugin.run("check", plugin.made.check, other)
+    assert capsys.readouterr() == ("of a step\n", "")
+
+
+KEY = """\
+from neuralart.config.keys import AddedKey
+from neuralart.plugins import register
+def read(value):
+    {work}
+    return value.integer()
+register("keys", "deadline", AddedKey("variant", read, "a limit"), protocol=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "what"),
+    [("exit(7)", "SystemExit: 7"), ("1 / 0", "ZeroDivisionError: division by zero")],
+    ids=["exits", "raises"],
+)
+def test_a_key_that_fails(places: Places, capsys: pytest.CaptureFixture[str], work: str, what: str) -> None:
+    places.project("key.py", KEY.format(work=work))
+    variants = "schema: 1\nnetworks:\n  net: {model: m.tflite}\nvariants:\n"
+    variants += "  v: {board: stm32n6570-dk, network: net, deadline: 4}\n"
+    (places.top / "variants.yaml").write_text(variants, "utf-8")
+    assert cli.main(["plan", "v"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart plan: error: site_scons/neuralart_plugins/key.py:4: key of variants.yaml 'deadline' failed in read: "
+        f"{what} (repair it)\n"
+    )
+
+
+def test_a_key_that_prints(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project("key.py", KEY.format(work="print('a key')"))
+    assert cli.main(["schema", "variants"]) == 0
+    out, err = capsys.readouterr()
+    assert '"deadline"' in json.dumps(json.loads(out))
+    assert err == (
+        "site_scons/neuralart_plugins/key.py:4: warning: key of variants.yaml 'deadline' printed 'a key' in read "
+        f"({PRINTED})\n"
+    )
+
+
+def test_an_installation_behind_a_link(tmp_path: Path) -> None:
+    """Our own parts are ours whichever way leads to them."""
+    (tmp_path / "link").symlink_to(REPO / "site_scons")
+    script = f"import sys\nsys.path.insert(0, {str(tmp_path / 'link')!r})\nfrom neuralart import plugins\n"
+    script += "print({row.source.text for kind in plugins.kinds() for row in plugins.own(kind)} == {plugins.OWN.text})"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
+
+
 # --- the code counts -----------------------------------------------------------------------------------------------
 
 
@@ -526,6 +653,32 @@ def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 0
     assert cli.main(["boards", "dor"]) == 1
     assert "no board 'dor' (did you mean 'door'?" in capsys.readouterr().err
+
+
+def test_a_kind_of_machine(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """A board file and a variant name it; a wrong name is told those of plugins, too."""
+    places.project(
+        "lab.py",
+        "from neuralart.plugins import register\nclass Lab:\n    def declare(self, verb, name, variant): ...\n"
+        "register('machines', 'lab', Lab(), protocol=1)\n",
+    )
+    text = "schema: 1\nbase: mps3-an547\ntitle: Own\nmachines:\n  {}:\n    cpu_flags: [-mcpu=cortex-m55]\n"
+    (places.top / "own.yaml").write_text(text.format("lab"), "utf-8")
+    assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 0
+    assert "machine lab: " in capsys.readouterr().out
+    (places.top / "own.yaml").write_text(text.format("lap"), "utf-8")
+    assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart boards: error: own.yaml:5: unknown key 'lap' in machines "
+        "(did you mean 'lab'? known: lab, qemu, silicon, unicorn)\n"
+    )
+    variants = "schema: 1\nnetworks:\n  n: {{model: m.tflite}}\nvariants:\n"
+    variants += "  v: {{board: mps3-an547, machine: {}, network: n}}\n"
+    (places.top / "variants.yaml").write_text(variants.format("lab"), "utf-8")
+    assert config.read(Path("variants.yaml")).variant("v").machine == "lab"
+    (places.top / "variants.yaml").write_text(variants.format("lap"), "utf-8")
+    with pytest.raises(NeuralArtError, match=r"yaml:5: variants.v.machine: 'lap' is not allowed \(did you mean 'lab'"):
+        config.read(Path("variants.yaml")).variant("v")
 
 
 def test_a_use_case(places: Places) -> None:

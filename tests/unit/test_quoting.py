@@ -36,7 +36,7 @@ ACTIONS = {
 }
 SCONS_STARTERS = {"SPAWN", "PSPAWN", "SHELL", "exec_subprocess", "exec_popen3", "backtick"}
 # On a terminal this room starts SCons's shell itself, with the very words that SCons has quoted for it. Commands that
-# are copies of a process get the words that this shell would give them, or go to the shell (tests/unit/test_fork_server.py).
+# are copies of a process get the words that this shell would give them, or go to it (tests/unit/test_fork_server.py).
 PIPED = {
     "scons/commands.py": "SPAWN is SCons's shell",
     "scons/console.py": ": SPAWN is SCons's shell",

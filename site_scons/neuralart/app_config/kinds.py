@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart import plugins
@@ -121,8 +121,9 @@ KINDS: Mapping[tuple[str, str], UseCase] = {
 
 def kind_of(use_case: str, model_type: str) -> UseCase:
     """The use case of two settings; NeuralArtError: there is none, or its plugin cannot be loaded."""
-    found: UseCase = plugins.find("use_cases", f"{use_case}/{model_type}").made
-    return found
+    plugin = plugins.find("use_cases", f"{use_case}/{model_type}")
+    found: UseCase = plugin.made
+    return found if plugin.source is plugins.OWN else replace(found, derive=plugin.guarded("derive"))
 
 
 for (_case, _type), _kind in KINDS.items():

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards import types
-from neuralart.config.keys import one_of, text_or_none, whole
+from neuralart.config.keys import MACHINES, all_machines, one_of, text_or_none, whole
+from neuralart.errors import NeuralArtError
 from neuralart.files import is_file
 from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
@@ -199,17 +200,22 @@ _read_machine = _group(types.Machine, "kind", cpu_flags=_cpu_flags)
 
 def _machines(value: Value) -> dict[str, types.Machine]:
     """Where images execute, by kind; at least one."""
-    kinds = ("silicon", "unicorn", "qemu")
-    entries = value.fields(kinds)
+    try:
+        entries = value.fields(MACHINES)
+    except NeuralArtError:
+        # Plugins are looked for only where there is another name.
+        if not value.is_mapping:
+            raise
+        entries = value.fields(all_machines())
     if not entries:
-        raise value.error("is empty", f"name at least one of {', '.join(kinds)}")
+        raise value.error("is empty", f"name at least one of {', '.join(MACHINES)}")
     return {kind: _machine(kind, entry) for kind, entry in entries.items()}
 
 
 def _machine(kind: str, value: Value) -> types.Machine:
     machine: types.Machine = _read_machine(value, kind=kind)
-    # An emulator has to be told what to emulate.
-    if kind != "silicon":
+    # An emulator has to be told what to emulate; a plugin's machine may know it.
+    if kind in ("unicorn", "qemu"):
         _word(need(value, "model"))
     if machine.mve and not _compiles_mve(machine.cpu_flags):
         hint = "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard"

@@ -6,6 +6,7 @@ import argparse
 import json
 
 from neuralart.boards import fields, loading
+from neuralart.config.keys import all_machines
 from neuralart.text import json_schema
 from neuralart.text.json_schema import Schema, closed
 from neuralart.text.values import Value
@@ -22,6 +23,8 @@ def board() -> Schema:
         "base": Value.text,
     }
     keys = {key: json_schema.found(readers[key]).schema({}) for key in loading.KEYS}
+    machines = keys["machines"]["properties"]
+    machines.update(dict.fromkeys(set(all_machines()) - set(machines), machines["silicon"]))
     return {**json_schema.HEAD, "title": "board of scons-neuralart", **closed(keys)}
 
 

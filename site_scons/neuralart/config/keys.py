@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from neuralart import plugins
@@ -26,6 +26,8 @@ WORDS = "words"
 SECTION = lazy_regex(r"(?!\.(?:bss|data|text)\b)[A-Za-z_.][A-Za-z0-9_.]*")
 """A section of a linker script for constants."""
 _DEFINE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?")
+MACHINES = ("silicon", "unicorn", "qemu")
+"""Kinds of machine whose plugins are in this distribution."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +134,17 @@ def rooms(value: Value) -> tuple[str, ...]:
     wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
     read = named("", value, SECTION, wrong, lambda entry: entry.integer(1))
     return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
+
+
+def all_machines() -> tuple[str, ...]:
+    """Kinds of machine, those of plugins last. NeuralArtError: a plugin of the project cannot be loaded."""
+    return tuple(dict.fromkeys((*MACHINES, *plugins.names("machines"))))
+
+
+def machine(value: Value) -> str:
+    """A kind of machine; plugins are looked for only where it is none of ours."""
+    own = value.text(empty=True) in ("", *MACHINES)
+    return value.choice(MACHINES if own else all_machines(), empty=True)
 
 
 def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
@@ -296,7 +309,9 @@ def every_key(of: str) -> Iterator[tuple[str, AddedKey]]:
     """All keys that plugins add to networks, to variants or to projects."""
     for plugin in plugins.every("keys"):
         if plugin.made.of == of:
-            yield plugin.name, plugin.made
+            made: AddedKey = plugin.made
+            own = plugin.source is plugins.OWN
+            yield plugin.name, made if own else replace(made, read=plugin.guarded("read"))
 
 
 def with_added(of: str, keys: Sequence[Key], value: Value | None) -> tuple[Key, ...]:

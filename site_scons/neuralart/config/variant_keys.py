@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from neuralart.config import patch
 from neuralart.config.application import application
 from neuralart.config.keys import (
+    MACHINES,
     VARIANT,
     Key,
     Settings,
@@ -14,6 +15,7 @@ from neuralart.config.keys import (
     define,
     distinct,
     either,
+    machine,
     members,
     named,
     names,
@@ -28,7 +30,6 @@ from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reser
 from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
 
-MACHINES = ("silicon", "unicorn", "qemu")
 BOOT_MODES = ("load-and-run", "xip", "ram")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
@@ -214,8 +215,8 @@ KEYS: tuple[Key, ...] = (
     Key("board", Value.text, "a board; `neuralart boards` lists them", "refused"),
     Key(
         "machine",
-        one_of(MACHINES, empty=True),
-        f"{either(MACHINES)}: where the image executes",
+        machine,
+        f"{either(MACHINES)}, or the name of a plugin: where the image executes",
         "the first machine of the board",
     ),
     Key(

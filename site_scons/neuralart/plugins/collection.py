@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,13 @@ from neuralart.plugins.origins import (
     of_project,
     own_modules,
     place,
+    prints_named,
     said,
 )
 
 PAGE = "docs/reference/plugins.md"
+# What a plugin prints in these is for people: output of a command, of a compile, of ``scons``.
+_FOR_PEOPLE = ("run", "compile", "add_to", "declare", "tool_loaded", "project_begins", "project_read")
 _NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
@@ -61,11 +64,18 @@ class Plugin:
         if self.source is OWN:
             return function(*args)
         try:
-            return function(*args)
+            if what in _FOR_PEOPLE:
+                return function(*args)
+            with prints_named(self.source, f"{_kind(self.kind).one} '{self.name}'", f"in {what}"):
+                return function(*args)
         except NeuralArtError:
             raise
         except (Exception, SystemExit) as error:
             raise self.failed(what, error) from error
+
+    def guarded(self, method: str) -> Callable[..., Any]:
+        """A method of the plugin that fails as :meth:`run` says."""
+        return partial(self.call, method)
 
     def failed(self, what: str, error: BaseException) -> NeuralArtError:
         """A failure of its code, in one line that names the line."""
@@ -135,7 +145,7 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     """
     about = _kind(kind)
     file = _registering()
-    if any(file.is_relative_to(part) for part in origins.parts()):
+    if origins.is_ours(file):
         # Also when another plugin's module imports it.
         _entries(kind)[name] = Plugin(kind, name, plugin, OWN, file)
         return

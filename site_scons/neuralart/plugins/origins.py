@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
+import threading
 import traceback
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, TextIO
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, read_bytes
 from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins.kinds import Kind
-from neuralart.resources import PACKAGE, firmware_dir
+from neuralart.resources import IMPORTED, PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"
 _OWN_INFO = f"{DISTRIBUTION.replace('-', '_')}-"  # What the name of its folder of metadata begins with
@@ -219,15 +222,65 @@ def loaded(kind: Kind, source: Origin) -> None:
     if source.folder is not None:
         package = sys.modules.setdefault(_PACKAGE, types.ModuleType(_PACKAGE))
         package.__path__ = [str(source.folder)]
+    who = f"{kind.one} '{source.name}'" if source.name else kind.one
     try:
-        importlib.import_module(source.module)
+        with prints_named(source, who, "while it was loaded"):
+            importlib.import_module(source.module)
     except NeuralArtError:
         raise
     except (Exception, SystemExit) as error:
-        name = f" '{source.name}'" if source.name else ""
-        what = f"{kind.one}{name} cannot be loaded: {said(error)}"
+        what = f"{who} cannot be loaded: {said(error)}"
         hint = source.remedy("repair it")
         raise NeuralArtError(what, where=place(source, error), hint=hint) from error
+
+
+class _PluginOutput(io.TextIOBase):
+    """Standard output while code of a plugin runs: keeps what the code prints, and the place of the first text."""
+
+    def __init__(self, source: Origin, stream: TextIO) -> None:
+        self.source, self.stream = source, stream
+        self.text, self.place = "", ""
+
+    def write(self, text: str) -> int:
+        if threading.current_thread() is not threading.main_thread():
+            return self.stream.write(text)  # Of another step of the build
+        if not self.place and text.strip():
+            frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(sys._getframe(1))]
+            self.place = _place(self.source, reversed(frames))
+        self.text += text
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+_printed: set[str] = set()
+"""Lines about what plugins print: each is shown once."""
+
+
+@contextlib.contextmanager
+def prints_named(source: Origin, who: str, when: str) -> Iterator[None]:
+    """Keep what code of a plugin prints away from programs that read standard output: it becomes one line on standard
+    error, with its place. Only the main thread's, since all threads share the streams.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    output = _PluginOutput(source, sys.stdout)
+    try:
+        with contextlib.redirect_stdout(output):
+            yield
+    finally:
+        lines = output.text.split("\n")
+        first = next((line.strip() for line in lines if line.strip()), "")
+        if first:
+            more = ", and more" if len([line for line in lines if line.strip()]) > 1 else ""
+            what = f"warning: {who} printed {first[:60]!r}{more} {when}"
+            hint = "use sys.stderr: programs read standard output"
+            line = str(NeuralArtError(what, where=output.place, hint=hint))
+            if line not in _printed:  # A reader of keys is called often
+                _printed.add(line)
+                print(line, file=sys.stderr)
 
 
 def said(error: BaseException) -> str:
@@ -237,11 +290,16 @@ def said(error: BaseException) -> str:
 
 def place(source: Origin, error: BaseException) -> str:
     """The source, with the line of its own code that failed."""
-    stem = source.module.replace(".", os.sep)
-    top = source.module.partition(".")[0]
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append((error.filename, error.lineno))
+    return _place(source, frames)
+
+
+def _place(source: Origin, frames: Iterable[tuple[str, int | None]]) -> str:
+    """The source, with the last of these lines that is of its own code."""
+    stem = source.module.replace(".", os.sep)
+    top = source.module.partition(".")[0]
     mine = [(name, line) for name, line in frames if f"{os.sep}{top}{os.sep}" in name or name.endswith(f"{stem}.py")]
     if not mine:
         return source.text
@@ -266,6 +324,12 @@ def parts() -> tuple[Path, ...]:
     return (PACKAGE, *(PACKAGE.parent / name for name in names))
 
 
+def is_ours(file: Path) -> bool:
+    """Whether a module of this distribution has this file, whichever way leads there."""
+    homes = dict.fromkeys((PACKAGE.parent, IMPORTED.parent))
+    return any(file.is_relative_to(home / part.name) for part in parts() for home in homes)
+
+
 def own_files() -> Iterator[tuple[str, Path]]:
     """The files of this distribution: the code and data of its packages and the C sources."""
     roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
@@ -278,3 +342,4 @@ def own_files() -> Iterator[tuple[str, Path]]:
 def forget() -> None:
     """Forget what is installed."""
     _of_others.cache_clear()
+    _printed.clear()

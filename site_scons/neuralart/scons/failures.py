@@ -14,16 +14,16 @@ import SCons.Errors
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest, of_system
-from neuralart.resources import PACKAGE
+from neuralart.resources import IMPORTED, PACKAGE
 from neuralart.scons.paths import named
 from neuralart.text.values import Location
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_OURS = (str(PACKAGE), str(Path(SCons.Errors.__file__).parent))
+_OURS = (str(PACKAGE), str(IMPORTED), str(Path(SCons.Errors.__file__).parent))
 
 
-def _known(error: Exception) -> Exception | None:
+def _known(error: BaseException) -> Exception | None:
     return plugins.blamed(error) or (of_system(error) if isinstance(error, OSError) else None)
 
 
@@ -37,7 +37,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             expected = isinstance(error, (NeuralArtError, SCons.Errors.UserError))
             known = error if expected else _known(error)
             if known is None:
@@ -56,7 +56,7 @@ def in_action(work: Callable[[list[Any], list[Any], Any], object]) -> Callable[[
     def wrapped(target: list[Any], source: list[Any], env: Any) -> None:
         try:
             work(target, source, env)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             known = error if isinstance(error, NeuralArtError) else _known(error)
             if known is None:
                 raise

@@ -78,19 +78,17 @@ class SConsOption:
 class BuildExtension(Protocol):
     """Takes part in every build of SCons that loads the tool.
 
-    An example, ``scons --level=2``::
+    An example, ``scons --release=NAME``::
 
-        class Level:
-            OPTIONS = (SConsOption("--level", "N", "optimize the C code so much"),)
-
-            def tool_loaded(self, env): pass
-
-            def project_begins(self, env): pass
+        class Release:
+            OPTIONS = (SConsOption("--release", "NAME", "write the name to build/release.txt"),)
+            tool_loaded = project_begins = lambda self, env: None
 
             def project_read(self, env, config, path):
-                env.Append(CCFLAGS=[f"-O{env.GetOption('level') or 1}"])
+                if name := env.GetOption("release"):
+                    env.Command("build/release.txt", env.Value(name), write)
 
-        register("extensions", "level", Level(), protocol=1)
+        register("extensions", "release", Release(), protocol=1)
 
     Attributes:
         OPTIONS: Options of ``scons`` for projects with a variants.yaml (:class:`SConsOption`).

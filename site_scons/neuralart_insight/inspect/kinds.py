@@ -72,7 +72,7 @@ def detect(data: bytes, name: str) -> FileKind | None:
     """The first kind that takes the file as one of its own; ``name``: the file's, without its folder."""
     for ask in (plugins.own, plugins.added):
         for plugin in ask("inspect"):
-            if plugin.made.sniff(data, name):
+            if plugin.call("sniff", data, name):
                 return cast(FileKind, plugin.made)
     return None
 
@@ -80,5 +80,10 @@ def detect(data: bytes, name: str) -> FileKind | None:
 def reader(kind: FileKind) -> View:
     """The module of a kind, or its view in a module."""
     module, _, name = kind.module.partition(":")
-    found = importlib.import_module(module)
-    return cast(View, getattr(found, name) if name else found)
+    plugin = plugins.find("inspect", kind.name)
+    found = plugin.run("import", importlib.import_module, module)
+    shown = getattr(found, name) if name else found
+    return View(
+        lambda path: plugin.run("record", lambda: shown.record(path)),
+        lambda record: plugin.run("text", lambda: shown.text(record)),
+    )

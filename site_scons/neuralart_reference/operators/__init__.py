@@ -7,7 +7,7 @@ and emits kernel calls. Files whose name starts with an underscore are shared he
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from neuralart import plugins
@@ -98,4 +98,5 @@ def lookup(kind: str) -> Registration | None:
     own = registry().get(kind)
     if own is not None:
         return own
-    return next((plugin.made for plugin in plugins.added("operators") if plugin.name == kind), None)
+    plugin = next((plugin for plugin in plugins.added("operators") if plugin.name == kind), None)
+    return None if plugin is None else replace(plugin.made, lower=plugin.guarded("lower"))

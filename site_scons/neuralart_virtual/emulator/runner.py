@@ -66,17 +66,20 @@ class RunResult:
     ended: str = ""  # How a program of the user's own ended; else empty
 
 
+KINDS = ("unicorn", "qemu")
+
+
 def machine_of(board: Board, kind: str) -> Machine:
     """A machine that can be run here (empty: the first virtual one). NeuralArtError: the board has no such machine."""
     where = f"board {board.name}"
-    virtual = [name for name in board.machines if name != "silicon"]
+    virtual = [name for name in board.machines if name in KINDS]
     if not kind:
         if not virtual:
             raise NeuralArtError("no virtual machine of this board exists", where=where)
         return board.machines[virtual[0]]
     if kind not in board.machines:
         raise NeuralArtError(f"no machine '{kind}'", where=where, hint=nearest(kind, virtual))
-    if kind not in ("unicorn", "qemu"):
+    if kind not in KINDS:
         raise NeuralArtError(f"machine {kind} cannot be run here", where=where, hint=nearest(kind, virtual))
     return board.machines[kind]
 

@@ -116,12 +116,12 @@ class MachineKind(Protocol):
 
     An example::
 
-        class Renode:
-            def declare(self, verb, name, programs, flash):
-                words = ["-c", script_of(programs[0]), ...]
-                return env.Alias(name, [program.firmware.elf for program in programs], [["renode", *words]])
+        class Lab:
+            def declare(self, verb, name, variant):
+                command = ["lab-board", verb, "$SOURCE"]
+                return variant.base.Alias(name, variant.program.firmware.elf, [command])
 
-        register("machines", "renode", Renode(), protocol=1)
+        register("machines", "lab", Lab(), protocol=1)
     """
 
     def declare(self, verb: str, name: str, variant: DeclaredVariant) -> Any:
