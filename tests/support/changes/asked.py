@@ -199,7 +199,12 @@ def another_process(tree: Tree) -> Iterator[None]:
     port, tree.alone = server.getsockname()[1], True
     asks = f'line.sendto(b"?", ("127.0.0.1", {port}))\nvalue = line.recv(1).decode()\nline.close()'
     program(tree, f"import socket\nline = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n{asks}")
-    tree.ends.append(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"end", ("127.0.0.1", port)))
+
+    def end() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+            line.sendto(b"end", ("127.0.0.1", port))
+
+    tree.ends.append(end)
     yield
     answers[0] = b"2"
 
@@ -297,13 +302,3 @@ def own_network(tree: Tree) -> Iterator[None]:
     tree.words = []
     yield
     weights(tree, WHEEL)
-
-
-@row("522", "SConstruct: a source of a Repository, time of 2020 kept")
-def repository(tree: Tree) -> Iterator[None]:
-    program(tree, 'value = "1"\nRepository("../outside/more")')
-    tree.copy("firmware", "../outside/more/firmware")
-    tree.remove("firmware/app/main.c")
-    tree.age("../outside/more")
-    yield
-    tree.edit("../outside/more/firmware/app/main.c", keep=True)

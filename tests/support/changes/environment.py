@@ -27,7 +27,7 @@ register("strategies", "noted", Noted(), protocol=1)
 @row("601", "variables that decide nothing", counts=False)
 def neutral(tree: Tree) -> Iterator[None]:
     yield
-    words = {"LANG": "de_DE.UTF-8", "LC_ALL": "C", "TZ": "Asia/Tokyo", "CFLAGS": "-O0", "SOURCE_DATE_EPOCH": "1"}
+    words = {"LANG": "de_DE.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "Asia/Tokyo", "CFLAGS": "-O0", "SOURCE_DATE_EPOCH": "1"}
     tree.env |= {**words, "CPATH": "/nonexistent", "GITHUB_SHA": "1", "HOSTNAME": "x", "TERM": "dumb"}
 
 

@@ -91,8 +91,8 @@ def vectors(tree: Tree) -> Iterator[None]:
 @row("122", "names of classes in a file: time of 2020 kept, app_config.h")
 def class_names(tree: Tree) -> Iterator[None]:
     tree.write("labels.txt", "".join(f"digit {number}\n" for number in range(10)), OLD)
-    section = "app_config: {use_case: image_classification, generation: n6-v3, class_names_file: labels.txt}"
-    variants(tree, network=section)
+    one = "use_case: image_classification, generation: h7, color_mode: grayscale, class_names_file: labels.txt"
+    variants(tree, network=f"app_config: {{{one}}}")
     yield
     tree.edit("labels.txt", "digit 7", "Digit 7", keep=True)
 

@@ -211,7 +211,8 @@ def _with_headers(tree: Tree) -> None:
     choose(tree)
 
 
-_HEADER = '#include_next <stdint.h>\nstatic const char torture[] __attribute__((used)) = "A";\n'
+# Sources include it more than once.
+_HEADER = '#pragma once\n#include_next <stdint.h>\nstatic const char torture[] __attribute__((used)) = "A";\n'
 
 
 @row("106", "a header of the toolchain: same size, time of 2020 kept")

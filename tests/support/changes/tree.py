@@ -227,6 +227,11 @@ class Tree:
         """A hash of all that decides about a clean build; the tree's own place does not count."""
         lines = [repr((self.words, self.umask, self.jobs, self.stdin))]
         lines += [f"{name}={text}" for name, text in sorted(self.env.items())]
+        lines += [
+            f"{name} {hashlib.sha256(self.path(name).read_bytes()).hexdigest()}"
+            for name in self.own
+            if self.path(name).is_file()
+        ]
         for folder, folders, names in os.walk(self.base):
             inside = Path(folder) == self.root
             folders[:] = sorted(each for each in folders if each not in _KEPT and not (inside and each == "build"))
