@@ -71,7 +71,10 @@ def test_a_page(page: str, doorbell: Path, tmp_path: Path, tmp_path_factory: pyt
 
 def test_pages_with_commands_are_executed() -> None:
     """A page that shows a console is here, or is compared elsewhere."""
-    elsewhere = {"troubleshooting.md": "tests/unit/test_how_to_pages.py"}
+    elsewhere = {
+        "troubleshooting.md": "tests/unit/test_how_to_pages.py",
+        "run-a-compiled-network.md": "tests/build/test_virtual_npu.py",
+    }
     found = {page.name for page in HOW_TO.glob("*.md") if any(each.text for each in commands(page) if each.text)}
     shown = {page.name for page in HOW_TO.glob("*.md") if "```console" in page.read_text("utf-8")}
     assert shown - elsewhere.keys() == PAGES.keys() and found >= PAGES.keys()

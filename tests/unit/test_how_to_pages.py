@@ -56,9 +56,10 @@ def _help(*words: str) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != MISTAKES], ids=lambda page: page.name)
 def test_commands_and_options_exist(page: Path) -> None:
+    added = re.findall(r'register\("commands", "([a-z-]+)"', page.read_text("utf-8"))  # by the page itself
     for call in _calls(page):
         words = [word.rstrip(".,:;") for word in call.split()[1:]]
-        if not re.fullmatch(r"[a-z][a-z-]*", words[0]):
+        if not re.fullmatch(r"[a-z][a-z-]*", words[0]) or words[0] in added:
             continue  # neuralart VERB, neuralart --help and the like
         assert words[0] in cli.commands(), f"{page.name}: {call}"
         text = _help(*words[: 2 if " ACTION" in _help(words[0]) and len(words) > 1 else 1])

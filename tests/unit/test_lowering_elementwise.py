@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from neuralart_reference.ir import ConstArg, TensorArg
-from neuralart_reference.operators._table import nearest, rounding_shift, scaled
 from neuralart_reference.quantize import FixedPoint, single
+from neuralart_reference.tables import nearest, rounding_shift, scaled
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "RSQRT", "SQRT", "TANH")

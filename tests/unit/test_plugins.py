@@ -573,7 +573,7 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
         "cosine.py",
         "import math\n"
         "from neuralart_reference.operators import operator\n"
-        "from neuralart_reference.operators._table import nearest, sampled, table\n"
+        "from neuralart_reference.tables import nearest, sampled, table\n"
         "@operator('COS', limits='int8, by table', protocol=1)\n"
         "def cos(ctx, op):\n"
         "    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))\n"

@@ -86,7 +86,7 @@ class BuildExtension(Protocol):
 
             def project_read(self, env, config, path):
                 if name := env.GetOption("release"):
-                    env.Command("build/release.txt", env.Value(name), write)
+                    env.Textfile("build/release.txt", name)
 
         register("extensions", "release", Release(), protocol=1)
 

@@ -9,14 +9,6 @@ from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, struct
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION
-from neuralart_reference.operators._table import (
-    INT16_MAX,
-    nearest,
-    rounding_shift,
-    sampled,
-    scaled,
-    table,
-)
 from neuralart_reference.quantize import (
     INT32_MAX,
     RANGES,
@@ -25,6 +17,14 @@ from neuralart_reference.quantize import (
     power_of_two,
     round_half_away,
     single,
+)
+from neuralart_reference.tables import (
+    INT16_MAX,
+    nearest,
+    rounding_shift,
+    sampled,
+    scaled,
+    table,
 )
 
 _LOGISTIC_SCALE = 1 / 256

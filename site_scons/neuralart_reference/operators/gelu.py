@@ -7,8 +7,8 @@ import math
 from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering
 from neuralart_reference.operators import operator
-from neuralart_reference.operators._table import nearest, sampled, table
 from neuralart_reference.quantize import float32, single
+from neuralart_reference.tables import nearest, sampled, table
 
 _SQRT_2_PI = float32(math.sqrt(2 / math.pi))
 _MINUS_SQRT_HALF = float32(-math.sqrt(0.5))

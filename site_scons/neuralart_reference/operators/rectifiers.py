@@ -8,8 +8,8 @@ from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION
-from neuralart_reference.operators._table import doubling_high_half, scaled, table
 from neuralart_reference.quantize import INT32_MAX, FixedPoint, single
+from neuralart_reference.tables import doubling_high_half, scaled, table
 
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 _FRACTION = 1 << 7  # of the input

@@ -8,8 +8,8 @@ from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, struct
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import same_type
-from neuralart_reference.operators._table import INT16_MAX, interpolation
 from neuralart_reference.quantize import INT32_MAX, quantize_multiplier, single
+from neuralart_reference.tables import INT16_MAX, interpolation
 
 _FRACTION_BITS = 26  # DIFFERENCE_FRACTION of the kernel
 _INTEGER_BITS = 5

@@ -21,7 +21,7 @@ _LINE = 64
 # Bytes of an initializer that are looked for elsewhere.
 _HEAD = 64
 _SUFFIXES = (".raw", ".bin")
-# What memory is full of that nobody wrote to.
+# What memory is full of where nothing was written.
 _NEVER = {0xFF: "nothing was written to this flash", 0xA5: "nothing was copied there", 0: "it is all zeros"}
 
 
