@@ -208,7 +208,9 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CCFLAGS=[*_words(*recipe.flags, *(f"-D{text}" for text in recipe.defines)), *_prefix_maps(recipe)],
         CPPPATH=list(include),
     )
-    env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
+    # A compiler writes other debug information for sources that it is given by absolute paths.
+    outside = " for a runtime outside the tree" if Path(named(env, firmware_dir())).is_absolute() else ""
+    env.Depends(node, env.Value(recipe.found.counts + outside, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
     registry_of(env).once("objects", "", partial(_watched, env)).append((node[0], source, words, include))
