@@ -145,15 +145,23 @@ def _object_builder(env: Any) -> Any:
     return SCons.Builder.CompositeBuilder(mine, theirs.cmdgen)
 
 
+def _runtime_is_outside(env: Any) -> bool:
+    """Whether this project's C is named by absolute paths: the package is installed, or a link leads to it."""
+
+    def look() -> bool:
+        return Path(named(env, firmware_dir())).is_absolute()
+
+    return bool(registry_of(env).once("runtime", "is outside", look))
+
+
 def _prefix_maps(recipe: Recipe) -> list[Any]:
     """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
     env = recipe.env
 
     def make() -> list[Any]:
         maps = [*recipe.renamed, f"{top(env)}=."]
-        firmware = named(env, firmware_dir())
-        if Path(firmware).is_absolute():
-            maps.append(f"{firmware}=firmware")
+        if _runtime_is_outside(env):
+            maps.append(f"{firmware_dir()}=firmware")
         return ["$(", *(LiteralWord(f"{recipe.rename}={each}") for each in maps), "$)"]
 
     return registry_of(env).once("prefix-maps", repr((recipe.rename, recipe.renamed)), make)
@@ -209,7 +217,7 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CPPPATH=list(include),
     )
     # A compiler writes other debug information for sources that it is given by absolute paths.
-    outside = " for a runtime outside the tree" if Path(named(env, firmware_dir())).is_absolute() else ""
+    outside = " for a runtime outside the tree" if _runtime_is_outside(env) else ""
     env.Depends(node, env.Value(recipe.found.counts + outside, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
