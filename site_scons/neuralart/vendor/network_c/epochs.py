@@ -108,6 +108,14 @@ class Description:
                 arrays[found.name] = found
         return EpochFunction(name, structures, arrays, tuple(calls), start)
 
+    def variable(self, function: EpochFunction, name: str) -> tuple[str, str]:
+        """Type and value, as text, of a variable of a function: ``const float x = 0;``. Empty: none."""
+        declaration = re.compile(rf"([A-Za-z_]\w*)[\s*]+{re.escape(name)}\s*=(?!=)")
+        found = declaration.search(self._masked, function.offset, self._end(function.offset))
+        if found is None:
+            return "", ""
+        return found[1], self._text[found.end() : self._masked.find(";", found.end())].strip()
+
     def _initializer(self, item: re.Match[str], end: int) -> Structure | PlainValues:
         start = item.end() + 1
         body = self._text[start : end - 1]
