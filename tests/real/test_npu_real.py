@@ -14,7 +14,7 @@ from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
-from support import npu_oracles, npu_recorded
+from support import npu_driver, npu_oracles, npu_recorded
 from support.npu_cases import BOARD, CASES, DATA, NpuCase
 
 pytestmark = [
@@ -139,6 +139,32 @@ def test_programs_decode(tell: Callable[[str], None]) -> None:
             epochs += sum(isinstance(step, Label) for step in steps)
     tell(f"{programs} programs of the epoch controller decode, {epochs} epochs")
     assert programs >= 9 and epochs > 200
+
+
+@pytest.mark.parametrize(
+    ("name", "interrupts", "epochs", "copies", "programs"),
+    [
+        ("rppg", False, 4, 0, 0),
+        ("rppg", True, 4, 0, 0),
+        ("mobilenet-2.1", True, 0, 0, 1),
+        ("mobilenet-4.0", True, 0, 0, 1),
+        ("blazeface", False, 78, 22, 0),
+        ("blazeface", True, 78, 22, 0),
+    ],
+)
+def test_register_writes_leave_the_same_memory(
+    name: str, interrupts: bool, epochs: int, copies: int, programs: int
+) -> None:
+    """All of RAM and all buffers, byte by byte; transposes are epochs of two engines."""
+    direct, driven = (ready(BY_NAME[name]) for _ in range(2))
+    for network in (direct, driven):
+        network.set_input(network.network.inputs[0].row.name, oracle(name)[0])
+    direct.run()
+    driver = npu_driver.run(driven, interrupts=interrupts)
+    assert (driver.epochs, driver.copies, driver.programs) == (epochs, copies, programs)
+    for ours, theirs in zip(direct.memory.regions, driven.memory.regions, strict=False):
+        assert (ours.name, ours.base) == (theirs.name, theirs.base)
+        assert np.array_equal(ours.data, theirs.data), ours.name
 
 
 # ---- outputs that a board recorded ----
