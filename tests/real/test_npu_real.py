@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neuralart.vendor.network_c import ecblobs
-from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
@@ -127,18 +125,6 @@ def test_four_epochs_of_twenty_inputs(rule: str, expected: tuple[int, ...]) -> N
             differ[i] += np.count_nonzero(difference)
             largest = max(largest, int(difference.max()))
     assert tuple(differ) == expected and largest == 1
-
-
-def test_programs_decode(tell: Callable[[str], None]) -> None:
-    """Every program of every header in the folder, up to its end."""
-    programs = epochs = 0
-    for path in sorted(DATA.rglob("*_ecblobs.h")):
-        for blob in ecblobs.read(path).blobs:
-            steps = list(decode(ecblobs.moved(blob, dict.fromkeys((r.id for r in blob.relocations), 0), path.name)))
-            programs += 1
-            epochs += sum(isinstance(step, Label) for step in steps)
-    tell(f"{programs} programs of the epoch controller decode, {epochs} epochs")
-    assert programs >= 9 and epochs > 200
 
 
 @pytest.mark.parametrize(
