@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -281,20 +280,3 @@ def test_programs_move_with_their_pools() -> None:
     assert moved == [*words[:5], 0x70000000 + 103, 104, 0x70000000 + 105, 106, 107]
     with pytest.raises(NeuralArtError, match="wants an address for xSPI2"):
         ecblobs.moved(blob, {}, "x.h")
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_damage_at_random(tmp_path: Path, seed: int) -> None:
-    """Bytes of the structures are exchanged: a run that ends, or one line of ours."""
-    rng = random.Random(seed)
-    path = made.write(tmp_path, controller=False)
-    data = bytearray(path.read_bytes())
-    for _ in range(6):
-        data[rng.randrange(len(data))] = rng.choice(b"0123456789{}(),;=.x ")
-    path.write_bytes(bytes(data))
-    try:
-        network = load(path)
-        object.__setattr__(network.settings, "work", 1 << 24)
-        network.run()
-    except NeuralArtError as error:
-        assert "\n" not in str(error) or "\n  " in str(error)

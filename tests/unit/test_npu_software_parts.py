@@ -9,22 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart.errors import NeuralArtError
-from support.npu_kernels import Function, bytes8, reals
-
-
-def tensors(name: str, *places: tuple[int, tuple[int, ...], int, int]) -> str:
-    """An array of tensor shapes: address, shape, bytes of an element, channels that lie together."""
-    text = items = ""
-    for number, (address, shape, element, batch) in enumerate(places):
-        text += f"  static const uint32_t {name}_shape_{number}[] = {{ {', '.join(map(str, shape))} }};\n"
-        items += f"    {{ .addr_base = {{(unsigned char *)(0x{address:08x}UL)}}, .offset_start = 0, .offset_end = "
-        items += f"{int(np.prod(shape)) * element}, .nbits = {8 * element}, .shape = {name}_shape_{number}, "
-        items += f".batch = {batch} }},\n"
-    return f"{text}  static const LL_LIB_TensorShape_TypeDef {name}[] = {{\n{items}  }};\n"
-
-
-def numbers(name: str, values: tuple[int, ...]) -> str:
-    return f"  static const int32_t {name}[] = {{ {', '.join(map(str, values))} }};\n"
+from support.npu_kernels import Function, bytes8, numbers, reals, tensors
 
 
 def split(x: Any, shape: tuple[int, ...], parts: list[tuple[int, ...]], axis: int, kind: int, **how: Any) -> list[Any]:
