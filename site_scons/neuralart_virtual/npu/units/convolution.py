@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralart_virtual.npu.state import UnitState
-from neuralart_virtual.npu.units.exact_sums import Frame, Kernels
+from neuralart_virtual.npu.units.exact_sums import FeatureFrame, Kernels
 from neuralart_virtual.npu.units.inputs import rule, shifter
 from neuralart_virtual.npu.units.rounding import (
     Ties,
@@ -66,9 +66,9 @@ class Convolution:
             bool(unit.get("CTRL", "NO1SUM")) and self._filter is None
         )
         self._stays = unit.get("SAMPLE", "FSTATCNT") if unit.get("CTRL", "FSTAT") else 0
-        self._frame: Frame | None = None  # Of the features that stay
+        self._frame: FeatureFrame | None = None  # Of the features that stay
         # By address of unchanged elements, which are kept so that their address stays theirs.
-        self._kept: dict[int, tuple[Values, Frame]] = {}
+        self._kept: dict[int, tuple[Values, FeatureFrame]] = {}
         self._room = _KEPT
         self._last: tuple[NDArray[np.uint8], Kernels] | None = None
 
@@ -122,7 +122,7 @@ class Convolution:
     # ---- a frame ----
 
     def run(self, number: int, inputs: Inputs) -> Values:
-        """Frame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
+        """FeatureFrame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
         frame = self._features(number, inputs)
         features, kernels = frame.padded, self._kernels(inputs)
         rows = (features.shape[0] - kernels.height) // self._strides[0] + 1
@@ -138,7 +138,7 @@ class Convolution:
         shifted = shift_right(sums, self._shift, self._ties)
         return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
 
-    def _features(self, number: int, inputs: Inputs) -> Frame:
+    def _features(self, number: int, inputs: Inputs) -> FeatureFrame:
         """The padded frame."""
         if self._stays and number % self._stays and self._frame is not None:
             return self._frame
@@ -157,7 +157,7 @@ class Convolution:
         self._frame = frame if self._stays else None
         return frame
 
-    def _padded_frame(self, values: Values) -> Frame:
+    def _padded_frame(self, values: Values) -> FeatureFrame:
         frame = values.reshape(self._height, self._width, self._depth)
         top, bottom, left, right = self._crop
         frame = frame[top:bottom, left:right]
@@ -167,7 +167,7 @@ class Convolution:
             frame = np.subtract(frame, self._zero, dtype=np.int32)
         if any(self._pads):
             frame = _padded(frame, self._pads, self._fill)
-        return Frame(frame)
+        return FeatureFrame(frame)
 
     def _input_values(self, inputs: Inputs) -> Values:
         elements = self._height * self._width * self._depth

@@ -13,7 +13,7 @@ from neuralart_virtual.npu.units.rounding import Values, Wide
 _SINGLE, _DOUBLE, _WORD = 1 << 24, 1 << 53, 1 << 30
 
 
-class Frame:
+class FeatureFrame:
     """A padded frame of features, and its layouts for kernels of one size and stride."""
 
     def __init__(self, padded: Values) -> None:
@@ -45,7 +45,7 @@ class Kernels:
         self._flat = flat
         self._matrices: dict[Any, NDArray[Any]] = {}
 
-    def correlate(self, frame: Frame, strides: tuple[int, int]) -> Wide:
+    def correlate(self, frame: FeatureFrame, strides: tuple[int, int]) -> Wide:
         """Sums of products at each place.
 
         Returns shape (rows * columns * kernels,), order row, column, kernel. Everything is exact: the
