@@ -15,6 +15,7 @@ from neuralart.files import LOG, is_file, read_bytes
 from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build import driver_options
 from neuralart.relocatable.format.types import MAGIC, OFFSET, Image, align8
+from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
 from neuralart.text.console import say
 from neuralart.vendor.releases import dotted
 
@@ -313,5 +314,6 @@ def header_h(name: str, image: Image) -> str:
     return (
         f"#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n\n"
         + "".join(lines)
-        + f"\n/* Address of the image, a multiple of 8. */\nuintptr_t ai_{name}_reloc_img_get(void);\n\n#endif\n"
+        + "\n".join(["", *EXTERN_C, "/* Address of the image, a multiple of 8. */"])
+        + "\n".join([f"\nuintptr_t ai_{name}_reloc_img_get(void);", *EXTERN_C_END, "", "#endif", ""])
     )
