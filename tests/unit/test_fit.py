@@ -105,3 +105,12 @@ def test_a_new_project_takes_stripes_or_names_a_board(tmp_path: Path, capsys: py
     error = " ".join(capsys.readouterr().err.split())
     assert "activations do not fit: 6000000 bytes" in error and not (tmp_path / "mic").exists()
     assert "it fits mps2-an500, mps3-an547, stm32h747i-disco, " in error
+
+
+def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    root = DIGITS.parents[2]
+    monkeypatch.chdir(root)
+    page = (root / "docs/reference/fit.md").read_text("utf-8")
+    call, _, shown = page.partition("```console\n$ neuralart ")[2].partition("\n")
+    assert cli.main(call.split()) == 0
+    assert capsys.readouterr().out == shown.partition("```")[0]
