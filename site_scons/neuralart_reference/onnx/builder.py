@@ -103,9 +103,10 @@ class Builder:
         tensor, order, results = (held := self.values[name]).tensor, held.order, held.results
         if results is None:
             return
-        shape, scale = self.tensors[tensor].shape, self.scale_of(tensor)
-        stored = self.emit("QUANTIZE", [tensor], self.tensor(f"{name}_stored", shape, scale, "uint8"))
-        number = self.emit("CAST", [stored], self.tensor(f"{name}_number", shape, None, "int32"))
+        shape = self.tensors[tensor].shape
+        stored = self.emit("CAST", [tensor], self.tensor(f"{name}_stored", shape, None, "int32"))
+        from_zero = self.tensor(f"{name}_number", shape, None, "int32")
+        number = self.emit("ADD", [stored, self.constant([128])], from_zero, fused_activation_function="NONE")
         table = self.constant(results.ravel(), "float32", name=f"{name}_results")
         made = self.tensor(f"{name}_float", shape, None, "float32")
         self.values[name] = Held(self.emit("GATHER", [table, number], made, axis=0, batch_dims=0), order)
