@@ -7,13 +7,6 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
-        "schema",
-        "begin",
-        "print what editors check variants.yaml and board files with",
-        "schema variants > .vscode/variants.schema.json",
-        "neuralart.boards.schema_cli",
-    ),
-    ModuleCommand(
         "build",
         "build",
         "call scons, unless all that is asked for is known to be intact",
@@ -63,13 +56,6 @@ _COMMANDS = (
         "neuralart.boards.cli",
     ),
     ModuleCommand(
-        "plan",
-        "look",
-        "show who has which addresses: slots, pools, firmware, staging, free banks",
-        "plan digits-n6 --svg plan.svg",
-        "neuralart.memory.plan.plan_cli",
-    ),
-    ModuleCommand(
         "check-image",
         "look",
         "check a firmware image before it reaches a board",
@@ -82,13 +68,6 @@ _COMMANDS = (
         "build the user's own application around networks, or check it",
         "application check --folder ../firmware --generated doorbell:out/doorbell.c",
         "neuralart.applications.cli",
-    ),
-    ModuleCommand(
-        "patch",
-        "more",
-        "fit an application's own C sources to a network",
-        "patch ../firmware --network out --aspect-ratio crop --diff",
-        "neuralart.patching.cli",
     ),
     ModuleCommand(
         "appconfig",

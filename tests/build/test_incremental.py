@@ -127,7 +127,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
     ("room", "tags"),
     [
         ("neuralart_reference/planning/planner.py", {"NETWORK"}),
-        ("model/tflite.py", {"NETWORK"}),
+        ("neuralart_reference/model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
         ("text/ihex.py", {"IMAGE"}),

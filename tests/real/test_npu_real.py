@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neuralart.vendor.network_c import ecblobs
+from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load

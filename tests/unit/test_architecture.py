@@ -28,7 +28,7 @@ FLOORS = (
     {"command", "errors", "intact", "jsontext", "lazy_regex", "resources"},
     {"build", "files", "findings", "fingerprint", "why"},
     {"text", "plugins", "products", "outputs"},
-    {"own_commands", "model", "network", "config"},
+    {"own_commands", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},
     {"patching", "app_config", "compilers", "relocatable"},

@@ -17,7 +17,7 @@ from neuralart import cli, outputs
 from neuralart.files import write_lines
 from neuralart.relocatable.build import build_cli
 from neuralart.resources import PACKAGE
-from neuralart.text import junit
+from neuralart_fleet.ci import junit
 from neuralart_insight.profiling import perfetto
 from support import images
 from support.app_configs import write_application

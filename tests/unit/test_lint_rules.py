@@ -16,7 +16,6 @@ from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import parse_profiles
-from neuralart.vendor.q_json import QFile, QTensor
 from neuralart.vendor.runtime_header import RuntimeHeader
 from neuralart_insight.lint import engine
 from neuralart_insight.lint.types import (
@@ -28,6 +27,7 @@ from neuralart_insight.lint.types import (
     Source,
     Step,
 )
+from neuralart_insight.vendor.q_json import QFile, QTensor
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (

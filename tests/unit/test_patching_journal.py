@@ -15,9 +15,10 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.patching import inplace, journal, mirror, plan
+from neuralart.patching import journal, mirror, plan
 from neuralart.patching.journal import STATE, Change
 from neuralart.resources import package_parent
+from neuralart_bring.patch import inplace
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, App, FakeNetwork, FakePool, tree
 
 PRIMITIVES = ("write", "set_mode", "replace", "remove", "make_folder", "remove_folder")

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.model import tflite
-from neuralart.model.graph import Model
-from neuralart.model.tflite_operators import (
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
+from neuralart_reference.model.tflite_operators import (
     ACTIVATIONS,
     MIRROR_PAD_MODES,
     OPERATORS,

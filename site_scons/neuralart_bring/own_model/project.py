@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import jsontext
-from neuralart.boards.schema_cli import schema_text
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.console import say
+from neuralart_bring.schema.cli import schema_text
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board

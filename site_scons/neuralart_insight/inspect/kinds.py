@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from neuralart import plugins
-from neuralart.vendor.tables import page
+from neuralart_virtual.tables import page
 
 
 @dataclass(frozen=True)

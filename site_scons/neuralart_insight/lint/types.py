@@ -13,8 +13,8 @@ from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import ProfileFile
-from neuralart.vendor.q_json import QFile
 from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_insight.vendor.q_json import QFile
 
 
 @dataclass(frozen=True)

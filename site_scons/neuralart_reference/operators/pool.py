@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.operators._window import members, window

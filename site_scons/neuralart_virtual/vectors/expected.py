@@ -15,10 +15,10 @@ from typing import Any
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-from neuralart.model import reader
-from neuralart.model.graph import DTYPE_BYTES, Model
 from neuralart.network.facts import Port, pieces
 from neuralart.resources import package_parent
+from neuralart_reference.model import reader
+from neuralart_reference.model.graph import DTYPE_BYTES, Model
 from neuralart_virtual.emulator.inputs.preprocessing import library, little_endian
 
 LITERT, BOARD = "litert", "board"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neuralart.vendor.network_c.epochs import EpochFunction
+from neuralart_virtual.network_c.epochs import EpochFunction
 from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.software import data_movement, elementwise, spatial
 from neuralart_virtual.npu.software.tensors import Kernel, Output

@@ -7,9 +7,9 @@ import json
 
 from neuralart.boards import fields, loading
 from neuralart.config.keys import all_machines
-from neuralart.text import json_schema
-from neuralart.text.json_schema import Schema, closed
 from neuralart.text.values import Value
+from neuralart_bring.schema import json_schema
+from neuralart_bring.schema.json_schema import Schema, closed
 
 KINDS = ("variants", "board")
 
@@ -42,6 +42,6 @@ def schema_text(kind: str) -> str:
     """One of KINDS as JSON Schema. Words that plugins of this installation add are in it."""
     if kind == "board":
         return json.dumps(board(), indent=1) + "\n"
-    from neuralart.config import schema
+    from neuralart_bring.schema import variants as schema
 
     return json.dumps(schema.variants(), indent=1) + "\n"

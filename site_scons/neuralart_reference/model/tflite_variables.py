@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator
-from neuralart.model.tflite_operators import quoted
+from neuralart_reference.model.graph import Model, Operator
+from neuralart_reference.model.tflite_operators import quoted
 
 CALL_ONCE = "CALL_ONCE"
 _HANDLE = "resource"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from neuralart import plugins
-from neuralart.model import tflite
-from neuralart.model.graph import Model
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
 
 _TFLITE = b"TFL3"  # At offset 4: https://ai.google.dev/edge/litert, schema.fbs, file_identifier
 
@@ -65,7 +65,7 @@ class ModelReader(Protocol):
 def read(
     path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), (), (), ()), cut: Sequence[str] = ()
 ) -> Model:
-    """Read a model; ``display``: as :func:`neuralart.model.tflite.read`.
+    """Read a model; ``display``: as :func:`neuralart_reference.model.tflite.read`.
 
     ``asked`` of a format that leaves it open (ONNX): types of inputs and of outputs, channel positions of both; of each
     nothing, one for all or one for each. ``cut``: names of tensors where the model ends. Raises NeuralArtError: it

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from neuralart.memory.plan.picture import MARK
+    from neuralart_insight.plan.picture import MARK
 
     parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")
     parser.add_argument(
@@ -35,10 +35,11 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.files import write_text
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.layout.relative_pools import placed_in
-    from neuralart.memory.plan import last_build, picture, plan_report
+    from neuralart.memory.plan import last_build, plan_report
     from neuralart.memory.plan import plan as plans
     from neuralart.memory.plan.last_build import read_networks
     from neuralart.memory.regions import alias_warnings
+    from neuralart_insight.plan import picture
 
     file: Path = args.file
     project = config.read(file, file.as_posix())

@@ -83,8 +83,9 @@ def _reserve(given: list[str]) -> dict[str, int]:
 
 
 def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int:
-    from neuralart.patching import inplace, journal
+    from neuralart.patching import journal
     from neuralart.patching.patchlist import find_root
+    from neuralart_bring.patch import inplace
 
     if not (args.diff or args.check):
         plan, changed = inplace.patch(request, name)
@@ -125,7 +126,8 @@ def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    from neuralart.patching import inplace, patchlist
+    from neuralart.patching import patchlist
+    from neuralart_bring.patch import inplace
 
     if args.diff or args.check:
         raise NeuralArtError("--restore goes with neither --diff nor --check")

@@ -10,12 +10,19 @@ from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file, read_bytes
-from neuralart.model import filekind
-from neuralart.model.cut import chosen, needed
-from neuralart.model.flatbuffer import FlatBuffer, Table
-from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
-from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
-from neuralart.model.tflite_variables import CALL_ONCE, with_variables
+from neuralart.text import filekind
+from neuralart_reference.model.cut import chosen, needed
+from neuralart_reference.model.flatbuffer import FlatBuffer, Table
+from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
+from neuralart_reference.model.tflite_operators import (
+    IDENTIFIER,
+    TENSOR_TYPES,
+    VERSION,
+    quoted,
+    read_code,
+    read_operator,
+)
+from neuralart_reference.model.tflite_variables import CALL_ONCE, with_variables
 
 # The schema's lists of numbers have no bound; TensorFlow's tensors have at most eight dimensions.
 _MOST_DIMENSIONS = 8
@@ -256,7 +263,7 @@ def read(path: Path, display: str = "", cut: Sequence[str] = ()) -> Model:
 def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
     """The bytes of a model that ends at tensors of these names, which become its outputs in this order. Nothing is
     moved: lists of the main graph get shorter in their place, or others are appended. Raises NeuralArtError: as
-    :func:`~neuralart.model.cut.chosen`, or the file is damaged.
+    :func:`~neuralart_reference.model.cut.chosen`, or the file is damaged.
     """
     _check_identifier(data, display)
     model = FlatBuffer(data, display).root("the model")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import NETWORK, PROJECT, VARIANT, Key, every_key
 from neuralart.config.read import SCHEMA
-from neuralart.text import json_schema
-from neuralart.text.json_schema import Schema, closed, described
+from neuralart_bring.schema import json_schema
+from neuralart_bring.schema.json_schema import Schema, closed, described
 
 _DECLARED: tuple[tuple[Key, ...], ...] = (
     budgets.BUDGET_KEYS,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model
+from neuralart_reference.model.graph import Model
 
 _NAMES, _ROWS = 3, 8  # Tensors of each kind of problem, and kinds of problems, that are named
 _COMPILED = {

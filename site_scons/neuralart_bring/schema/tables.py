@@ -1,4 +1,4 @@
-"""The tables of keys in the documentation, made from their declarations. ``python -m neuralart.config.tables
+"""The tables of keys in the documentation, made from their declarations. ``python -m neuralart_bring.schema.tables
 docs/reference`` writes them into the pages, each below a line like ``<!-- keys: network -->``.
 """
 

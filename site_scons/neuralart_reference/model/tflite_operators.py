@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.model.flatbuffer import Table
-from neuralart.model.graph import Operator
+from neuralart_reference.model.flatbuffer import Table
+from neuralart_reference.model.graph import Operator
 
 IDENTIFIER = b"TFL3"
 VERSION = 3

@@ -13,9 +13,16 @@ from itertools import takewhile
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
 from neuralart.vendor.releases import parse_core
-from neuralart.vendor.report import tables
-from neuralart.vendor.report.tables import ReportLine, after, below, lines_of, read_validation, without_long
-from neuralart.vendor.report.types import EpochCounts, PoolUsage, Report, ReportEpoch
+from neuralart_insight.vendor.report import tables
+from neuralart_insight.vendor.report.tables import (
+    ReportLine,
+    after,
+    below,
+    lines_of,
+    read_validation,
+    without_long,
+)
+from neuralart_insight.vendor.report.types import EpochCounts, PoolUsage, Report, ReportEpoch
 
 # Blocks that the Neural-ART compiler adds: memory, used ranges, epochs ------------------------------------------------
 

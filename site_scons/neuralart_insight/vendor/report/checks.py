@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.vendor.c_info.types import CPU, CInfo
-from neuralart.vendor.report.types import Report
+from neuralart_insight.vendor.report.types import Report
 
 # Buffers of the NPU begin at multiples of less.
 ALIGNMENT = 64
