@@ -16,8 +16,6 @@ from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
-from neuralart.memory.plan import last_build
-from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
@@ -28,6 +26,8 @@ from neuralart.vendor import mpool, runtime_header
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
 from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
+from neuralart_bring import last_build
+from neuralart_bring.last_build import network_folders, read_networks
 from neuralart_insight.lint import networks, types
 from neuralart_insight.lint.engine import REFUSED, UNREADABLE
 from neuralart_insight.vendor.q_json import QFile, parse_q_json

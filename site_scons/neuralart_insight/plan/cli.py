@@ -35,10 +35,11 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.files import write_text
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.layout.relative_pools import placed_in
-    from neuralart.memory.plan import last_build, plan_report
     from neuralart.memory.plan import plan as plans
-    from neuralart.memory.plan.last_build import read_networks
+    from neuralart.memory.plan import plan_report
     from neuralart.memory.regions import alias_warnings
+    from neuralart_bring import last_build
+    from neuralart_bring.last_build import read_networks
     from neuralart_insight.plan import picture
 
     file: Path = args.file

@@ -338,7 +338,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
-    from neuralart.memory.plan.last_build import network_folders
+    from neuralart_bring.last_build import network_folders
 
     index = build / variant / "index.json"
     if not index.is_file():

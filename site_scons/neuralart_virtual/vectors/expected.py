@@ -97,7 +97,7 @@ def default_board() -> str:
 def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
     """Outputs of the model on a virtual board (needs an Arm GCC). NeuralArtError: it cannot be built or run there."""
     from neuralart import boards
-    from neuralart.memory.plan.last_build import network_folders
+    from neuralart_bring.last_build import network_folders
     from neuralart_bring.own_model import project
     from neuralart_virtual.emulator import RunFailure
     from neuralart_virtual.emulator.inputs.source import GivenInputs
