@@ -49,13 +49,6 @@ _COMMANDS = (
         "neuralart.flashing.cli",
     ),
     ModuleCommand(
-        "boards",
-        "board",
-        "list the boards, show one, or list what is connected",
-        "boards stm32n6570-dk",
-        "neuralart.boards.cli",
-    ),
-    ModuleCommand(
         "check-image",
         "look",
         "check a firmware image before it reaches a board",
@@ -70,13 +63,6 @@ _COMMANDS = (
         "neuralart.applications.cli",
     ),
     ModuleCommand(
-        "appconfig",
-        "more",
-        "write app_config.h or ai_model_config.h for an application",
-        "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
-        "neuralart.app_config.cli",
-    ),
-    ModuleCommand(
         "relocatable",
         "more",
         "build, verify or check a relocatable model (network_rel.bin)",
@@ -89,13 +75,6 @@ _COMMANDS = (
         "list compilers, boards, rules and so on, and who brings them",
         "plugins --added compilers boards",
         "neuralart.plugins.cli",
-    ),
-    ModuleCommand(
-        "completion",
-        "more",
-        "print a script with which a shell completes this command",
-        "completion bash > ~/.local/share/bash-completion/completions/neuralart",
-        "neuralart.completion",
     ),
 )
 for _command in _COMMANDS:

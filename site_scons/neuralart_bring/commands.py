@@ -62,6 +62,20 @@ _COMMANDS = (
         "patch ../firmware --network out --aspect-ratio crop --diff",
         "neuralart_bring.patch.cli",
     ),
+    ModuleCommand(
+        "appconfig",
+        "more",
+        "write app_config.h or ai_model_config.h for an application",
+        "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
+        "neuralart_bring.appconfig_cli",
+    ),
+    ModuleCommand(
+        "completion",
+        "more",
+        "print a script with which a shell completes this command",
+        "completion bash > ~/.local/share/bash-completion/completions/neuralart",
+        "neuralart_bring.completion",
+    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -36,13 +36,10 @@ _COMMANDS = (
     "record",
     "flash",
     "verify",
-    "boards",
     "check-image",
     "application",
-    "appconfig",
     "relocatable",
     "plugins",
-    "completion",
 )
 _TARGETS = (
     "run",

@@ -114,3 +114,11 @@ def text(size: int) -> str:
         if size >= factor and size % factor == 0:
             return f"{size} ({size // factor}{suffix})"
     return str(size)
+
+
+def size_text(size: int) -> str:
+    """A size as board files write it: ``448K``, ``1M``, or plain bytes."""
+    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % unit == 0:
+            return f"{size // unit}{suffix}"
+    return str(size)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from html import escape
 
-from neuralart.boards.cli import size_text
 from neuralart.memory.plan.plan import AddressPlan, Use
 from neuralart.memory.plan.plan_report import MemoryUse, memories
+from neuralart.text.sizes import size_text
 
 # Of a color-blind-safe set; the pale shade of each is what is declared, the full one what is used.
 COLORS = {

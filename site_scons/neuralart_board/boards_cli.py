@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.text.sizes import size_text
+
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, MemoryRegion
 
@@ -50,14 +52,6 @@ def as_data(board: Board) -> dict[str, Any]:
     data = asdict(board)
     del data["places"]
     return data
-
-
-def size_text(size: int) -> str:
-    """A size as board files write it: ``448K``, ``1M``, or plain bytes."""
-    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
-        if size and size % unit == 0:
-            return f"{size // unit}{suffix}"
-    return str(size)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
