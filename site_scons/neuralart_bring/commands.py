@@ -60,7 +60,7 @@ _COMMANDS = (
         "more",
         "fit an application's own C sources to a network",
         "patch ../firmware --network out --aspect-ratio crop --diff",
-        "neuralart_bring.patch.cli",
+        "neuralart_bring.patching.cli",
     ),
     ModuleCommand(
         "appconfig",

@@ -35,7 +35,7 @@ OTHERS = {
     "neuralart_board/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
     "neuralart_board/runners/process.py": 2,  # a temporary folder
     "neuralart_bring/own_model/project.py": 1,  # a temporary folder
-    "patching/journal.py": 1,  # a folder of its own, tested there
+    "neuralart_bring/patching/journal.py": 1,  # a folder of its own, tested there
     "neuralart_fleet/remote/client.py": 1,  # a new file of neuralart.files
 }
 WRITES = {"write_bytes", "copyfile", "copy", "copy2", "copytree", "move", "truncate", "symlink_to", "hardlink_to"}

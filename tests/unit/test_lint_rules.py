@@ -13,10 +13,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.findings import LintFinding
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
-from neuralart.text.linker_script import read as linker_script
-from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import parse_profiles
 from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.linker_script.types import LinkerScript
 from neuralart_insight.lint import engine
 from neuralart_insight.lint.types import (
     Facts,

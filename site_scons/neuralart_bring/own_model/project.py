@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.console import say
 from neuralart_bring.schema.cli import schema_text
@@ -121,7 +121,6 @@ def try_compile(model: Path, names: Names, board: Board) -> Network:
     """Compile a model for a board, with the board's own memory pools. NeuralArtError: it cannot be compiled."""
     from neuralart.compilers.protocol import compile_job, job_from_words
     from neuralart.network import facts
-    from neuralart.patching.patchlist import LEGACY_OPTIONS
 
     words = ["--model", str(model), "--target", board.target, "--name", names.network]
     if flow_of(board.target) == CPU:

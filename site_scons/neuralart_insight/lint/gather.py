@@ -20,14 +20,14 @@ from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
 from neuralart.text.c_source import blanked, decode
-from neuralart.text.linker_script import read as linker_script
-from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool, runtime_header
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
 from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
 from neuralart_bring import last_build
 from neuralart_bring.last_build import network_folders, read_networks
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.linker_script.types import LinkerScript
 from neuralart_insight.lint import networks, types
 from neuralart_insight.lint.engine import REFUSED, UNREADABLE
 from neuralart_insight.vendor.q_json import QFile, parse_q_json

@@ -19,7 +19,7 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_within
-from neuralart.patching.plan import digest
+from neuralart_bring.patching.plan import digest
 
 SCHEMA = 1
 STATE = ".neuralart-patch"

@@ -10,16 +10,14 @@ from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
-from neuralart.patching.edit_sites import Markers
-from neuralart.resources import PACKAGE, stable_name
+from neuralart.resources import stable_name
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import check_schema
 from neuralart.text.yaml_values import read as read_yaml
+from neuralart_bring.patching.edit_sites import Markers
 
 SCHEMA = 1
-DATA = PACKAGE / "patching" / "data"
-# What the generator must be told for an application of this kind.
-LEGACY_OPTIONS = ("--c-api", "legacy")
+DATA = Path(__file__).parent / "data"
 BLOCK, MACRO, SECTION = "block", "macro", "section"
 _NAME, _A_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII), "a C name"
 _SECTION, _A_SECTION = re.compile(r"\.[A-Za-z0-9_.]+"), "the name of a section"

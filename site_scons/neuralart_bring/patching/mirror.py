@@ -15,13 +15,13 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, is_within, read_bytes, searched
-from neuralart.patching import journal
-from neuralart.patching.apply import edited_by_hand
-from neuralart.patching.edit_sites import content, find_block
-from neuralart.patching.journal import Change
-from neuralart.patching.patchlist import BLOCK, PatchList
-from neuralart.patching.plan import Plan
 from neuralart.text.c_source import CSource
+from neuralart_bring.patching import journal
+from neuralart_bring.patching.apply import edited_by_hand
+from neuralart_bring.patching.edit_sites import content, find_block
+from neuralart_bring.patching.journal import Change
+from neuralart_bring.patching.patchlist import BLOCK, PatchList
+from neuralart_bring.patching.plan import Plan
 
 SCHEMA = 1
 INDEX = "patched.json"

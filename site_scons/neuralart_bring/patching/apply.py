@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import edit_sites
-from neuralart.patching.edit_sites import Markers, Span
-from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
 from neuralart.text.c_source import CSource, Edit
+from neuralart_bring.patching import edit_sites
+from neuralart_bring.patching.edit_sites import Markers, Span
+from neuralart_bring.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
 
 _OURS = re.compile(r"^/\* neuralart patch ([0-9a-f]{16}): .*\*/[ \t]*$", re.MULTILINE)
 _SENTENCE = "generated, changes below are refused without --force"

@@ -12,7 +12,7 @@ from neuralart.text.console import say
 from neuralart.text.sizes import parse
 
 if TYPE_CHECKING:
-    from neuralart.patching.plan import PatchRequest, Plan
+    from neuralart_bring.patching.plan import PatchRequest, Plan
 
 OUTDATED = 1
 DEFAULT_OUTPUT = Path("build") / "patched"
@@ -55,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> PatchRequest:
-    from neuralart.patching.network_files import NetworkFiles
-    from neuralart.patching.patchlist import choose_list
-    from neuralart.patching.plan import PatchRequest
+    from neuralart_bring.patching.network_files import NetworkFiles
+    from neuralart_bring.patching.patchlist import choose_list
+    from neuralart_bring.patching.plan import PatchRequest
 
     patches = choose_list(args.application, args.list)
     if args.aspect_ratio is None:
@@ -83,9 +83,8 @@ def _reserve(given: list[str]) -> dict[str, int]:
 
 
 def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int:
-    from neuralart.patching import journal
-    from neuralart.patching.patchlist import find_root
-    from neuralart_bring.patch import inplace
+    from neuralart_bring.patching import inplace, journal
+    from neuralart_bring.patching.patchlist import find_root
 
     if not (args.diff or args.check):
         plan, changed = inplace.patch(request, name)
@@ -102,8 +101,8 @@ def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int
 
 
 def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
-    from neuralart.patching import journal, mirror
-    from neuralart.patching.plan import make
+    from neuralart_bring.patching import journal, mirror
+    from neuralart_bring.patching.plan import make
 
     output = args.output or DEFAULT_OUTPUT
     if (args.diff or args.check) and journal.pending(output):
@@ -126,8 +125,7 @@ def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    from neuralart.patching import patchlist
-    from neuralart_bring.patch import inplace
+    from neuralart_bring.patching import inplace, patchlist
 
     if args.diff or args.check:
         raise NeuralArtError("--restore goes with neither --diff nor --check")
@@ -173,7 +171,7 @@ def _report(plan: Plan) -> None:
 
 
 def _print_diff(plan: Plan) -> int:
-    from neuralart.patching.plan import diff
+    from neuralart_bring.patching.plan import diff
 
     print(diff(plan), end="")
     _notes(plan)

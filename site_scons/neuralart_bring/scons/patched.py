@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import node_plans
-from neuralart.scons.application import patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
+from neuralart.scons.application.patches import PatchedNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.network.nodes import CompiledNodes, CpuNetworkNodes
 from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.registry import registry_of
+from neuralart_bring.scons import patch_builder
+from neuralart_bring.scons.patch_builder import list_of as list_of
+from neuralart_bring.scons.patch_builder import refuse_npu as refuse_npu
+from neuralart_bring.scons.patch_builder import root_of as root_of
 
 if TYPE_CHECKING:
-    from neuralart.patching.mirror import IncludeDir
+    from neuralart_bring.patching.mirror import IncludeDir
 
 
 FOLDER = "patched"
-
-
-@dataclass(frozen=True)
-class PatchedNodes:
-    """What ``env.PatchedSources`` returns."""
-
-    folder: str  # Where the copies are, relative to the top folder
-    root: str  # Folder of the application that paths start from, as commands name it
-    patched: list[Any]  # The copies that differ from their originals
-    copied: list[Any]  # The others
-    sources: list[Any]  # C among them, to be compiled instead of the originals
-    include_dirs: list[Any]  # For CPPPATH, instead of the application's own
-    index: Any  # ``patched.json``: what was decided
-    linker_script: Any  # The script that the application is linked with
-    folders: tuple[str, ...]  # Folders of the application that were copied, from its root
-    aspect_ratio: str  # How the camera's picture becomes the network's
-    identity: str  # A hash of how they were made
-
-    @property
-    def files(self) -> list[Any]:
-        """All copies, and the index."""
-        return [*self.patched, *self.copied, self.index]
 
 
 def _nodes_of(env: Any, network: Any, where: str) -> list[Any]:
@@ -69,7 +50,7 @@ def make_patched(
     ``network``: what ``env.Network`` returned, or the folder of a network's files. ``folder``: where the copies go,
     relative to the top folder. NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.patching import mirror
+    from neuralart_bring.patching import mirror
 
     registry = registry_of(env)
     generated = [node for each in headers for node in each.files]
@@ -110,7 +91,7 @@ def make_patched(
 
 
 def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
-    from neuralart.patching import mirror
+    from neuralart_bring.patching import mirror
 
     if each.base == mirror.OUTPUT:
         return base.Dir(f"#{folder}/{each.path}")

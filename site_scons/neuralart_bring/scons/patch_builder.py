@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import SCons.Builder
 
+from neuralart import plugins
 from neuralart.config import patch as settings
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
@@ -24,16 +25,19 @@ from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import literal, named, place, readable
 from neuralart.scons.registry import code_value
+from neuralart.scons.tool import late_method
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.patching.network_files import NetworkFiles
-    from neuralart.patching.patchlist import PatchList
-    from neuralart.patching.plan import PatchRequest
+    from neuralart_bring.patching.network_files import NetworkFiles
+    from neuralart_bring.patching.patchlist import PatchList
+    from neuralart_bring.patching.plan import PatchRequest
 
 
 NAME = "NeuralArtPatchedSources"
+METHODS = "neuralart_bring.scons.patched"
+"""The module of what variants call, see :mod:`neuralart.scons.application.patches`."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class PatchPlan:
 
 def refuse_npu(board: Board, where: str) -> NoReturn:
     """Why no application is patched for a board with an NPU."""
-    from neuralart.patching.patchlist import check_target
+    from neuralart_bring.patching.patchlist import check_target
 
     check_target(board.target, where)
     hint = "only applications of networks that run on the core are"
@@ -71,7 +75,7 @@ def network_in(env: Any, folder: Any, name: str) -> tuple[NetworkFiles, list[Any
     """Where the files of a network that lies in a folder are, and those of them that a patch reads.
     NeuralArtError: There is no network in it.
     """
-    from neuralart.patching.network_files import NetworkFiles
+    from neuralart_bring.patching.network_files import NetworkFiles
 
     found = NetworkFiles.in_folder(readable(folder), name)
     if not found.c_info.is_file():
@@ -84,7 +88,7 @@ def network_of(
     env: Any, made: Sequence[Any], compiled: CompilePlan, name: str, where: str
 ) -> tuple[NetworkFiles, list[Any]]:
     """The same of a network that the build compiles. NeuralArtError: It is called otherwise, or is for an NPU."""
-    from neuralart.patching.network_files import NetworkFiles
+    from neuralart_bring.patching.network_files import NetworkFiles
 
     if compiled.pools is not None:
         refuse_npu(compiled.board, where)
@@ -104,7 +108,7 @@ def _optional(env: Any, config: PatchConfig, key: str) -> Any:
 
 def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, PatchList, Any, Path]:
     """The application's folder, its patch list, the node of that where it is the user's own, and where paths start."""
-    from neuralart.patching.patchlist import choose_list, find_root
+    from neuralart_bring.patching.patchlist import choose_list, find_root
 
     said = config.said("application") or where
     try:
@@ -134,7 +138,7 @@ def root_of(env: Any, config: PatchConfig, where: str) -> Path:
 
 def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConfig) -> tuple[PatchRequest, list[Any]]:
     """The request with the files that the user names, and what is read besides the network and the copied folders."""
-    from neuralart.patching import plan
+    from neuralart_bring.patching import plan
 
     script, pools = (_optional(env, config, key) for key in ("linker_script", "memory_pools"))
     name = request.patches.network
@@ -163,7 +167,7 @@ def make_plan(
     """Work out the copies of an application. ``config``: which application, and how; the aspect ratio must be there.
     NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.patching import mirror, plan
+    from neuralart_bring.patching import mirror, plan
 
     application, patches, own, root = _application(env, config, where)
     compiled = node_plans.behind(network, CompilePlan)
@@ -209,7 +213,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """Add the copies of every folder that holds a file to be patched.
     SCons.Errors.UserError: A setting is wrong, a file is missing, or it is no such application.
     """
-    from neuralart.patching import mirror
+    from neuralart_bring.patching import mirror
 
     plan = node_plans.given(env, PatchPlan) or _plan(target, source, env)
     first = target[0]
@@ -221,7 +225,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     # A compile of a copy finds the headers.
     env.Requires(nodes, plan.headers)
     env.Depends(nodes, env.Value(plan.identity, name="patch"))
-    env.Depends(nodes, code_value(env, "patching", "patching"))
+    env.Depends(nodes, code_value(env, "patching", "neuralart_bring/patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)
     making.watch(env, nodes)
@@ -230,8 +234,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 @in_action
 def _patch(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.patching import mirror
-    from neuralart.patching import plan as patches
+    from neuralart_bring.patching import mirror
+    from neuralart_bring.patching import plan as patches
 
     folder = PurePosixPath(str(target[0])).parent.as_posix()
     plan = node_plans.of(target, PatchPlan, NAME)
@@ -267,7 +271,8 @@ VARIABLES = (
 
 
 def add_to(env: Any) -> None:
-    """Add the builder."""
+    """Add the builder, and the method that calls it."""
+    env.AddMethod(late_method("neuralart_bring.scons.patched.patched_method"), "PatchedSources")
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
@@ -277,3 +282,6 @@ def add_to(env: Any) -> None:
             source_scanner=NO_INCLUDES,
         ),
     )
+
+
+plugins.register("builders", NAME, sys.modules[__name__], protocol=1)

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patching.edit_sites import definitions, integer
-from neuralart.patching.patchlist import LEGACY_OPTIONS, refuse_n6
+from neuralart.network.targets import LEGACY_OPTIONS
 from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
+from neuralart_bring.patching.edit_sites import definitions, integer
+from neuralart_bring.patching.patchlist import refuse_n6
 
 HEADERS = ("{}_data_params.h", "{}_data.h", "{}_config.h", "{}.h")
 _BATCH, _HEIGHT, _WIDTH, _CHANNEL = "BATCH", "H", "W", "CH"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patching.network_files import ActivationPool, NetworkForPatching
-from neuralart.patching.patchlist import ImageBuffer, PatchList, Resolution
-from neuralart.text.linker_script.types import LinkerScript
+from neuralart_bring.linker_script.types import LinkerScript
+from neuralart_bring.patching.network_files import ActivationPool, NetworkForPatching
+from neuralart_bring.patching.patchlist import ImageBuffer, PatchList, Resolution
 
 CROP, PADDING, FIT = "crop", "padding", "fit"
 MODES = (CROP, PADDING, FIT)

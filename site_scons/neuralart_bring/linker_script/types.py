@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.text.linker_script.expression import Scope, Tree, value_of
+from neuralart_bring.linker_script.expression import Scope, Tree, value_of
 
 _LARGEST = 1 << 32
 # What ORIGIN() and LENGTH() are before a memory is worked out.

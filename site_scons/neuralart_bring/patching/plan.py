@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, searched
-from neuralart.patching import network_files
-from neuralart.patching.apply import PatchedPiece, apply
-from neuralart.patching.edit_sites import definitions
-from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.patch_values import Decision, decide
-from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList, choose_list, find_root
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.c_source import CSource
-from neuralart.text.linker_script import read as linker_script
 from neuralart.vendor import h7_files
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.patching import network_files
+from neuralart_bring.patching.apply import PatchedPiece, apply
+from neuralart_bring.patching.edit_sites import definitions
+from neuralart_bring.patching.network_files import NetworkFiles
+from neuralart_bring.patching.patch_values import Decision, decide
+from neuralart_bring.patching.patchlist import (
+    BLOCK,
+    SECTION,
+    Operation,
+    PatchList,
+    choose_list,
+    find_root,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Template

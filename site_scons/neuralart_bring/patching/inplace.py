@@ -12,14 +12,14 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes
-from neuralart.patching import journal
-from neuralart.patching import patchlist as lists
-from neuralart.patching import plan as plans
-from neuralart.patching.apply import PatchedPiece, pieces_from_json, pieces_to_json, undo
-from neuralart.patching.journal import STATE, Change
-from neuralart.patching.patchlist import PatchList
-from neuralart.patching.plan import PatchRequest, Plan
 from neuralart.text.c_source import CSource
+from neuralart_bring.patching import journal
+from neuralart_bring.patching import patchlist as lists
+from neuralart_bring.patching import plan as plans
+from neuralart_bring.patching.apply import PatchedPiece, pieces_from_json, pieces_to_json, undo
+from neuralart_bring.patching.journal import STATE, Change
+from neuralart_bring.patching.patchlist import PatchList
+from neuralart_bring.patching.plan import PatchRequest, Plan
 
 SCHEMA = 1
 RECORD = f"{STATE}/record.json"
