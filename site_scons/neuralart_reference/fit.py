@@ -203,8 +203,8 @@ def _record(path: Path, needed: Demand, answers: Sequence[Fit]) -> dict[str, Any
 
 def _lines(path: Path, needed: Demand, answers: Sequence[Fit]) -> list[str]:
     from neuralart.errors import shown
-    from neuralart.summary import size
-    from neuralart_virtual.tables import table
+    from neuralart.text.sizes import size
+    from neuralart.vendor.tables import table
 
     largest = ", ".join(f"'{shown(name, 40)}' {size}" for name, size in needed.largest)
     lines = [

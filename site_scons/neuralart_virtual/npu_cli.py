@@ -208,8 +208,8 @@ def _record(
 
 
 def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]) -> list[str]:
+    from neuralart.vendor.tables import table
     from neuralart_virtual.npu.run import SAYS
-    from neuralart_virtual.tables import table
 
     lines = []
     if comparison is not None:

@@ -122,3 +122,10 @@ def size_text(size: int) -> str:
         if size and size % unit == 0:
             return f"{size // unit}{suffix}"
     return str(size)
+
+
+def size(count: int) -> str:
+    """Bytes for people: exact below 10 KiB, else with one decimal."""
+    if count < 10 * 1024:
+        return f"{count} B"
+    return f"{count / 1024:.1f} KiB" if count < 10 << 20 else f"{count / (1 << 20):.1f} MiB"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from neuralart import plugins
-from neuralart_virtual.tables import page
+from neuralart.vendor.tables import page
 
 
 @dataclass(frozen=True)

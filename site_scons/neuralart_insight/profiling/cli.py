@@ -231,8 +231,8 @@ def with_measured(desc: str, estimates: list[NetworkEstimate], defaults: dict[st
 def _text(
     args: argparse.Namespace, each: NetworkEstimate, measured: ProfiledNetwork | None, npu_hz: float
 ) -> list[str]:
+    from neuralart.vendor.tables import table
     from neuralart_insight.profiling import totals
-    from neuralart_virtual.tables import table
 
     lines = []
     if each.source:

@@ -185,7 +185,7 @@ def _markdown(title: str, heads: Sequence[str], rows: list[list[Any]]) -> list[s
 
 
 def _text(title: str, heads: Sequence[str], rows: list[list[Any]]) -> list[str]:
-    from neuralart_virtual.tables import table
+    from neuralart.vendor.tables import table
 
     return [title, *(table(heads, rows) if rows else [])]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of
+from neuralart.vendor.tables import plural, table
 from neuralart_insight.profiling.measured import rounded_mean
 from neuralart_insight.profiling.totals import ratio
 from neuralart_virtual.emulator import RunFailure, runner
 from neuralart_virtual.emulator.inputs.source import GivenInputs, RandomInputs, inputs_of
 from neuralart_virtual.emulator.instructions import EpochInstructions
 from neuralart_virtual.emulator.variant_networks import VariantNetwork, built_network, run_built
-from neuralart_virtual.tables import plural, table
 
 
 @dataclass(frozen=True)

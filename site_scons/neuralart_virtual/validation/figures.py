@@ -10,9 +10,9 @@ from typing import Any
 
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.vendor.tables import plural, table
 from neuralart_virtual.emulator.inputs.source import arrays, csv_rows
 from neuralart_virtual.emulator.vectors import number
-from neuralart_virtual.tables import plural, table
 from neuralart_virtual.validation.layers import LayerFigures, first_difference, layer_lines
 from neuralart_virtual.validation.output_metrics import OutputMetrics
 

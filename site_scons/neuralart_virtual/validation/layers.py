@@ -12,8 +12,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Network, Port
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
+from neuralart.vendor.tables import plural, table
 from neuralart_virtual.emulator.inputs.preprocessing import library, shape_text
-from neuralart_virtual.tables import plural, table
 from neuralart_virtual.vectors import expected
 
 HEADS = ("epoch", "tensor", "type", "shape", "max steps", "max difference", "samples")

@@ -19,9 +19,9 @@ from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
+from neuralart.vendor.tables import address, address_or_none, fields, findings, plural, rows
 from neuralart_bring import last_build
 from neuralart_insight.inspect.kinds import View, view
-from neuralart_virtual.tables import address, address_or_none, fields, findings, plural, rows
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
 _STAMPED = [{"name": str, "abi_stamp": str}]

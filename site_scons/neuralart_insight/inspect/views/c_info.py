@@ -10,14 +10,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import is_file
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoNode, InfoPool
-from neuralart_insight.inspect.kinds import view
-from neuralart_insight.report import offload
-from neuralart_insight.vendor import c_info_checks as c_info_checks
-from neuralart_insight.vendor import q_json
-from neuralart_insight.vendor.q_json import QFile
-from neuralart_insight.vendor.report import checks as report_checks
-from neuralart_insight.vendor.report import read as generate_report
-from neuralart_virtual.tables import (
+from neuralart.vendor.tables import (
     address_or_none,
     core,
     fields,
@@ -30,6 +23,13 @@ from neuralart_virtual.tables import (
     used_pools,
     validation_title,
 )
+from neuralart_insight.inspect.kinds import view
+from neuralart_insight.report import offload
+from neuralart_insight.vendor import c_info_checks as c_info_checks
+from neuralart_insight.vendor import q_json
+from neuralart_insight.vendor.q_json import QFile
+from neuralart_insight.vendor.report import checks as report_checks
+from neuralart_insight.vendor.report import read as generate_report
 
 _SUFFIX = "_c_info.json"
 _MODES = ("HW", "SW", "HYBRID", "EC")

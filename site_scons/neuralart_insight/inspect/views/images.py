@@ -13,9 +13,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text import image_header
 from neuralart.text.ihex import parse
+from neuralart.vendor.tables import address, fields, plural, quantization, rows, table
 from neuralart_insight.inspect.kinds import View, view
 from neuralart_reference.model.graph import Tensor
-from neuralart_virtual.tables import address, fields, plural, quantization, rows, table
 
 _ITEMS = "LL_ATON_EpochBlockItems_"
 _RAW_NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw|bin)", re.I)
