@@ -88,6 +88,17 @@ def test_output_in_the_way(sources: Project) -> None:
     assert any("build" in line for line in failed.errors)
 
 
+def test_a_folder_in_the_place_of_a_file(built: Project) -> None:
+    for name in ("build/digits-n6/firmware.bin", "build/digits-n6/app/main.o", "firmware/app/main.c"):
+        built.path(name).rename(built.path("kept"))
+        built.path(name).mkdir()
+        said = built.run("digits-n6", code=2).errors
+        assert said[0] == f"scons: *** {name}: is a directory, where a file is needed (delete or rename it)"
+        assert "Traceback" not in "".join(said) and len(said) == 2
+        built.path(name).rmdir()
+        built.path("kept").rename(built.path(name))
+
+
 @pytest.mark.parametrize("name", ["modèle été.tflite", "a model.tflite", "$(odd) model.tflite"])
 def test_odd_names_of_the_model_work(built: Project, name: str) -> None:
     built.path(MODEL).rename(built.path(name))

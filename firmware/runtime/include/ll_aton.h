@@ -5,6 +5,10 @@
 #include "ll_aton_NN_interface.h"
 #include "ll_aton_version.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum {
   LL_ATON_RT_NO_WFE = 0, /* call LL_ATON_RT_RunEpochBlock again at once */
   LL_ATON_RT_WFE,        /* something runs in the background: wait for an event first (never with software epochs) */
@@ -27,5 +31,9 @@ void LL_ATON_RT_Reset_Network(NN_Instance_TypeDef *instance);
 LL_ATON_RT_RetValues_t LL_ATON_RT_RunEpochBlock(NN_Instance_TypeDef *instance);
 /* A whole inference. */
 void LL_ATON_RT_Main(NN_Instance_TypeDef *instance);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

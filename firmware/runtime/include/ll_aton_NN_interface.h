@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- epochs ---- */
 
 enum {
@@ -153,34 +157,50 @@ struct NN_Instance {
   NN_Execution_State_TypeDef exec_state;
 };
 
+/* Functions of a network are C, also where a C++ file declares them. */
+#ifdef __cplusplus
+#define LL_ATON_C_API extern "C"
+#else
+#define LL_ATON_C_API
+#endif
+#ifdef LL_ATON_RT_RELOC
+#define LL_ATON_NOT_STARTED {NULL, NULL, NULL, false, 0}
+#else
+#define LL_ATON_NOT_STARTED {NULL, NULL, NULL, false}
+#endif
+
 /* clang-format off */
 #define LL_ATON_DECLARE_NAMED_NN_INTERFACE(N)                                                                          \
-  bool LL_ATON_EC_Network_Init_##N(void);                                                                              \
-  bool LL_ATON_EC_Inference_Init_##N(void);                                                                            \
-  LL_ATON_User_IO_Result_t LL_ATON_Set_User_Input_Buffer_##N(uint32_t num, void *buffer, uint32_t size);               \
-  void *LL_ATON_Get_User_Input_Buffer_##N(uint32_t num);                                                               \
-  LL_ATON_User_IO_Result_t LL_ATON_Set_User_Output_Buffer_##N(uint32_t num, void *buffer, uint32_t size);              \
-  void *LL_ATON_Get_User_Output_Buffer_##N(uint32_t num);                                                              \
-  const LL_ATON_RT_EpochBlockItem_t *LL_ATON_EpochBlockItems_##N(void);                                                \
-  const LL_Buffer_InfoTypeDef *LL_ATON_Input_Buffers_Info_##N(void);                                                   \
-  const LL_Buffer_InfoTypeDef *LL_ATON_Output_Buffers_Info_##N(void);                                                  \
-  const LL_Buffer_InfoTypeDef *LL_ATON_Internal_Buffers_Info_##N(void);                                                \
+  LL_ATON_C_API bool LL_ATON_EC_Network_Init_##N(void);                                                                \
+  LL_ATON_C_API bool LL_ATON_EC_Inference_Init_##N(void);                                                              \
+  LL_ATON_C_API LL_ATON_User_IO_Result_t LL_ATON_Set_User_Input_Buffer_##N(uint32_t num, void *buffer, uint32_t size); \
+  LL_ATON_C_API void *LL_ATON_Get_User_Input_Buffer_##N(uint32_t num);                                                 \
+  LL_ATON_C_API LL_ATON_User_IO_Result_t LL_ATON_Set_User_Output_Buffer_##N(uint32_t num, void *buffer, uint32_t size);\
+  LL_ATON_C_API void *LL_ATON_Get_User_Output_Buffer_##N(uint32_t num);                                                \
+  LL_ATON_C_API const LL_ATON_RT_EpochBlockItem_t *LL_ATON_EpochBlockItems_##N(void);                                  \
+  LL_ATON_C_API const LL_Buffer_InfoTypeDef *LL_ATON_Input_Buffers_Info_##N(void);                                     \
+  LL_ATON_C_API const LL_Buffer_InfoTypeDef *LL_ATON_Output_Buffers_Info_##N(void);                                    \
+  LL_ATON_C_API const LL_Buffer_InfoTypeDef *LL_ATON_Internal_Buffers_Info_##N(void);                                  \
   static const NN_Interface_TypeDef NN_Interface_##N = {                                                               \
-      .network_name = #N,                                                                                              \
-      .ec_network_init = LL_ATON_EC_Network_Init_##N,                                                                  \
-      .ec_inference_init = LL_ATON_EC_Inference_Init_##N,                                                              \
-      .input_setter = LL_ATON_Set_User_Input_Buffer_##N,                                                               \
-      .input_getter = LL_ATON_Get_User_Input_Buffer_##N,                                                               \
-      .output_setter = LL_ATON_Set_User_Output_Buffer_##N,                                                             \
-      .output_getter = LL_ATON_Get_User_Output_Buffer_##N,                                                             \
-      .epoch_block_items = LL_ATON_EpochBlockItems_##N,                                                                \
-      .input_buffers_info = LL_ATON_Input_Buffers_Info_##N,                                                            \
-      .output_buffers_info = LL_ATON_Output_Buffers_Info_##N,                                                          \
-      .internal_buffers_info = LL_ATON_Internal_Buffers_Info_##N}
+      #N,                                                                                                              \
+      LL_ATON_EC_Network_Init_##N,                                                                                     \
+      LL_ATON_EC_Inference_Init_##N,                                                                                   \
+      LL_ATON_Set_User_Input_Buffer_##N,                                                                               \
+      LL_ATON_Get_User_Input_Buffer_##N,                                                                               \
+      LL_ATON_Set_User_Output_Buffer_##N,                                                                              \
+      LL_ATON_Get_User_Output_Buffer_##N,                                                                              \
+      LL_ATON_EpochBlockItems_##N,                                                                                     \
+      LL_ATON_Input_Buffers_Info_##N,                                                                                  \
+      LL_ATON_Output_Buffers_Info_##N,                                                                                 \
+      LL_ATON_Internal_Buffers_Info_##N}
 /* clang-format on */
 
 #define LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE(N)                                                             \
   LL_ATON_DECLARE_NAMED_NN_INTERFACE(N);                                                                               \
-  static NN_Instance_TypeDef NN_Instance_##N = {.network = &NN_Interface_##N}
+  static NN_Instance_TypeDef NN_Instance_##N = {&NN_Interface_##N, LL_ATON_NOT_STARTED}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

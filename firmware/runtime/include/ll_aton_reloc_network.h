@@ -10,6 +10,10 @@
 
 #include "ll_aton_NN_interface.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- what ll_aton_reloc_install and others return; ll_aton_reloc_reason says it in words ---- */
 
 enum {
@@ -124,5 +128,9 @@ extern const struct ll_aton_reloc_callback ll_aton_reloc_default_callbacks;
 
 /* Weak, does nothing: an application prints the text. */
 void ll_aton_reloc_log(const char *text);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

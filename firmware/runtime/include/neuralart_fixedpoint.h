@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 static inline int32_t na_clamp(int32_t value, int32_t low, int32_t high) {
   return value < low ? low : value > high ? high : value;
 }
@@ -40,5 +44,9 @@ static inline int32_t na_requantize(int32_t accumulator, int32_t multiplier, int
   const uint32_t scaled = (uint32_t)na_scale(accumulator, multiplier, shift);
   return na_clamp((int32_t)(scaled + (uint32_t)zero_point), low, high);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

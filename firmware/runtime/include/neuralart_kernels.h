@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- convolutions: filter [output channels][height][width][kernel channels], depthwise
  * [height][width][output channels] */
 
@@ -139,5 +143,9 @@ void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 #include "neuralart_kernels_recurrent.h"
 #include "neuralart_kernels_unsigned.h"
 #include "neuralart_kernels_wide.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- two inputs, with broadcasting: the output may be an input that has the output's shape */
 
 /* (a - b)^2 */
@@ -49,5 +53,9 @@ typedef struct {
 /* output = table[input as uint8]; 256 entries, those of 0 .. 127 before those of -128 .. -1. Equal addresses of input
  * and output are allowed. */
 void na_table_s8(const int8_t *input, const int8_t *table, int8_t *output, const na_table_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

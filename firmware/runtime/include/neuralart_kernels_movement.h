@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Dimensions of a shape, slowest first; unused ones stand in front and are 1. */
 #define NA_MOVE_RANK 6
 
@@ -77,5 +81,9 @@ typedef struct {
 } na_gather_nd_t;
 
 void na_gather_nd_8(const uint8_t *input, const int32_t *indices, uint8_t *output, const na_gather_nd_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

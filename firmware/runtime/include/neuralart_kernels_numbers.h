@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- two inputs, with broadcasting: the output may be an input that has the output's shape */
 
 typedef struct {
@@ -122,5 +126,9 @@ typedef struct {
 
 void na_batch_matmul_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_batch_matmul_t *p);
 void na_batch_matmul_f32(const float *input1, const float *input2, float *output, const na_batch_matmul_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- SVDF: input weights [filters][inputs], time weights and state [filters][memory], filters = units * rank */
 
 typedef struct {
@@ -50,5 +54,9 @@ void na_lstm_s8(const int8_t *input, const int8_t *input_weights, const int8_t *
                 const int16_t *peephole, const int16_t *norm, const int32_t *norm_bias, const int8_t *projection,
                 const int32_t *projection_bias, int8_t *output_state, int16_t *cell_state, int8_t *output,
                 void *working, const na_lstm_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

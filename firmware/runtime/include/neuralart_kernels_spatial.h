@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- transposed convolution: filter [output channels][height][width][input channels]. The padding is cut off the
  * output: input (0, 0) meets tap (0, 0) at output (-pad_top, -pad_left). */
 
@@ -64,5 +68,9 @@ typedef struct {
 } na_resize_bilinear_t;
 
 void na_resize_bilinear_s8(const int8_t *input, int8_t *output, const na_resize_bilinear_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- convolutions whose filter has a zero point */
 
 typedef struct {
@@ -34,5 +38,9 @@ typedef struct {
 } na_resize_float_t;
 
 void na_resize_bilinear_float_s8(const int8_t *input, int8_t *output, const na_resize_float_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

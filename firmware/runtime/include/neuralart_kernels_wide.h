@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- convolutions, fully connected; shifts of s16: at most 7 to the left */
 
 void na_conv2d_s16(const int16_t *input, const int8_t *filter, const int64_t *bias, const int32_t *multiplier,
@@ -61,5 +65,9 @@ void na_requantize_s16_s16(const int16_t *input, int16_t *output, const na_requa
 void na_requantize_s16_s8(const int16_t *input, int8_t *output, const na_requantize_t *p);
 void na_quantize_f32_s16(const float *input, int16_t *output, const na_quantize_t *p);
 void na_dequantize_s16_f32(const int16_t *input, float *output, const na_quantize_t *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* An error is (code << 8) | (row + 1); what a row is stands behind the code. */
 enum {
   NPU_MEMORY_E_WINDOW = 1,     /* not memory mapped; window */
@@ -121,5 +125,9 @@ void npu_memory_clean_invalidate(uint32_t address, uint32_t size);
 int npu_memory_npu_cache_clean_invalidate(const npu_memory_registers_t *registers, uint32_t address, uint32_t size);
 /* Armv7-M: makes [base, base + size) Normal memory, cached write-back, not executable. Not 0: no region is free. */
 int npu_memory_mpu_normal(uint32_t base, uint32_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,7 @@ from neuralart.app_config.render import cfloat
 from neuralart.app_config.request import Request, Values
 from neuralart.config.app_config import AudioConfig
 from neuralart.errors import NeuralArtError
+from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
 
 # Window and mel filters of an audio application (``user_mel_tables.[ch]``), in plain arithmetic ---------------------
 
@@ -82,7 +83,11 @@ def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
     said = f"Hann window of {audio.window_length} and {audio.n_mels} mel filters, {audio.fmin} to {audio.fmax} Hz"
     head = f"/* {said}. Generated. */"
     header = [head, "#ifndef USER_MEL_TABLES_H", "#define USER_MEL_TABLES_H", "", *includes, ""]
-    header += [f"extern const {kind} {name}[{len(items)}];" for kind, name, items in arrays]
+    header += [
+        *EXTERN_C,
+        *(f"extern const {kind} {name}[{len(items)}];" for kind, name, items in arrays),
+        *EXTERN_C_END,
+    ]
     header += ["", "#endif", ""]
     source = [head, '#include "user_mel_tables.h"', ""]
     for kind, name, items in arrays:

@@ -14,16 +14,23 @@ import SCons.Errors
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest, of_system
+from neuralart.lazy_regex import lazy_regex
 from neuralart.resources import IMPORTED, PACKAGE
 from neuralart.scons.paths import named
 from neuralart.text.values import Location
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# SCons looks when it gets to know a file: what is on disk under its name may be a folder.
+_OTHER_KIND = lazy_regex(r"(Directory|File) (.+) found where (file|directory) expected\.")
 _OURS = (str(PACKAGE), str(IMPORTED), str(Path(SCons.Errors.__file__).parent))
 
 
 def _known(error: BaseException) -> Exception | None:
+    if isinstance(error, TypeError) and (found := _OTHER_KIND.fullmatch(str(error))):
+        there, path, wanted = found.groups()
+        what = f"is a {there.lower()}, where a {wanted} is needed"
+        return NeuralArtError(what, where=os.path.relpath(path), hint="delete or rename it")
     return plugins.blamed(error) or (of_system(error) if isinstance(error, OSError) else None)
 
 

@@ -6,6 +6,12 @@ from __future__ import annotations
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
 
 
+EXTERN_C = ("#ifdef __cplusplus", 'extern "C" {', "#endif")
+"""Lines in front of the functions of a header: C++ programs link what C compilers made."""
+EXTERN_C_END = ("#ifdef __cplusplus", "}", "#endif")
+"""Lines behind them."""
+
+
 def string(text: str) -> str:
     """A C string literal of UTF-8 text in ASCII. Octal escapes have three digits: a digit behind one stays itself."""
     data = str(text).encode("utf-8", "backslashreplace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
 from neuralart_reference.cpu.cpu_network import CpuNetwork, Weights
 from neuralart_reference.cpu.network_c import banner, guarded
 
@@ -75,7 +76,7 @@ def data_h(network: CpuNetwork) -> str:
     def buffer(what: str) -> str:
         return (
             f"#define {prefix}_{what}(ptr_) \\\n"
-            f"  AI_BUFFER_INIT(AI_FLAG_NONE, AI_BUFFER_FORMAT_U8, {{0}}, {prefix}_{what}_SIZE, NULL, "
+            f"  AI_BUFFER_INIT(AI_FLAG_NONE, AI_BUFFER_FORMAT_U8, AI_BUFFER_SHAPE_NONE, {prefix}_{what}_SIZE, NULL, "
             "AI_HANDLE_PTR(ptr_))"
         )
 
@@ -86,8 +87,10 @@ def data_h(network: CpuNetwork) -> str:
         buffer("ACTIVATIONS"),
         buffer("WEIGHTS"),
         "",
+        *EXTERN_C,
         f"ai_handle ai_{name}_data_weights_get(void);",
         f"ai_bool ai_{name}_data_params_get(ai_network_params *params);",
+        *EXTERN_C_END,
     ]
     return guarded(network, f"{name}_data.h", lines)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.text.c_values import string
+from neuralart.text.c_values import EXTERN_C, EXTERN_C_END, string
 from neuralart_reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
 from neuralart_reference.emit.ctext import array, in_comment, single
 from neuralart_reference.emit.epochs_c import arguments, declarations, node_name, reset_state
@@ -289,7 +289,8 @@ def network_h(network: CpuNetwork) -> str:
         for port in ports:
             lines += _port_macros(f"{macro}_{short}", port)
     heads = [*_heads(network.name), *([reset_head(network.name)] if network.emission.program.states else [])]
-    return guarded(network, f"{network.name}.h", [*lines, *(f"{head};" for head in heads)])
+    declared = [*EXTERN_C, "", *(f"{head};" for head in heads), "", *EXTERN_C_END]
+    return guarded(network, f"{network.name}.h", [*lines, *declared])
 
 
 def config_h(network: CpuNetwork, stamp: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.network.targets import relative_symbol
-from neuralart.text.c_values import string
+from neuralart.text.c_values import EXTERN_C, EXTERN_C_END, string
 from neuralart_reference.emit import rows as build
 from neuralart_reference.emit.ctext import array, data_type, in_comment, kilobytes, single
 from neuralart_reference.emit.emission import TOOL, Emission, score, user_symbol
@@ -345,6 +345,6 @@ def network_h(emission: Emission) -> str:
         if owned:
             lines.append(f"#define {prefix}_USER_ALLOCATED_{kind.upper()}S ({len(owned)})")
     if emission.program.states:
-        lines += ["", f"{reset_head(emission.name)};"]
+        lines += ["", *EXTERN_C, f"{reset_head(emission.name)};", *EXTERN_C_END]
     lines += _port_macros(emission, prefix, "input") + _port_macros(emission, prefix, "output")
     return "\n".join([*lines, "", "#endif", ""])

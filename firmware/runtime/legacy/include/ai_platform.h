@@ -23,8 +23,8 @@ typedef ai_u8 *ai_ptr;
 typedef void *ai_handle;
 
 #define AI_HANDLE_NULL ((ai_handle)0)
-#define AI_HANDLE_PTR(ptr) ((ai_handle)(uintptr_t)(ptr))
-#define AI_PTR(ptr) ((ai_ptr)(uintptr_t)(ptr))
+#define AI_HANDLE_PTR(ptr) ((ai_handle)(ptr))
+#define AI_PTR(ptr) ((ai_ptr)(ptr))
 #define AI_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define AI_API_ENTRY
 #define AI_UNUSED(x) (void)(x);
@@ -112,6 +112,7 @@ typedef struct {
 } ai_buffer;
 
 #define AI_FLAG_NONE 0u
+#define AI_BUFFER_SHAPE_NONE {0u, NULL}
 
 #define AI_BUFFER_FORMAT(buffer) ((buffer)->format)
 #define AI_BUFFER_DATA(buffer, type) ((type *)(buffer)->data)
@@ -134,8 +135,8 @@ typedef struct {
 } ai_network_params;
 
 #define AI_BUFFER_INIT(flags_, format_, shape_, size_, meta_, data_)                                                   \
-  {.format = (format_), .data = (data_), .meta_info = (meta_), .flags = (flags_), .size = (size_), .shape = shape_}
-#define AI_NETWORK_PARAMS_INIT(weights_, activations_) {.params = weights_, .activations = activations_}
+  {(format_), (data_), (meta_), (flags_), (size_), shape_}
+#define AI_NETWORK_PARAMS_INIT(weights_, activations_) {weights_, activations_}
 
 typedef struct {
   const char *model_name;

@@ -4,6 +4,10 @@
 
 #include "ai_platform.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where a tensor, working memory or a constant is. Set when the application has given its buffers. */
 typedef struct {
   ai_u8 *data;
@@ -61,5 +65,9 @@ ai_buffer *na_network_inputs_get(na_instance_t *instance, ai_handle handle, ai_u
 ai_buffer *na_network_outputs_get(na_instance_t *instance, ai_handle handle, ai_u16 *count);
 /* Batches that were computed: 1, or 0 after an error. */
 ai_i32 na_network_run(na_instance_t *instance, ai_handle handle, const ai_buffer *input, ai_buffer *output);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

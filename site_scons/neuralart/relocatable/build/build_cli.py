@@ -288,6 +288,8 @@ def array_c(name: str, image: bytes) -> str:
 
 
 def header_h(name: str, image: Image) -> str:
+    from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
+
     prefix = f"AI_{name.upper()}_RELOC"
     values: dict[str, str] = {
         "C_NAME": f'"{image.context.c_name}"',
@@ -313,5 +315,6 @@ def header_h(name: str, image: Image) -> str:
     return (
         f"#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n\n"
         + "".join(lines)
-        + f"\n/* Address of the image, a multiple of 8. */\nuintptr_t ai_{name}_reloc_img_get(void);\n\n#endif\n"
+        + "\n".join(["", *EXTERN_C, "/* Address of the image, a multiple of 8. */"])
+        + "\n".join([f"\nuintptr_t ai_{name}_reloc_img_get(void);", *EXTERN_C_END, "", "#endif", ""])
     )
