@@ -95,7 +95,7 @@ def files(names: Names, board: Board, toolpath: str = "", memory: str = "") -> d
     cpu = flow_of(board.target) == CPU
     said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
     said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
-    said["memory"] = memory
+    said["memory"] = memory or None
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
