@@ -49,13 +49,14 @@ def writers(text: str) -> list[int]:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
         words = [
             each.value for each in [*node.args, *(k.value for k in node.keywords)] if isinstance(each, ast.Constant)
         ]
         opened = name in ("open", "fdopen") and any(isinstance(w, str) and set(w) & set("wax+") for w in words)
-        text_of_path = name in ("write_text", *WRITES) and isinstance(node.func, ast.Attribute) and owner not in ours
-        if opened or (text_of_path and (name != "copy" or owner == "shutil")):
+        owner = ""
+        if name in ("write_text", *WRITES) and isinstance(node.func, ast.Attribute):
+            owner = ast.unparse(node.func.value)
+        if opened or (owner and owner not in ours and (name != "copy" or owner == "shutil")):
             found.append(node.lineno)
     return found
 

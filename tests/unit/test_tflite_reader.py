@@ -514,10 +514,8 @@ def test_damage_is_located(damage: Callable[[], tuple[bytes, int, str]]) -> None
 
 
 def test_every_truncation_is_refused() -> None:
-    start = time.perf_counter()
     for length in [*range(0, 64), *range(64, len(DATA), 11), len(DATA) - 1]:
         refused(DATA[:length])
-    assert time.perf_counter() - start < 20
 
 
 # --- files that are something else ---------------------------------------------------------------------------------
