@@ -80,10 +80,18 @@ def _ports(emission: Emission, kind: str) -> list[Port]:
     ]
 
 
-def build(
-    request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
-) -> CompileResult:
-    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
+@dataclass(frozen=True)
+class Arranged:
+    """A program and where everything of it is."""
+
+    program: Program  # with shared memory, and in stripes where that was asked for
+    plan: MemoryPlan
+    owned: dict[int, tuple[str, int]]  # what the application provides
+    choices: Choices
+
+
+def arranged(request: CompileRequest, program: Program, pools: PoolFile) -> Arranged:
+    """Place a lowered program. NeuralArtError: it does not fit, or an option of the profile is refused."""
     asked = choices(request.profile_options, request.options_where)
     program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
@@ -94,7 +102,15 @@ def build(
 
     if request.memory:
         program = smallest(program, put, tuple(owned), keep_inputs=keep)
-    placed = put(program)
+    return Arranged(program, put(program), owned, asked)
+
+
+def build(
+    request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
+) -> CompileResult:
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
+    made = arranged(request, program, pools)
+    program, placed, owned, asked = made.program, made.plan, made.owned, made.choices
     declared = _declared(request, pools)
     raws = _raws(request.name, pools, placed, declared)
     emission = Emission(

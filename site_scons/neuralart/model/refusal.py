@@ -13,7 +13,6 @@ _COMPILED = {
     "CUSTOM:ethos-u": "by Vela for an Arm Ethos-U NPU",
     "CUSTOM:edgetpu-custom-op": "by edgetpu_compiler for a Google Edge TPU",
 }
-_HOW = "quantize it to int8 with calibration data: TFLiteConverter, representative_dataset, TFLITE_BUILTINS_INT8"
 
 
 class ModelRefusal(NeuralArtError):
@@ -42,16 +41,3 @@ def check_compiled(model: Model) -> None:
         if op.kind in _COMPILED:
             what = f"the model is compiled already, {_COMPILED[op.kind]}"
             raise NeuralArtError(what, where=model.path, hint="compile the model that it was made from")
-
-
-def check_floats(model: Model) -> None:
-    """Raise a ModelRefusal that says which kind of model it is if there are floats, and no activation is quantized."""
-    types = {tensor.dtype for tensor in model.tensors if tensor.data is None}
-    if types.isdisjoint(("int8", "uint8", "int16")) and any(dtype.startswith("float") for dtype in types):
-        constants = {(each.dtype, each.quantization is not None) for each in model.tensors if each.data is not None}
-        what = "a float32 model: neither weights nor activations are quantized"
-        if ("float16", False) in constants:
-            what = "a float16 model: weights are float16, activations float32"
-        elif not constants.isdisjoint((("int8", True), ("uint8", True))):
-            what = "a dynamic-range quantized model: weights have 8 bits, activations are float32"
-        raise ModelRefusal(what, Counter(op.kind for op in model.operators), model.path, _HOW)

@@ -98,6 +98,19 @@ class Builder:
             raise Unfit(f"'{name}' is not quantized")
         return self.values[name]
 
+    def in_float(self, name: str) -> None:
+        """Let a value that is a function of a stored one be computed in float: one of 256 results is taken."""
+        tensor, order, results = (held := self.values[name]).tensor, held.order, held.results
+        if results is None:
+            return
+        shape = self.tensors[tensor].shape
+        stored = self.emit("CAST", [tensor], self.tensor(f"{name}_stored", shape, None, "int32"))
+        from_zero = self.tensor(f"{name}_number", shape, None, "int32")
+        number = self.emit("ADD", [stored, self.constant([128])], from_zero, fused_activation_function="NONE")
+        table = self.constant(results.ravel(), "float32", name=f"{name}_results")
+        made = self.tensor(f"{name}_float", shape, None, "float32")
+        self.values[name] = Held(self.emit("GATHER", [table, number], made, axis=0, batch_dims=0), order)
+
     def arranged(self, name: str, order: Order | None = None) -> int:
         """The tensor of a value with its dimensions in an order, by default that of ONNX."""
         value, order = self.value(name), order or tuple(range(len(self.graph.shapes[name])))
