@@ -9,7 +9,6 @@ from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.options import Choices, choices
 from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.model.graph import Model
 from neuralart.network.facts import PoolUse, Port, to_json
 from neuralart.network.pools import PoolFile, default_initializers, initializer_name
 from neuralart.network.targets import NPU
@@ -22,6 +21,7 @@ from neuralart_reference.emit.network_c import abi_stamp, network_c, network_h
 from neuralart_reference.emit.report import report as make_report
 from neuralart_reference.emit.rows import port_rows
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import MemoryPlan, plan
 from neuralart_reference.planning.sharing import share

@@ -151,8 +151,8 @@ def fit(board: Board, path: Path, program: Program) -> Fit:
 def fits(path: Path, boards: Sequence[Board]) -> tuple[Demand, list[Fit]]:
     """What a model needs, and the answer for each board. NeuralArtError: it cannot be read, or has other operators."""
     from neuralart.compilers.request import BorderOptions
-    from neuralart.model.reader import read
     from neuralart_reference.lower import lower
+    from neuralart_reference.model.reader import read
 
     program = lower(read(path, str(path)), BorderOptions())
     return need(program), [fit(board, path, program) for board in boards]
@@ -203,7 +203,7 @@ def _record(path: Path, needed: Demand, answers: Sequence[Fit]) -> dict[str, Any
 
 def _lines(path: Path, needed: Demand, answers: Sequence[Fit]) -> list[str]:
     from neuralart.errors import shown
-    from neuralart.summary import size
+    from neuralart.text.sizes import size
     from neuralart.vendor.tables import table
 
     largest = ", ".join(f"'{shown(name, 40)}' {size}" for name, size in needed.largest)

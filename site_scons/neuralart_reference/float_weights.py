@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from neuralart.model.graph import Model, Operator, Tensor
+from neuralart_reference.model.graph import Model, Operator, Tensor
 
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.model.cut import frontier, proposed
-from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
-from neuralart.model.refusal import ModelRefusal, check_compiled, refusal
-from neuralart.model.tflite_operators import quoted
 from neuralart_reference import folding, unsigned
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
 from neuralart_reference.data_movement import Unsupported
 from neuralart_reference.float_weights import in_float32
 from neuralart_reference.ir import Call, Program, TensorArg
+from neuralart_reference.model.cut import frontier, proposed
+from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
+from neuralart_reference.model.refusal import ModelRefusal, check_compiled, refusal
+from neuralart_reference.model.tflite_operators import quoted
 from neuralart_reference.operators import every, lookup
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.pad_folding import fold_pads

@@ -119,7 +119,7 @@ def _contents(path: Path) -> bytes:
 
 def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComparison:
     """Run LiteRT on the same input. NeuralArtError: it cannot, or the inputs do not fit each other."""
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.npu.reference import BufferComparison, References
     from neuralart_virtual.vectors import expected
 

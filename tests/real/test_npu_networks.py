@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neuralart.vendor.network_c import ecblobs
 from neuralart.vendor.network_c.read import read
+from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.modes import assumable
 from neuralart_virtual.npu.run import load

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neuralart.vendor.network_c import ecblobs, epochs
 from neuralart.vendor.network_c.types import EC
+from neuralart_virtual.network_c import ecblobs, epochs
 from neuralart_virtual.npu import clocks, registers
 from neuralart_virtual.npu.description import hardware
 from neuralart_virtual.npu.device import NpuDevice

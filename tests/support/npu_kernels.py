@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralart.vendor.network_c.epochs import Description
 from neuralart.vendor.network_c.read import parse
+from neuralart_virtual.network_c.epochs import Description
 from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.software import dispatch

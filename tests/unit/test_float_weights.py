@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from neuralart.model import reader
-from neuralart.model.graph import Model
 from neuralart_reference.float_weights import in_float32
 from neuralart_reference.lower import lower
+from neuralart_reference.model import reader
+from neuralart_reference.model.graph import Model
 from tflite_writer import ModelWriter
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Quantization
 from neuralart_reference.data_movement import broadcast
 from neuralart_reference.ir import ConstArg, Null, TensorArg
+from neuralart_reference.model.graph import Quantization
 from neuralart_reference.operators import every
 from support.lowering import Graph, lowered, one, parameters
 from support.messages import flat

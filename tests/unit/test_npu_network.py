@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.network_c import ecblobs
+from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu.reference import BufferComparison, References
 from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import EVEN, Ties

@@ -12,9 +12,9 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.model import reader
-from neuralart.model.graph import Model
 from neuralart_insight.inspect import cli as inspector
+from neuralart_reference.model import reader
+from neuralart_reference.model.graph import Model
 from support.onnx_small import SMALL
 
 onnx = pytest.importorskip("onnx")

@@ -8,8 +8,8 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.model import tflite
 from neuralart_reference.lower import lower
+from neuralart_reference.model import tflite
 from support.messages import flat
 from tflite_writer import ModelWriter
 

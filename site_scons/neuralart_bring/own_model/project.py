@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import jsontext
-from neuralart.boards.schema_cli import schema_text
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.console import say
+from neuralart_bring.schema.cli import schema_text
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -143,7 +143,6 @@ def try_compile(model: Path, names: Names, board: Board) -> tuple[Network, str]:
 def _compiled(model: Path, names: Names, board: Board, more: list[str]) -> Network:
     from neuralart.compilers.protocol import compile_job, job_from_words
     from neuralart.network import facts
-    from neuralart.patching.patchlist import LEGACY_OPTIONS
 
     words = ["--model", str(model), "--target", board.target, "--name", names.network, *more]
     if flow_of(board.target) == CPU:

@@ -10,7 +10,6 @@ from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.request import CommonRequest
 from neuralart.files import utf8
-from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
 from neuralart_reference import common_steps
@@ -24,6 +23,7 @@ from neuralart_reference.cpu.report import report as make_report
 from neuralart_reference.emit.emission import Emission
 from neuralart_reference.emit.network_c import abi_stamp
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import PoolPlan
 from neuralart_reference.planning.sharing import share

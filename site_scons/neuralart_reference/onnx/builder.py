@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralart.model.graph import Operator, Quantization, Tensor
+from neuralart_reference.model.graph import Operator, Quantization, Tensor
 from neuralart_reference.onnx.load import Array, OnnxGraph, Scale, Unfit
 
 Order = tuple[int, ...]

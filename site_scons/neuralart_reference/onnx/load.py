@@ -16,8 +16,8 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.cut import proposed
-from neuralart.model.refusal import refusal
+from neuralart_reference.model.cut import proposed
+from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
 
 Array = npt.NDArray[Any]

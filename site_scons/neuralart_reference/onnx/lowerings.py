@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model
+from neuralart_reference.model.graph import Model
 from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last
 from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, load, run
 from neuralart_reference.onnx.qoperator import FORMS, spread

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from neuralart import plugins
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering
+from neuralart_reference.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
 

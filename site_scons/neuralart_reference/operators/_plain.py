@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import Lowering, describe, float_literal, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, Broadcast, broadcast
 from neuralart_reference.ir import Arg, Null
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain
 from neuralart_reference.quantize import ACTIVATIONS
 from neuralart_reference.unsigned import is_unsigned

@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct as binary
 from collections.abc import Sequence
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference import quantize
 from neuralart_reference.context import C_TYPES, WIDE, Lowering, Operand, describe, struct
 from neuralart_reference.ir import Arg, Null, StructArg
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import bounds, same_type, weights_and_bias
 from neuralart_reference.operators._window import down_and_right, members, padding_kind, window

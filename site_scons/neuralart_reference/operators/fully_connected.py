@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct as binary
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import WIDE, Lowering, describe, struct
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, convolution, operator
 from neuralart_reference.operators._plain import bounds, same_type, weights_and_bias
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import WIDE, Lowering, struct
 from neuralart_reference.ir import StructArg
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import SUFFIXES, bounds, same_type
 from neuralart_reference.operators._window import members, window

@@ -106,7 +106,7 @@ def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preproces
 def run(args: argparse.Namespace) -> int:
     """Make the folder. NeuralArtError: an input does not fit, or the outputs cannot be computed."""
     from neuralart.errors import NeuralArtError
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
     from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, input_data
     from neuralart_virtual.vectors import expected

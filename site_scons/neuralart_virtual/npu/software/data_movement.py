@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import Structure
+from neuralart_virtual.network_c import epochs
+from neuralart_virtual.network_c.epochs import Structure
 from neuralart_virtual.npu.software.tensors import (
     ORDER,
     Array,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from neuralart.vendor.network_c.epochs import EpochFunction
+from neuralart_virtual.network_c.epochs import EpochFunction
 from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.software import data_movement, elementwise, padding, spatial
 from neuralart_virtual.npu.software.tensors import Kernel, Output
