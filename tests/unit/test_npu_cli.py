@@ -81,6 +81,8 @@ def test_ties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for rule in ("away", "even")
     ]
     assert outputs[0] != outputs[1]
+    said = call(capsys, path, "--ties", "up", "--ties", "average=away").splitlines()
+    assert "ties are rounded by --ties up average=away" in said
 
 
 def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,9 +94,10 @@ def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     model = tmp_path / "model.tflite"
     model.write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
     out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--force")
-    first = out.splitlines()[1].split()
-    assert first[0] == "1" and first[1] == "144" and first[-3:] == ["100.00", "%", "0"], out
-    assert "buffers are like no tensor of the model" in out
+    lines = out.splitlines()
+    assert lines[0] == "layers     no tensor differs from the reference by more than is allowed"
+    assert lines[2].split() == ["1", "in0", "int8", "1x6x6x4", "100.00", "%", "1.00", "0", "0", "0"], out
+    assert lines[3].split()[:4] == ["2", "0x342e0200", "8", "bits"] and "like no tensor of the model" in lines[3]
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -109,7 +112,9 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.tflite"
     other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
     cases = {
-        ("--force",): "--force needs the model that the reference comes from (give --model)",
+        ("--feed-reference",): "--feed-reference needs the model that the reference comes from (give --model)",
+        ("--ties", "odd"): "--ties: no tie rule is called 'odd' (known: away, even, up)",
+        ("--ties", "averege=up"): "--ties: no stage is called 'averege' (did you mean 'average'? known: activation, ",
         ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
         ("--input", f"image={tmp_path}/none.bin"): "none.bin",
         ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",
