@@ -69,7 +69,9 @@ def _ties(value: Value) -> tuple[str, ...]:
     return words
 
 
-_DOC = "list of modes that the virtual NPU executes though they are not known for sure: `[POOL.TYPE=2]`"
+_DOC = (
+    "list of modes that the virtual NPU executes though they are not known for sure: `[POOL.TYPE=2]` ([npu.md](npu.md))"
+)
 register("keys", "assume", AddedKey(VARIANT, _modes, _DOC, "such a mode stops the run"), protocol=1)
 _DOC = "how the virtual NPU rounds ties: `away`, `up` or `even`, or a list with rules of stages: `[up, average=away]`"
 register("keys", "ties", AddedKey(VARIANT, _ties, _DOC, "`away`"), protocol=1)
