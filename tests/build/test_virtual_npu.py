@@ -178,6 +178,29 @@ def test_tie_rules_and_assumptions_of_a_variant(built: Project) -> None:
     assert "variants.yaml:" in said and "no stage is called 'averege' (did you mean 'average'?" in said
 
 
+def test_files_with_another_name_than_the_network(template: Project) -> None:
+    """The project calls it otherwise than its compiler did."""
+    where = VendorProject(template.root)
+    template.run("v-structures", "v-programs")
+    told = neuralart(where, "profile", "v-structures")
+    assert told.code == 0 and told.out.startswith("made: estimate of the compiler ("), told.err
+    told = neuralart(where, "diff", "v-structures", "v-programs")
+    assert told.code == 0 and "network structures -> programs: " in told.out, told.err
+
+
+def test_another_compile_beside_its_golden_vectors(built: Project) -> None:
+    """Outputs of the virtual NPU are kept; the run of another compile says whose they were."""
+    where = VendorProject(built.root)
+    built.run("v-structures")
+    made_of = neuralart(where, "vectors", "v-structures", "--from-npu", "--random", "2", "-o", "golden", "--force")
+    assert made_of.code == 0 and "golden: 2 vectors, outputs by virtual NPU of scons-neuralart " in made_of.out
+    assert "structures: 2 vectors bit-exact on unicorn" in built.run("run-v-structures").out
+    compiled(built.path("compiled/structures"), "structures", seed=8)
+    said = failure(built.run("run-v-structures", code=2))
+    assert "vector 0, output 'scores' index 0: expected " in said
+    assert "(expected by virtual NPU of scons-neuralart " in said and "; 'neuralart diff A B' shows what" in said
+
+
 def test_a_bank_that_is_off(built: Project) -> None:
     built.edit("firmware/runtime/memory/banks.c", "  uint32_t clocks = 0;\n", "  uint32_t clocks = 0;\n  return;\n")
     said = failure(built.run("run-v-structures", code=2))
