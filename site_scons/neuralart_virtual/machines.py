@@ -47,6 +47,9 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
         for image in program.external:
             words += file_words(base, "--external", image.binary, f"@0x{image.address:08x}")
             sources.append(image.binary)
+    for key in ("assume", "ties"):
+        for said in program.variant.added.get(key, ()):
+            words += [f"--{key}", said]
     for name, address in program.variant.slots:
         if name in board.slots:
             words += ["--slot", f"{name}@0x{address:08x}"]

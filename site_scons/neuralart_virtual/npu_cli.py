@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart import outputs
-from neuralart.errors import NeuralArtError, shown
+from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.text.progress import at_work
 
@@ -29,6 +29,8 @@ def _named(text: str, example: str) -> tuple[str, Path]:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from neuralart_virtual.virtual_npu import add_options
+
     add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
     add("network", type=Path, metavar="NETWORK.C", help="network.c of a compile for the STM32N6")
     pool = partial(_named, example="POOL=FILE, for example xSPI2=network_atonbuf.xSPI2.raw")
@@ -38,12 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     several("--input", type=given, metavar="NAME=FILE", help=text)
     add("--seed", type=int, default=1, metavar="N", help="of the noise (default: 1)")
     add("-o", "--output", type=Path, metavar="DIR", help="write each output there as NAME.npy")
-    text = "execute a mode that is not known for sure, as the message that stops at it says"
-    several("--assume", metavar="UNIT.FIELD=VALUE", help=text)
-    add("--ties", choices=("away", "up", "even"), default="away", help="how ties are rounded (default: away)")
+    add_options(parser)
     text = "compare each epoch's buffers of bytes with the tensors of this model in LiteRT"
     add("--model", type=Path, metavar="MODEL.tflite", help=text)
-    add("--force", action="store_true", help="with --model: feed each epoch with the reference")
+    text = "with --model: feed each epoch with the reference"
+    add("--feed-reference", "--force", action="store_true", help=text)
     add("--json", action="store_true", help="print everything as JSON")
 
 
@@ -55,13 +56,17 @@ def run(args: argparse.Namespace) -> int:
         hint = "pip install 'scons-neuralart[npu]'"
         raise NeuralArtError(f"the virtual NPU needs NumPy: {error}", hint=hint) from error
     from neuralart_virtual.npu.run import load
-    from neuralart_virtual.npu.units.rounding import Ties
+    from neuralart_virtual.virtual_npu import of_arguments
 
-    if args.force and args.model is None:
-        raise NeuralArtError("--force needs the model that the reference comes from", hint="give --model")
-    network = load(args.network, dict(args.raw), assume=args.assume, ties=Ties(args.ties))
+    if args.feed_reference and args.model is None:
+        hint = "give --model"
+        raise NeuralArtError("--feed-reference needs the model that the reference comes from", hint=hint)
+    options, bounds = of_arguments(args), args.model is not None
+    network = load(args.network, dict(args.raw), assume=options.assume, ties=options.ties, bounds=bounds)
     drawn = _set_inputs(network, dict(args.input), args.seed)
-    comparison = _comparison(network, args.model, args.force) if args.model else None
+    comparison = _comparison(network, args.model, args.feed_reference) if args.model else None
+    if comparison is not None:
+        comparison.begins(network.memory)
     with at_work(f"virtual NPU: {args.network.name}", quiet=args.json) as work:
         blocks = len(network.network.blocks)
         done: list[str] = []
@@ -117,10 +122,11 @@ def _contents(path: Path) -> bytes:
     return bytes(np.ascontiguousarray(array).tobytes())
 
 
-def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComparison:
-    """Run LiteRT on the same input. NeuralArtError: it cannot, or the inputs do not fit each other."""
+def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferComparison:
+    """What LiteRT computes of the same input. NeuralArtError: the inputs do not fit each other."""
     from neuralart_reference.model import reader
-    from neuralart_virtual.npu.reference import BufferComparison, References
+    from neuralart_virtual.npu.reference import BufferComparison
+    from neuralart_virtual.validation.npu_layers import litert_tensors
     from neuralart_virtual.vectors import expected
 
     if not expected.has_litert():
@@ -133,16 +139,7 @@ def _comparison(network: VirtualNetwork, model: Path, force: bool) -> BufferComp
         sizes = [port.bytes for port in ports], [len(data) for data in inputs]
         what = f"inputs of {sizes[0]} bytes, the network's own are {sizes[1]}"
         raise NeuralArtError(f"the model has {what}", where=str(model), hint="is it the model of this compile?")
-    tensors: dict[str, Any] = {}
-    for interpreter in expected.litert_runs(model, ports, [b"".join(inputs)], every_tensor=True):
-        for detail in interpreter.get_tensor_details():
-            shape = list(detail["shape"])
-            if detail["dtype"].__name__ == "int8" and shape[:1] == [1] and len(shape) in (2, 3, 4):
-                try:
-                    tensors[f"{detail['name']}"] = interpreter.get_tensor(detail["index"])
-                except ValueError:
-                    continue  # No operator computes it
-    return BufferComparison(References(tensors), network.memory, force=force)
+    return BufferComparison(litert_tensors(model, ports, [b"".join(inputs)]), feed=feed)
 
 
 def _write(folder: Path, result: Run) -> None:
@@ -193,10 +190,11 @@ def _record(
             {
                 "epoch": pair.epoch,
                 "address": pair.output.start,
-                "tensor": pair.tensor,
+                "tensor": pair.pair.tensor,
                 "elements": pair.output.elements,
                 "equal": round(1 - pair.different, 6),
                 "largest": pair.largest,
+                "allowed": None if pair.allowed is None else round(pair.allowed, 6),
             }
             for pair in pairs
         ],
@@ -208,24 +206,13 @@ def _record(
 
 
 def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]) -> list[str]:
-    from neuralart.vendor.tables import table
     from neuralart_virtual.npu.run import SAYS
+    from neuralart_virtual.validation.layers import layer_lines
+    from neuralart_virtual.validation.npu_layers import npu_layers
 
     lines = []
     if comparison is not None:
-        rows = [
-            # Fused operators have the names of all of them.
-            (
-                p.epoch,
-                str(p.output.elements),
-                shown(p.tensor.split(";")[0], 60),
-                f"{100 * (1 - p.different):.2f} %",
-                str(p.largest),
-            )
-            for p in comparison.pairs
-        ]
-        lines += table(("epoch", "values", "tensor of LiteRT", "equal", "largest difference"), rows)
-        lines += [f"{len(comparison.unpaired)} buffers are like no tensor of the model", ""]
+        lines += [*layer_lines(npu_layers(comparison), ""), ""]
     hardware = sum(epoch.hardware for epoch in result.epochs)
     products = sum(epoch.work.products for epoch in result.epochs)
     lines.append(

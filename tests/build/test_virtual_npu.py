@@ -16,6 +16,7 @@ from neuralart_virtual.emulator import vectors as golden
 from neuralart_virtual.npu.run import load
 from support import npu_network as made
 from support.sconsproject import Project, Result, copy_built, copy_sources, prepare
+from support.small_models import one_op
 from support.vendorproject import VendorProject, neuralart
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
@@ -128,9 +129,76 @@ def test_validate(template: Project) -> None:
     template.run("v-programs")
     said = neuralart(where, "validate", "v-programs").out
     assert f"v-programs: programs, 2 samples on unicorn {SAYS}" in said
-    refused = neuralart(where, "validate", "v-programs", "--per-layer")
-    hint = "(neuralart npu NETWORK.C --model MODEL.tflite finds them by their contents)"
-    assert refused.code == 1 and refused.errors[0].endswith(f"programs name no tensors of the model {hint}")
+
+
+def layers(project: Project, *words: str) -> dict[str, Any]:
+    """The record of a comparison by epochs. The model's input is that of the network, its output one of 8 numbers."""
+    shape = (1, made.SIDE, made.SIDE, made.DEPTH)
+    project.path("model.tflite").write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
+    told = neuralart(VendorProject(project.root), "validate", "v-programs", "--per-layer", "--json", *words)
+    assert told.code == 0, told.err
+    record: dict[str, Any] = json.loads(told.out)
+    return record
+
+
+def test_each_epoch_beside_a_model(built: Project) -> None:
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed: pip install scons-neuralart[oracle]")
+    built.edit("variants.yaml", "compiled/programs}\n", "compiled/programs}\n    model: model.tflite\n")
+    built.path("model.tflite").write_bytes(b"")
+    built.run("v-programs")
+    record = layers(built)
+    first = record["layers"][0]
+    assert (first["epoch"], first["name"], first["equal"], first["allowed"], first["samples"]) == (
+        1,
+        "in0",
+        1.0,
+        1.0,
+        [],
+    )
+    assert [each["note"] for each in record["layers"][1:]] == ["like no tensor of the model"] * 5
+    assert record["first_difference"] is None
+    said = neuralart(VendorProject(built.root), "validate", "v-programs", "--per-layer", "--feed-reference").out
+    assert "no tensor differs from the reference by more than is allowed" in said
+    alone = neuralart(VendorProject(built.root), "validate", "v-programs", "--feed-reference")
+    assert alone.code == 1 and alone.errors[0].endswith("it shows in the table of --per-layer (give both)")
+
+
+def test_tie_rules_and_assumptions_of_a_variant(built: Project) -> None:
+    built.edit("compiled/structures/made.c", ".operation = POOL_MAX", ".operation = POOL_MIN")
+    built.edit("variants.yaml", "    network: structures\n", "    network: structures\n    assume: [POOL.TYPE=1]\n")
+    said = failure(built.run("run-v-structures", code=2))
+    assert "vector 0, output 'its name in the model'" in said
+    built.edit("variants.yaml", "    assume: ", "    ties: [up, average=away]\n    assume: ")
+    built.edit("variants.yaml", "compiled/structures}\n    vectors: golden\n", "compiled/structures}\n")
+    out = built.run("run-v-structures").out
+    assert "; assumed POOL.TYPE=1: the minimum of the window; padding never wins; ties are rounded by " in out
+    assert "--ties up average=away); not compared: no vectors" in out
+    built.edit("variants.yaml", "average=away", "averege=away")
+    said = built.run("run-v-structures", code=2).errors[0]
+    assert "variants.yaml:" in said and "no stage is called 'averege' (did you mean 'average'?" in said
+
+
+def test_files_with_another_name_than_the_network(template: Project) -> None:
+    """The project calls it otherwise than its compiler did."""
+    where = VendorProject(template.root)
+    template.run("v-structures", "v-programs")
+    told = neuralart(where, "profile", "v-structures")
+    assert told.code == 0 and told.out.startswith("made: estimate of the compiler ("), told.err
+    told = neuralart(where, "diff", "v-structures", "v-programs")
+    assert told.code == 0 and "network structures -> programs: " in told.out, told.err
+
+
+def test_another_compile_beside_its_golden_vectors(built: Project) -> None:
+    """Outputs of the virtual NPU are kept; the run of another compile says whose they were."""
+    where = VendorProject(built.root)
+    built.run("v-structures")
+    made_of = neuralart(where, "vectors", "v-structures", "--from-npu", "--random", "2", "-o", "golden", "--force")
+    assert made_of.code == 0 and "golden: 2 vectors, outputs by virtual NPU of scons-neuralart " in made_of.out
+    assert "structures: 2 vectors bit-exact on unicorn" in built.run("run-v-structures").out
+    compiled(built.path("compiled/structures"), "structures", seed=8)
+    said = failure(built.run("run-v-structures", code=2))
+    assert "vector 0, output 'scores' index 0: expected " in said
+    assert "(expected by virtual NPU of scons-neuralart " in said and "; 'neuralart diff A B' shows what" in said
 
 
 def test_a_bank_that_is_off(built: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neuralart_virtual.npu.reference import BufferComparison, References
+from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
 from support import npu_driver, npu_oracles, npu_recorded
@@ -49,7 +49,8 @@ def run(name: str, *, force: bool, ties: Ties | None = None) -> tuple[Run, Buffe
         object.__setattr__(network.settings, "ties", ties)
     x, inner, _ = oracle(name)
     network.set_input(network.network.inputs[0].row.name, x)
-    comparison = BufferComparison(References(inner), network.memory, force=force)
+    comparison = BufferComparison(iter([{name: tensor_of(values) for name, values in inner.items()}]), feed=force)
+    comparison.begins(network.memory)
     return network.run(comparison), comparison
 
 

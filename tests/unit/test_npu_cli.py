@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from neuralart import cli
+from neuralart_virtual.emulator import vectors as golden
+from neuralart_virtual.npu.run import load
 from support import npu_network as made
 from support.small_models import one_op
 
@@ -81,6 +83,8 @@ def test_ties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for rule in ("away", "even")
     ]
     assert outputs[0] != outputs[1]
+    said = call(capsys, path, "--ties", "up", "--ties", "average=away").splitlines()
+    assert "ties are rounded by --ties up average=away" in said
 
 
 def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,9 +96,10 @@ def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     model = tmp_path / "model.tflite"
     model.write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
     out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--force")
-    first = out.splitlines()[1].split()
-    assert first[0] == "1" and first[1] == "144" and first[-3:] == ["100.00", "%", "0"], out
-    assert "buffers are like no tensor of the model" in out
+    lines = out.splitlines()
+    assert lines[0] == "layers     no tensor differs from the reference by more than is allowed"
+    assert lines[2].split() == ["1", "in0", "int8", "1x6x6x4", "100.00", "%", "1.00", "0", "0", "0"], out
+    assert lines[3].split()[:4] == ["2", "0x342e0200", "8", "bits"] and "like no tensor of the model" in lines[3]
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -109,7 +114,9 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.tflite"
     other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
     cases = {
-        ("--force",): "--force needs the model that the reference comes from (give --model)",
+        ("--feed-reference",): "--feed-reference needs the model that the reference comes from (give --model)",
+        ("--ties", "odd"): "--ties: no tie rule is called 'odd' (known: away, even, up)",
+        ("--ties", "averege=up"): "--ties: no stage is called 'averege' (did you mean 'average'? known: activation, ",
         ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
         ("--input", f"image={tmp_path}/none.bin"): "none.bin",
         ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",
@@ -139,3 +146,60 @@ def test_a_mode_that_stops_is_told_with_its_option(tmp_path: Path, capsys: pytes
     assert "made.c: epoch 2: POOL1 CTRL (0x000) TYPE = 1: " in said and "--assume POOL.TYPE=1" in said
     out = call(capsys, path, "--assume", "POOL.TYPE=1")
     assert "assumed POOL.TYPE=1: the minimum of the window; padding never wins" in out.splitlines()
+
+
+# ---- golden vectors ----
+
+
+def vectors(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
+    """Output of ``neuralart vectors``; of a call that is refused its message."""
+    assert cli.main(["vectors", *map(str, words)]) == code
+    out, err = capsys.readouterr()
+    return err if code else out
+
+
+def test_outputs_as_golden_vectors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They say which compile and which rules they are of; another compile has another hash."""
+    stamps = []
+    for name in ("one", "two", "other"):
+        path = made.write(tmp_path / name, controller=name == "two")
+        if name == "other":
+            raw = tmp_path / name / "made_atonbuf.xSPI2.raw"
+            raw.write_bytes(bytes(64) + raw.read_bytes()[64:])
+        said = vectors(capsys, path, "--from-npu", "--random", 3, "-o", tmp_path / f"golden-{name}")
+        assert "3 vectors, outputs by virtual NPU of scons-neuralart " in said
+        found = golden.load(tmp_path / f"golden-{name}")
+        stamps.append(found.oracle.split("compile ")[1])
+        network = load(path)
+        network.set_input("image", found.input_data[2])
+        assert network.run().outputs["scores"].tobytes() == found.output_data[2]
+    assert len(set(stamps)) == 3
+    assert [(tensor.name, tensor.dtype) for tensor in (*found.inputs, *found.outputs)] == [
+        ("image", "int8"),
+        ("scores", "float32"),
+    ]
+    words = (tmp_path / "one" / "made.c", "--from-npu", "--random", 1, "-o", tmp_path / "golden-one")
+    assert "golden-one/vectors.json" in vectors(capsys, *words, code=1), "nothing is replaced"
+    vectors(capsys, *words, "--force", "--ties", "even")
+    oracle = golden.load(tmp_path / "golden-one").oracle
+    assert oracle.endswith(f"compile {stamps[0]}, ties are rounded by --ties even")
+
+
+def test_golden_vectors_that_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = made.write(tmp_path, controller=False), tmp_path / "golden"
+    for words, said in {
+        (path, "--from-npu"): "no inputs (name files of inputs, or --random N)",
+        (path, "--from-npu", "--random", 1, "--cut", "x"): "--from-npu and --cut (the network is compiled already",
+        (path, "--random", 1, "--ties", "up"): "--assume and --ties: it is of the virtual NPU (--from-npu)",
+        (tmp_path / "no.c", "--from-npu", "--random", 1): "no.c: cannot read",
+        (path, "--from-npu", "--random", 1, "--assume", "A.B=1"): "nothing to assume is called 'A.B=1'",
+        ("a-variant", "--from-npu", "--random", 1, "--variants", tmp_path / "v.yaml"): "v.yaml: cannot read",
+    }.items():
+        text = vectors(capsys, *words, "-o", out, code=1)
+        assert said in text and text.count("\n") == 1, text
+        assert not out.exists()
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    text = vectors(capsys, path, "--from-npu", "--random", 1, "-o", out, code=1)
+    assert text.count("\n") == 1 and "the virtual NPU needs the Python package numpy" in text

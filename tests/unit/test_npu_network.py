@@ -10,7 +10,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart_virtual.network_c import ecblobs
-from neuralart_virtual.npu.reference import BufferComparison, References
+from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import EVEN, Ties
 from support import npu_driver
@@ -121,11 +121,14 @@ def test_comparison_and_force(tmp_path: Path) -> None:
     references = {"image": image, "pooled": other, "no": np.zeros((3, 3, 8))}
     for force in (False, True):
         network = ready(tmp_path / str(force), controller=False)
-        comparison = BufferComparison(References(references), network.memory, force=force)
+        comparison = BufferComparison(
+            iter([{name: tensor_of(values) for name, values in references.items()}]), feed=force
+        )
+        comparison.begins(network.memory)
         network.run(comparison)
         first, second = comparison.pairs[:2]
-        assert (first.tensor, first.offset, first.different, first.group) == ("image", 128, 0.0, 4)
-        assert (second.epoch, second.tensor, second.largest, second.group) == ("2", "pooled", 1, 8)
+        assert (first.pair, first.different) == (("image", 4, 128), 0.0)
+        assert (second.epoch, second.pair, second.largest) == ("2", ("pooled", 8, 0), 1)
         assert second.different == 1 / made.COARSE
         kept = network.memory.view(made.RAM + made.POOLED, made.COARSE).view(np.int8)
         assert np.array_equal(kept, other.reshape(-1)) == force

@@ -115,7 +115,7 @@ def _build(label: str, folder: Path) -> BuildSide:
     ram = {name: use["used"] for name, use in read_index(folder / _INDEX)["firmware"].items()}
     networks = {}
     for name, place in sorted(network_folders(folder / _INDEX).items()):
-        networks[name] = NetworkSide(estimate.of_folder(place, name).epochs)
+        networks[name] = NetworkSide(estimate.of_build(place).epochs)
         for pool in facts.load(place / "network.json").pools:
             if pool.activations and not pool.virtual:
                 ram[f"{pool.fname} of {name}"] = pool.activations

@@ -23,7 +23,7 @@ from neuralart_insight.vendor import network_csv
 from neuralart_insight.vendor.network_csv import NetworkCsv
 
 if TYPE_CHECKING:
-    from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork, NetworkPort
+    from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork
 
 COMPUTE, NOTHING, UNKNOWN = "compute", "nothing", "unknown"
 # The compiler rounds cycles to whole numbers.
@@ -181,6 +181,8 @@ def from_csv(
 
 def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
     """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some."""
+    from neuralart.vendor.network_c.ports import port_of
+
     epochs = tuple(
         EpochEstimate(
             id=block.number if block.number is not None else position,
@@ -192,7 +194,7 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
         )
         for position, block in enumerate(network.blocks)
     )
-    inputs, outputs = (tuple(map(_port, side)) for side in (network.inputs, network.outputs))
+    inputs, outputs = (tuple(map(port_of, side)) for side in (network.inputs, network.outputs))
     return NetworkEstimate(network.name, (network.where,), epochs, (), inputs, outputs)
 
 
@@ -214,13 +216,6 @@ def _streams(network: GeneratedNetwork, block: EpochBlock) -> dict[tuple[str, in
             names = [part.name for part in parts] if whole.virtual else [whole.name]
             found.setdefault((direction, engine), {}).update(dict.fromkeys(names))
     return {key: tuple(names) for key, names in found.items()}
-
-
-def _port(port: NetworkPort) -> Port:
-    quant, size = port.quant, port.row.end - port.row.start
-    scale = quant.scales[0] if quant is not None and quant.scales else 0.0
-    zero_point = quant.zero_points[0] if quant is not None and quant.zero_points else 0
-    return Port(port.row.name, port.pool, port.address, size, port.mem_shape, port.dtype, scale, zero_point)
 
 
 def known_sum(epochs: Iterable[EpochEstimate], key: str) -> int | None:
@@ -336,6 +331,13 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
     raise NeuralArtError("not a file that holds an estimate", where=str(path), hint=hint)
 
 
+def of_build(folder: Path) -> NetworkEstimate:
+    """As :func:`of_folder`, of a network of a build: its files may have another name than the project gives it."""
+    from neuralart.network import facts
+
+    return of_folder(folder, facts.load(folder / "network.json").symbol)
+
+
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
     from neuralart_bring.last_build import network_folders
@@ -344,5 +346,4 @@ def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     if not index.is_file():
         what = f"'{variant}' is neither a file, a folder nor a variant that was built"
         raise NeuralArtError(what, where=str(index), hint=f"scons {variant}")
-    folders = network_folders(index)
-    return [of_folder(folder, name) for name, folder in sorted(folders.items())]
+    return [of_build(folder) for _, folder in sorted(network_folders(index).items())]

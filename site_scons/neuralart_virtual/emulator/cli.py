@@ -64,6 +64,8 @@ def _gdb(text: str) -> int:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from neuralart_virtual.virtual_npu import add_options
+
     add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
     add("--board", required=True, metavar="NAME", help="board of the database")
     several("--board-file", type=Path, metavar="FILE", help="board file of your own")
@@ -107,6 +109,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "seconds of processor time that the firmware may compute without a word (default: 60)"
     seconds = number_that(lambda value: 0 < value < 1e6, "is not a time in seconds")
     add("--timeout", type=seconds, default=60.0, metavar="S", help=text)
+    add_options(parser)
     text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
     add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     text = "no run: the board's serial port is this TCP port of 127.0.0.1 (default: a free one), until Ctrl-C"
@@ -132,6 +135,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     from neuralart_virtual.emulator.inputs.source import Feed, InputFile, RandomInputs
     from neuralart_virtual.emulator.runner import NetworkRun
     from neuralart_virtual.emulator.vectors import Closeness, parse
+    from neuralart_virtual.virtual_npu import of_arguments
 
     networks, models = len(args.network), len(args.model)
     if len(args.feeds) not in (0, networks):
@@ -154,8 +158,9 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
         "random": lambda text: RandomInputs(int(text)),
     }
     feeds = [makers[kind](text) for kind, text in args.feeds] or [RandomInputs()] * networks
+    npu = of_arguments(args)
     return [
-        NetworkRun(network, feed, args.model[number] if models else None, params.get(number), bounds[number])
+        NetworkRun(network, feed, args.model[number] if models else None, params.get(number), bounds[number], npu)
         for number, (network, feed) in enumerate(zip(args.network, feeds, strict=True))
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -27,6 +27,7 @@ from neuralart_virtual.emulator.image import Symbols
 from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.inputs.source import Feed, inputs_of
 from neuralart_virtual.emulator.vectors import BIT_EXACT, Closeness
+from neuralart_virtual.virtual_npu import NpuOptions
 
 DEFAULT_TIMEOUT = 60.0
 OnLine: TypeAlias = Callable[[str], None] | None
@@ -41,6 +42,7 @@ class NetworkRun:
     model: Path | None = None  # The relocatable model that the firmware loads; None: it is linked in
     params: Path | None = None  # The params of a split one
     closeness: Closeness = BIT_EXACT  # How close outputs must come
+    npu: NpuOptions = field(default_factory=NpuOptions)  # How the virtual NPU runs it, if that does
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class _Check:
     loaded: bool
     closeness: Closeness = BIT_EXACT
     compile: Path | None = None  # Its folder, if the virtual NPU is to run it
+    npu: NpuOptions = field(default_factory=NpuOptions)
 
 
 def refuse_vendor(image: Image, who: str) -> None:
@@ -126,7 +129,7 @@ def _check_of(one: NetworkRun) -> _Check:
     vectors = inputs_of(one.feed, network)
     if one.model is None:
         folder = one.network.parent if network.runtime != NEURALART else None
-        return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness, folder)
+        return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness, folder, one.npu)
     params = None if one.params is None else products.read(one.params)
     image = container.parse(products.read(one.model), str(one.model), params)
     refuse_vendor(image, "virtual boards run")
@@ -159,7 +162,7 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
 
 def _infer(
     session: Session, started: Started, remotes: Mapping[str, tuple[int, RemoteNetwork]], check: _Check
-) -> tuple[Callable[[bytes], bytes], str]:
+) -> tuple[Callable[[bytes], bytes], Callable[[], str]]:
     """What computes an inference, and what is to be said of that: the firmware, or the virtual NPU on its memory."""
     if check.compile is not None:
         if started.board is None:
@@ -170,12 +173,13 @@ def _infer(
         from neuralart_virtual.npu.run import SAYS
 
         started.board.begin_epochs()
-        return NetworkOnBoard(started.board, check.compile).infer, f"the virtual NPU {SAYS}"
+        network = NetworkOnBoard(started.board, check.compile, check.npu)
+        return network.infer, lambda: "; ".join((f"the virtual NPU {SAYS}", *network.notes))
     if check.name not in remotes:
         raise LinkFailure(f"the firmware has no network '{check.name}'", hint=nearest(check.name, list(remotes)))
     index, remote = remotes[check.name]
     _check_remote(remote, check)
-    return partial(session.infer, index), ""
+    return partial(session.infer, index), str
 
 
 @contextlib.contextmanager
@@ -199,6 +203,8 @@ def _compare(check: _Check, number: int, outputs: bytes) -> None:
         steps = golden.steps_apart(check.vectors, number, outputs)
         bound = "cos: 0.99" if steps is None else f"max_lsb: {steps}"
         hint = f"the virtual NPU is a model, not the chip: 'check: {{{bound}}}' of the network says how close is enough"
+        if check.vectors.oracle.startswith("virtual NPU "):
+            hint = f"expected by {check.vectors.oracle}; 'neuralart diff A B' shows what differs between two compiles"
         raise Difference(difference.what, where=difference.where, hint=hint) from None
 
 
@@ -282,7 +288,7 @@ def run(
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
                 how = "" if unknown else str(check.closeness)
-                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), note))
+                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), note()))
             session.quit()
     return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
 

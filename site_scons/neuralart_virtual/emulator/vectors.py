@@ -54,6 +54,7 @@ class Vectors:
     outputs: tuple[VectorTensor, ...]  # Tensors of one vector
     input_data: tuple[bytes, ...]  # One element per vector: its inputs, concatenated
     output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated; empty: they are unknown
+    oracle: str = ""  # What computed the outputs
 
     @property
     def count(self) -> int:
@@ -106,7 +107,8 @@ def load(folder: Path) -> Vectors:
         what = f"{count} vectors, {len(inputs)} inputs, {len(outputs)} outputs: nothing to compare"
         raise NeuralArtError(what, where=where)
     sides = (("inputs", inputs), ("outputs", outputs))
-    return Vectors(str(folder), inputs, outputs, *(_slices(folder / f"{name}.bin", row, count) for name, row in sides))
+    given, expected = (_slices(folder / f"{name}.bin", row, count) for name, row in sides)
+    return Vectors(str(folder), inputs, outputs, given, expected, str(data.get("oracle", "")))
 
 
 def write(folder: Path, vectors: Vectors, oracle: str) -> None:

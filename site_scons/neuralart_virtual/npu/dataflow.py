@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neuralart_virtual.npu.bounds import RoundedSums
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.modes import Assumptions, check_all
@@ -38,6 +39,7 @@ class Settings:
     ties: Ties = field(default_factory=Ties)
     assumptions: Assumptions = field(default_factory=Assumptions)
     work: int = MOST_WORK  # Elements that an epoch may handle
+    bounds: bool = False  # Tell how far each buffer may be from a reference
 
 
 class WrittenFrames(NamedTuple):
@@ -48,6 +50,7 @@ class WrittenFrames(NamedTuple):
     end: int  # Address behind the last one
     size: int  # Bytes of an element
     elements: int  # Of all frames
+    allowed: float | None = None  # Steps that it may be from a reference; None: not asked for, or no rule says it
 
 
 @dataclass
@@ -154,10 +157,12 @@ class Dataflow:
                         self._store(i)
         except NpuError as error:
             raise error.at(epoch=self._label) from None
+        sums = RoundedSums(self._units, self._links) if self._settings.bounds else None
         for i, engine in outputs.items():
             if engine.frames:
                 elements = engine.frames * engine.elements
-                self.work.written.append(WrittenFrames(i, *engine.reach(), engine.size, elements))
+                allowed = sums.allowed(i) if sums is not None else None
+                self.work.written.append(WrittenFrames(i, *engine.reach(), engine.size, elements, allowed))
         return self.work
 
     def spend(self, source: Source, outputs: int, products: int) -> None:

@@ -13,6 +13,7 @@ from neuralart.vendor.generated.files import candidates
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import Bytes, NpuMemory
 from neuralart_virtual.npu.run import load
+from neuralart_virtual.virtual_npu import NpuOptions
 
 
 class BoardWithMemory(Protocol):
@@ -49,7 +50,7 @@ class BoardMemory(NpuMemory):
 class NetworkOnBoard:
     """A network of a build, ready to run: each of its pools holds what the compile wrote for it."""
 
-    def __init__(self, board: BoardWithMemory, folder: Path) -> None:
+    def __init__(self, board: BoardWithMemory, folder: Path, options: NpuOptions | None = None) -> None:
         """``folder``: of the compile, with network.c, initializers and programs. NeuralArtError: a pool has other
         contents, or a file is missing or cannot be read.
         """
@@ -57,12 +58,24 @@ class NetworkOnBoard:
         if len(names) != 1:
             what = f"holds {len(names)} generated networks in C, not one"
             raise NeuralArtError(what, where=str(folder), hint="build it again")
-        self._network = load(folder / names[0], board=BoardMemory(board))
+        options = options or NpuOptions()
+        self._observer, self.notes = options.observer, list[str]()
+        self._network = load(
+            folder / names[0],
+            assume=options.assume,
+            ties=options.ties,
+            bounds=options.observer is not None,
+            board=BoardMemory(board),
+        )
 
     def infer(self, inputs: bytes) -> bytes:
         """One inference: all inputs in, all outputs out. NeuralArtError: an epoch cannot be executed."""
         ports = self._network.network.inputs
         for port, data in zip(ports, pieces(inputs, [port.row.bytes for port in ports]), strict=True):
             self._network.set_input(port.row.name, data)
-        outputs = self._network.run().outputs
-        return b"".join(outputs[port.row.name].tobytes() for port in self._network.network.outputs)
+        observer = self._observer
+        if observer is not None:
+            observer.begins(self._network.memory)
+        result = self._network.run() if observer is None else self._network.run(observer)
+        self.notes = result.notes
+        return b"".join(result.outputs[port.row.name].tobytes() for port in self._network.network.outputs)

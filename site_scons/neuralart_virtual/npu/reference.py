@@ -6,7 +6,8 @@ buffers may be like anything; a pair of less than about 100 values proves little
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,80 +23,145 @@ _MOST_DIFFERENT, _ALMOST = 0.5, 2
 _LARGE, _GROUPS = 100_000, (1, 2, 3, 4, 8, 12, 16, 24, 32, 64)
 
 
-class Pair(NamedTuple):
-    """A buffer and the tensor that it is like."""
+class ReferenceTensor(NamedTuple):
+    """A tensor of 8 bits with a sign."""
 
-    epoch: str
-    output: Output
+    values: NDArray[np.int16]  # Shape (height, width, channels)
+    scale: float  # Of its quantization; 0: it has none
+
+
+def tensor_of(values: NDArray[Any], scale: float = 0.0) -> ReferenceTensor:
+    """An array as such a tensor: at most three dimensions of it are not 1."""
+    whole = (1,) * (3 - values.ndim) + values.shape[-3:]
+    return ReferenceTensor(values.reshape(whole).astype(np.int16), scale)
+
+
+class Pair(NamedTuple):
+    """Which tensor a buffer is like, and how."""
+
     tensor: str
     group: int  # Channels that lie together in memory
     offset: int  # 128 where memory holds the values without sign, else 0
-    different: float  # Share of elements that are not equal
-    largest: int  # Largest difference
 
 
-class References:
-    """Tensors of 8 bits with a sign: shape (height, width, channels), by name."""
+class Distance(NamedTuple):
+    """How far a buffer is from its tensor."""
 
-    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        self._by_size: dict[int, list[tuple[str, NDArray[np.int16]]]] = {}
-        for name, tensor in tensors.items():
-            shape = (1,) * (3 - tensor.ndim) + tensor.shape[-3:]
-            values = tensor.reshape(shape).astype(np.int16)
-            self._by_size.setdefault(values.size, []).append((name, values))
-
-    def pair(self, epoch: str, output: Output, memory: NpuMemory) -> Pair | None:
-        """The tensor that a buffer of bytes is most like; None if it is like none."""
-        if output.size != 1 or output.elements not in self._by_size:
-            return None
-        data = memory.view(output.start, output.elements)
-        best = None
-        for name, tensor in self._by_size[output.elements]:
-            height, width, channels = tensor.shape
-            groups = [g for g in range(1, channels + 1) if channels % g == 0]
-            if output.elements >= _LARGE:
-                groups = [g for g in groups if g in _GROUPS or g == channels]
-            for group in groups:
-                blocks = data.reshape(channels // group, height, width, group)
-                values = blocks.transpose(1, 2, 0, 3).reshape(tensor.shape)
-                for offset in (0, 128):
-                    found = _number(values, offset)
-                    difference = np.abs(found - tensor)
-                    share, largest = float((difference != 0).mean()), int(difference.max())
-                    if best is None or (share, largest) < (best.different, best.largest):
-                        best = Pair(epoch, output, name, group, offset, share, largest)
-        if best is None or (best.different >= _MOST_DIFFERENT and best.largest > _ALMOST):
-            return None
-        return best
-
-    def feed(self, pair: Pair, memory: NpuMemory) -> None:
-        """Put the reference where the buffer is."""
-        tensor = next(t for name, t in self._by_size[pair.output.elements] if name == pair.tensor)
-        height, width, channels = tensor.shape
-        blocks = tensor.reshape(height, width, channels // pair.group, pair.group)
-        data = (blocks.transpose(2, 0, 1, 3).reshape(-1) + pair.offset) & 0xFF
-        memory.view(pair.output.start, pair.output.elements)[:] = data.astype(np.uint8)
+    share: float  # Of elements that are not equal
+    largest: int
 
 
-def _number(values: NDArray[np.uint8], offset: int) -> NDArray[np.int16]:
-    return values.astype(np.int16) - 128 if offset else values.view(np.int8).astype(np.int16)
+@dataclass
+class ComparedBuffer:
+    """A buffer of an epoch in all inferences."""
+
+    epoch: str
+    output: Output
+    pair: Pair
+    scale: float  # Of the tensor; 0: it has none
+    shape: tuple[int, ...]  # Of the tensor: height, width, channels
+    allowed: float | None  # Steps that it may differ; None: no rule says it
+    differences: list[Distance] = field(default_factory=list)  # By inference
+
+    @property
+    def different(self) -> float:
+        """Share of elements that are not equal, in all inferences."""
+        return sum(one.share for one in self.differences) / len(self.differences)
+
+    @property
+    def largest(self) -> int:
+        """Largest difference in all inferences, in steps."""
+        return max(one.largest for one in self.differences)
+
+    @property
+    def exceeding(self) -> tuple[int, ...]:
+        """The inferences in which it differs by more than is allowed, from 0; none if no rule says it."""
+        limit = self.allowed
+        return () if limit is None else tuple(n for n, one in enumerate(self.differences) if one.largest > limit)
+
+
+def _find(output: Output, memory: NpuMemory, tensors: Mapping[str, ReferenceTensor]) -> Pair | None:
+    """The tensor that a buffer of bytes is most like; None if it is like none."""
+    best: tuple[Distance, Pair] | None = None
+    for name, tensor in tensors.items():
+        if output.size != 1 or tensor.values.size != output.elements:
+            continue
+        channels = tensor.values.shape[2]
+        groups = [g for g in range(1, channels + 1) if channels % g == 0]
+        if output.elements >= _LARGE:
+            groups = [g for g in groups if g in _GROUPS or g == channels]
+        for pair in (Pair(name, group, offset) for group in groups for offset in (0, 128)):
+            difference = _compare(pair, output, memory, tensor)
+            if best is None or difference < best[0]:
+                best = difference, pair
+    if best is None or (best[0].share >= _MOST_DIFFERENT and best[0].largest > _ALMOST):
+        return None
+    return best[1]
+
+
+def _compare(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> Distance:
+    data = memory.view(output.start, output.elements)
+    height, width, channels = tensor.values.shape
+    blocks = data.reshape(channels // pair.group, height, width, pair.group)
+    values = blocks.transpose(1, 2, 0, 3).reshape(tensor.values.shape)
+    numbers = values.astype(np.int16) - 128 if pair.offset else values.view(np.int8).astype(np.int16)
+    apart = np.abs(numbers - tensor.values)
+    return Distance(float((apart != 0).mean()), int(apart.max()))
+
+
+def _feed(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> None:
+    """Put the reference where the buffer is."""
+    height, width, channels = tensor.values.shape
+    blocks = tensor.values.reshape(height, width, channels // pair.group, pair.group)
+    data = (blocks.transpose(2, 0, 1, 3).reshape(-1) + pair.offset) & 0xFF
+    memory.view(output.start, output.elements)[:] = data.astype(np.uint8)
 
 
 class BufferComparison:
-    """Observes a run: pairs each buffer, and with ``force`` feeds the next epoch with the reference."""
+    """Observes inferences: compares each buffer, and with ``feed`` feeds the next epoch with the reference."""
 
-    def __init__(self, references: References, memory: NpuMemory, *, force: bool) -> None:
-        self._references, self._memory, self._force = references, memory, force
-        self.pairs: list[Pair] = []
-        self.unpaired: list[tuple[str, Output]] = []
+    def __init__(self, references: Iterator[Mapping[str, ReferenceTensor]], *, feed: bool) -> None:
+        """``references``: the tensors of each inference. The first inference that pairs a buffer decides its tensor."""
+        self._references, self._feeds = references, feed
+        self._tensors: Mapping[str, ReferenceTensor] = {}
+        self._memory = NpuMemory()
+        self._seen: dict[tuple[str, Output], int] = {}  # Buffers of this inference
+        self._known: dict[tuple[str, Output, int], ComparedBuffer | None] = {}  # By epoch, place, and which of such
+
+    @property
+    def pairs(self) -> list[ComparedBuffer]:
+        """Buffers that are like a tensor, in order of execution."""
+        return [buffer for buffer in self._known.values() if buffer is not None]
+
+    @property
+    def unpaired(self) -> list[tuple[str, Output]]:
+        """Epochs and buffers that are like no tensor."""
+        return [(epoch, output) for (epoch, output, _), buffer in self._known.items() if buffer is None]
+
+    def begins(self, memory: NpuMemory) -> None:
+        """The inputs of the next inference are in memory. NeuralArtError: LiteRT cannot run the model."""
+        self._memory, self._tensors = memory, next(self._references)
+        self._seen = {}
 
     def __call__(self, result: EpochResult) -> None:
         """An epoch is done."""
-        for output in result.outputs:
-            pair = self._references.pair(result.label, output, self._memory)
-            if pair is None:
-                self.unpaired.append((result.label, output))
-                continue
-            self.pairs.append(pair)
-            if self._force:
-                self._references.feed(pair, self._memory)
+        for output, allowed in zip(result.outputs, result.allowed, strict=True):
+            place = result.label, output
+            key = (*place, self._seen.setdefault(place, 0))
+            self._seen[place] += 1
+            buffer = self._known.get(key)
+            if buffer is None:
+                pair = _find(output, self._memory, self._tensors)
+                if pair is not None:
+                    tensor = self._tensors[pair.tensor]
+                    shape = tensor.values.shape
+                    buffer = ComparedBuffer(result.label, output, pair, tensor.scale, shape, allowed)
+                self._known[key] = buffer
+            if buffer is not None:
+                self._add(buffer)
+
+    def _add(self, buffer: ComparedBuffer) -> None:
+        tensor = self._tensors[buffer.pair.tensor]
+        buffer.differences.append(_compare(buffer.pair, buffer.output, self._memory, tensor))
+        if self._feeds:
+            _feed(buffer.pair, buffer.output, self._memory, tensor)

@@ -42,6 +42,7 @@ class EpochResult:
     label: str  # Its number as the compiler gave it
     hardware: bool  # On the NPU; else by a software kernel
     outputs: tuple[Output, ...]  # Buffers that it wrote
+    allowed: tuple[float | None, ...]  # Steps that each of them may be from a reference; None: not known
     work: EpochWork  # What the units did; empty for software
 
 
@@ -51,7 +52,7 @@ class Run:
 
     outputs: dict[str, NDArray[Any]]  # By name; shape as the network has it, type of its elements
     epochs: list[EpochResult] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # Assumptions that were needed
+    notes: list[str] = field(default_factory=list)  # Assumptions that were needed, and unusual tie rules
 
 
 class VirtualNetwork:
@@ -143,7 +144,7 @@ class VirtualNetwork:
             except NpuError as error:
                 raise error.at(epoch=label, file=self.network.where) from None
         run.outputs = {port.row.name: self.output(port.row.name) for port in self.network.outputs}
-        run.notes = self.settings.assumptions.notes()
+        run.notes = [*self.settings.assumptions.notes(), *self.settings.ties.notes()]
         return run
 
     def _block(self, block: EpochBlock, label: str, done: Callable[[EpochResult], None]) -> None:
@@ -158,7 +159,7 @@ class VirtualNetwork:
                 done(_hardware(label, work))
             outputs = dispatch.run(function, self._reader)
             if outputs:
-                done(EpochResult(label, False, tuple(outputs), EpochWork()))
+                done(EpochResult(label, False, tuple(outputs), (1.0,) * len(outputs), EpochWork()))
 
     def _program(self, block: EpochBlock, done: Callable[[EpochResult], None]) -> None:
         blob = self._blobs.get(block.blob)
@@ -175,7 +176,7 @@ class VirtualNetwork:
 
 def _hardware(label: str, work: EpochWork) -> EpochResult:
     outputs = tuple(Output(each.start, each.size, each.elements) for each in work.written)
-    return EpochResult(label, True, outputs, work)
+    return EpochResult(label, True, outputs, tuple(each.allowed for each in work.written), work)
 
 
 def load(
@@ -184,15 +185,17 @@ def load(
     *,
     assume: Collection[str] = (),
     ties: Ties | None = None,
+    bounds: bool = False,
     board: NpuMemory | None = None,
 ) -> VirtualNetwork:
-    """A network from its network.c, with the files beside it; ``board``: its memory is there already.
+    """A network from its network.c, with the files beside it; ``board``: its memory is there already; ``bounds``: each
+    epoch tells how far its buffers may be from a reference.
 
     Raises NeuralArtError.
     """
     from neuralart_virtual.npu.modes import Assumptions
 
-    settings = Settings(ties=ties or Ties(), assumptions=Assumptions.of(assume))
+    settings = Settings(ties=ties or Ties(), assumptions=Assumptions.of(assume), bounds=bounds)
     network = read(path, path.name)
     if network.problems:
         raise NeuralArtError(network.problems[0].what, where=network.problems[0].where)

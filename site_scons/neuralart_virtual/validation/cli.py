@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from neuralart_virtual.emulator.inputs.source import GivenInputs
     from neuralart_virtual.emulator.variant_networks import VariantNetwork
     from neuralart_virtual.emulator.vectors import Vectors
+    from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.validation.figures import ValidationFigures
     from neuralart_virtual.validation.layers import EpochTensors, LayerFigures
     from neuralart_virtual.validation.reference import ReferenceOutputs
@@ -53,6 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
     text = "compare what each epoch writes with LiteRT's tensors of the same names, and name the first that differs"
     add("--per-layer", action="store_true", help=text)
+    text = "with --per-layer on the virtual NPU: feed each epoch with the reference, so that the first wrong one shows"
+    add("--feed-reference", action="store_true", help=text)
     text = "where to run: the variant's virtual machine (default), qemu, the network's C on this computer, or a board"
     add("--on", choices=("virtual", "qemu", _NATIVE, _BOARD), default="virtual", help=text)
     text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
@@ -140,17 +143,21 @@ def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     return read_labels(path, elements(network.outputs[0]), samples)
 
 
-def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> EpochTensors:
+def _layers(
+    args: argparse.Namespace, subject: VariantNetwork, kind: str, vectors: Vectors
+) -> EpochTensors | BufferComparison:
     """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
     from neuralart.network.facts import NEURALART
+    from neuralart_virtual.emulator.inputs.preprocessing import library
+    from neuralart_virtual.validation import reference
     from neuralart_virtual.validation.layers import EpochTensors
     from neuralart_virtual.vectors.expected import has_litert
 
-    where = "--per-layer"
-    if subject.network.runtime != NEURALART:
-        what = f"the epochs of network {subject.network.name} name no tensors of the model"
-        hint = "neuralart npu NETWORK.C --model MODEL.tflite finds them by their contents"
-        raise NeuralArtError(what, where=where, hint=hint)
+    where, npu = "--per-layer", subject.network.runtime != NEURALART
+    if args.feed_reference and not npu:
+        what = f"network {subject.network.name} does not run on the virtual NPU"
+        hint = "its epochs are fed by the firmware: leave the option out"
+        raise NeuralArtError(what, where="--feed-reference", hint=hint)
     if not has_litert():
         what = "LiteRT computes the tensors to compare with, and is not installed"
         hint = "pip install 'scons-neuralart[oracle]'"
@@ -161,28 +168,46 @@ def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> Epo
     if subject.variant.relocatable is not None:
         what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
         raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")
-    _compared_with(args, subject)
-    return EpochTensors(subject.facts.parent, subject.network)
+    model, cut = _compared_with(args, subject)
+    if not npu:
+        return EpochTensors(subject.facts.parent, subject.network)
+    library("numpy", "the virtual NPU")
+    from neuralart_virtual.npu.reference import BufferComparison
+    from neuralart_virtual.validation.npu_layers import litert_tensors
+
+    given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
+    return BufferComparison(litert_tensors(model, given, data, cut), feed=args.feed_reference)
 
 
 def _compared(
-    args: argparse.Namespace, subject: VariantNetwork, layers: EpochTensors, vectors: Vectors
+    args: argparse.Namespace, subject: VariantNetwork, layers: EpochTensors | BufferComparison, vectors: Vectors
 ) -> tuple[LayerFigures, ...]:
     from neuralart_virtual.validation import layers as of_layers
     from neuralart_virtual.validation import reference
 
+    if not isinstance(layers, of_layers.EpochTensors):
+        from neuralart_virtual.validation.npu_layers import npu_layers
+
+        return npu_layers(layers)
     model, cut = _compared_with(args, subject)
     given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
     return of_layers.compare_layers(layers, model, given, data, cut)
 
 
 def _outputs(
-    subject: VariantNetwork, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
+    subject: VariantNetwork,
+    machine: Machine | None,
+    inputs: GivenInputs,
+    layers: EpochTensors | BufferComparison | None,
 ) -> tuple[str, Sequence[bytes]]:
     """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
     from neuralart_virtual.emulator import native, runner
     from neuralart_virtual.emulator.variant_networks import run_built
+    from neuralart_virtual.validation.layers import EpochTensors
+    from neuralart_virtual.virtual_npu import NpuOptions
 
+    tensors = layers if isinstance(layers, EpochTensors) else None
+    observer = None if isinstance(layers, EpochTensors) else layers
     if machine is None:
         if subject.variant.relocatable is not None:
             hint = "a variant of the same network without 'relocatable', or --on virtual"
@@ -193,12 +218,13 @@ def _outputs(
     with at_work(f"validate {subject.variant.name}") as work:
 
         def vector_done(_: str, done: int, count: int) -> None:
-            if layers is not None:
-                layers.sample_ends()
+            if tensors is not None:
+                tensors.sample_ends()
             work.show(done, count, "vectors")
 
-        one, dead = runner.NetworkRun(subject.facts, inputs), subject.variant.dead_bank
-        calls, place = layers.calls() if layers is not None else None, (subject.board, machine, subject.folder)
+        npu, dead = NpuOptions.of_keys(subject.variant.added, observer), subject.variant.dead_bank
+        one = runner.NetworkRun(subject.facts, inputs, npu=npu)
+        calls, place = tensors.calls() if tensors is not None else None, (subject.board, machine, subject.folder)
         result = run_built(*place, one, dead_bank=dead, on_vector=vector_done, calls=calls)
     for note in result.notes:
         say(f"neuralart validate: note: {note}", file=sys.stderr)
@@ -227,7 +253,10 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     machine = None
     if args.on not in (_NATIVE, _BOARD):
         machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
-    layers = _layers(args, subject, machine.kind if machine is not None else args.on) if args.per_layer else None
+    if args.feed_reference and not args.per_layer:
+        raise NeuralArtError("it shows in the table of --per-layer", where="--feed-reference", hint="give both")
+    kind = machine.kind if machine is not None else args.on
+    layers = _layers(args, subject, kind, vectors) if args.per_layer else None
     if args.on == _BOARD:
         from neuralart_virtual.validation.reference import on_board
 

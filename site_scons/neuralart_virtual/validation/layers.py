@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, shown
 from neuralart.network.facts import Network, Port
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
@@ -17,6 +17,8 @@ from neuralart_virtual.emulator.inputs.preprocessing import library, shape_text
 from neuralart_virtual.vectors import expected
 
 HEADS = ("epoch", "tensor", "type", "shape", "max steps", "max difference", "samples")
+NPU_HEADS = (*HEADS[:4], "equal", "allowed", *HEADS[4:])
+_WIDEST = 60
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,15 @@ class LayerFigures:
     # Largest difference, in steps of the tensor's quantization; None: it has none, or no finite one
     steps: float | None
     difference: float | None  # Largest difference of real values; None: one of them is no number, or nothing compared
-    samples: tuple[int, ...] = ()  # The samples in which it differs, from 0
+    samples: tuple[int, ...] = ()  # The samples in which it differs, by more than is allowed, from 0
     note: str = ""  # Why it was not compared; empty: it was
+    # Of the virtual NPU: steps that it may differ, None if no rule says it; else no difference is allowed
+    allowed: float | None = 0.0
+    equal: float | None = None  # Of the virtual NPU: share of elements that are equal
 
 
 def first_difference(layers: Sequence[LayerFigures]) -> LayerFigures | None:
-    """The first tensor, in order of execution, that is not that of the reference."""
+    """The first tensor, in order of execution, that differs by more than is allowed."""
     return next((layer for layer in layers if layer.samples), None)
 
 
@@ -143,21 +148,28 @@ def _reference(
         yield found
 
 
-def layer_lines(layers: Sequence[LayerFigures]) -> list[str]:
-    """For people."""
-    rows = []
+def layer_lines(layers: Sequence[LayerFigures], indent: str = "  ") -> list[str]:
+    """For people: the first tensor that differs by more than is allowed, and a table."""
+    rows, npu = [], any(layer.allowed != 0 for layer in layers)
     for layer in layers:
-        about = layer.epoch, layer.name, layer.dtype or "-", shape_text(layer.shape)
+        # Fused operators have the names of all of them.
+        about = [layer.epoch, shown(layer.name.split(";")[0], _WIDEST), layer.dtype or "-", shape_text(layer.shape)]
+        if npu:
+            allowed = "-" if layer.allowed is None else f"{layer.allowed:.2f}"
+            about += ["-" if layer.equal is None else f"{100 * layer.equal:.2f} %", allowed]
         had = _shown(layer.steps), _shown(layer.difference), len(layer.samples)
         rows.append([*about, *(("-", layer.note, "-") if layer.note else had)])
     first = first_difference(layers)
+    more_than = " by more than is allowed" if npu else ""
     if first is None:
-        said = "  layers     no tensor differs from the reference"
+        said = f"no tensor differs from the reference{more_than}"
     else:
         how = f"by up to {plural(int(first.steps), 'step')}" if first.steps else "by values that are no steps"
-        said = f"  layers     the first that differs: '{first.name}' of epoch {first.epoch}, {how}, in sample "
+        how += f" ({first.allowed:.2f} are allowed)" if first.allowed else ""
+        name = first.name.split(";")[0] if npu else first.name
+        said = f"the first that differs{more_than}: '{name}' of epoch {first.epoch}, {how}, in sample "
         said += f"{first.samples[0]}" + (f" and {len(first.samples) - 1} more" if len(first.samples) > 1 else "")
-    return [said, *table(HEADS, rows, "    ")]
+    return [f"{indent}layers     {said}", *table(NPU_HEADS if npu else HEADS, rows, f"{indent}  ")]
 
 
 def _shown(value: float | None) -> str:

@@ -53,8 +53,15 @@ def _same_shapes(kind: str, ours: Sequence[Port], theirs: Sequence[Port], where:
 
 def _converted(data: Sequence[bytes], ours: Sequence[Port], theirs: Sequence[Port]) -> list[bytes]:
     """Inputs of the network as inputs of a model that has them in another type."""
-    kinds = [[(port.dtype, port.scale, port.zero_point) for port in ports] for ports in (ours, theirs)]
-    if kinds[0] == kinds[1]:
+
+    def same(our: Port, their: Port) -> bool:
+        """Nothing is known of what integers without a scale stand for: they stay."""
+        known = bool(our.scale) or our.dtype == "float32"
+        return our.dtype == their.dtype and (
+            not known or (our.scale, our.zero_point) == (their.scale, their.zero_point)
+        )
+
+    if all(map(same, ours, theirs)):
         return list(data)
     np = library("numpy", "a reference model")
     samples = zip(*split(ours, data, "inputs"), strict=True)

@@ -13,9 +13,13 @@ from neuralart.outputs import add_force, refuse
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from neuralart.config.app_config import AppConfig
     from neuralart.config.types import NetworkConfig
+    from neuralart.network.facts import Port
     from neuralart_virtual.emulator.inputs.preprocessing import Preprocessing
+    from neuralart_virtual.vectors.expected import ExpectedOutputs
 
 # Modes of an application's header that are the same for a picture that is not shown.
 _RESIZES = {"full_screen": "fit"}
@@ -60,7 +64,14 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="the model (.tflite or .onnx)")
+    from neuralart_virtual.virtual_npu import add_options
+
+    add(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="the model (.tflite or .onnx); with --from-npu a network.c or a variant",
+    )
     text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
     add("inputs", type=Path, nargs="*", metavar="INPUT", help=text)
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder of golden vectors")
@@ -74,6 +85,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "who computes the outputs: LiteRT (default for a .tflite), or the model's image on a virtual board"
     add("--expected", choices=("litert", "board"), help=text)
     add("--board", default="", metavar="NAME", help="that board (default: stm32n6570-dk; mps3-an547 without Unicorn)")
+    text = (
+        "the virtual NPU computes the outputs of what ST Edge AI Core compiled: they show what another compile changes"
+    )
+    add("--from-npu", action="store_true", help=text)
+    add_options(parser)
     add_force(parser)
 
 
@@ -103,33 +119,72 @@ def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preproces
     return replace(how, **{key: value for key, value in asked.items() if value is not None})
 
 
+def _inputs(args: argparse.Namespace, how: Preprocessing, ports: Sequence[Port]) -> list[bytes]:
+    """All vectors that are asked for. NeuralArtError: none is, or an input does not fit."""
+    from neuralart.errors import NeuralArtError
+    from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, input_data
+
+    feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
+    feeds += [RandomInputs(args.random, args.seed)] if args.random else []
+    if not feeds:
+        raise NeuralArtError("no inputs", hint="name files of inputs, or --random N")
+    return [vector for feed in feeds for vector in input_data(feed, ports)]
+
+
+def _write(
+    folder: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes], found: ExpectedOutputs
+) -> int:
+    from neuralart_virtual.emulator import vectors as golden
+
+    sides = golden.tensors_of(inputs), golden.tensors_of(outputs)
+    golden.write(folder, golden.Vectors(str(folder), *sides, tuple(data), found.outputs), found.oracle)
+    say(f"{folder.as_posix()}: {len(data)} vector{'s' if len(data) > 1 else ''}, outputs by {found.oracle}")
+    return 0
+
+
+def _from_npu(args: argparse.Namespace) -> int:
+    """Outputs of a compiled network. NeuralArtError: it cannot be executed, or an option is of models."""
+    from neuralart.errors import NeuralArtError
+    from neuralart.text.progress import at_work
+    from neuralart_virtual.vectors import npu_outputs
+    from neuralart_virtual.virtual_npu import of_arguments
+
+    for option in ("expected", "board", "cut"):
+        if getattr(args, option):
+            hint = "the network is compiled already: leave one of them out"
+            raise NeuralArtError(f"--from-npu and --{option}", hint=hint)
+    project = args.variants or Path("variants.yaml")
+    path, options = npu_outputs.found(args.model.as_posix(), project, of_arguments(args))
+    network = npu_outputs.NpuVectors(path, options)
+    data = _inputs(args, preprocessing(args, None), network.inputs)
+    with at_work(f"virtual NPU: {path.name}") as work:
+        found = network.compute(data, lambda done: work.show(done, len(data), "vectors"))
+    return _write(args.output, network.inputs, network.outputs, data, found)
+
+
 def run(args: argparse.Namespace) -> int:
     """Make the folder. NeuralArtError: an input does not fit, or the outputs cannot be computed."""
     from neuralart.errors import NeuralArtError
     from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
-    from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, input_data
     from neuralart_virtual.vectors import expected
 
     for name in golden.FILES:
         refuse(args.output / name, force=args.force)
+    if args.from_npu:
+        return _from_npu(args)
+    if args.assume or args.ties:
+        raise NeuralArtError("it is of the virtual NPU", where="--assume and --ties", hint="--from-npu")
     network = None if args.variants is None else _network(args.variants, args.model)
     how = preprocessing(args, network.app_config if network is not None else None)
     cut = args.cut or (network.cut if network is not None else ())
-    feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
-    feeds += [RandomInputs(args.random, args.seed)] if args.random else []
-    if not feeds:
-        raise NeuralArtError("no inputs", hint="name files of inputs, or --random N")
     model = reader.read(args.model, cut=cut)
     inputs, outputs = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))
-    data = [vector for feed in feeds for vector in input_data(feed, inputs)]
+    data = _inputs(args, how, inputs)
     if args.expected == expected.LITERT or (not args.expected and expected.has_litert() and not model.channels_first):
         found = expected.by_litert(args.model, inputs, data, cut)
     else:
         found = expected.by_board(args.model, args.board or expected.default_board(), data, cut)
         text = "the outputs come from the compiler of this project: they show later changes, not whether it is right"
         say(f"neuralart vectors: note: {text}", file=sys.stderr)
-    sides = golden.tensors_of(inputs), golden.tensors_of(outputs)
-    golden.write(args.output, golden.Vectors(str(args.output), *sides, tuple(data), found.outputs), found.oracle)
-    say(f"{args.output.as_posix()}: {len(data)} vector{'s' if len(data) > 1 else ''}, outputs by {found.oracle}")
-    return 0
+    return _write(args.output, inputs, outputs, data, found)

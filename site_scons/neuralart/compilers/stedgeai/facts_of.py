@@ -7,12 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import APPLICATION, LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
+from neuralart.network.facts import APPLICATION, LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.checks import used as used_of
+from neuralart.vendor.network_c.ports import port_of
 
 _MOVES = {False: "USEMODE_RELATIVE", True: APPLICATION}
 NUMERICS = "neural-art"
@@ -94,21 +95,6 @@ def pools_of(
     return tuple(result)
 
 
-def _port(port: c.NetworkPort) -> Port:
-    return Port(
-        name=port.row.name,
-        pool=port.pool,
-        address=port.address,
-        bytes=port.row.bytes,
-        shape=port.mem_shape or port.shape,
-        dtype=port.dtype,
-        scale=port.quant.scales[0] if port.quant else 0.0,
-        zero_point=port.quant.zero_points[0] if port.quant and port.quant.zero_points else 0,
-        channel_position=port.channel_position,
-        user_allocated=port.row.user_allocated,
-    )
-
-
 def epochs_of(network: c.GeneratedNetwork, info: CInfo | None) -> tuple[Epoch, ...]:
     """Every epoch with its kind; those within an epoch-controller blob, too."""
     told = {node.number: node for node in (info.epochs if info else ())}
@@ -156,8 +142,8 @@ def npu_facts(
         abi_stamp=stamp(network.text, more, pools),
         numerics=NUMERICS,
         pools=pools,
-        inputs=tuple(map(_port, network.inputs)),
-        outputs=tuple(map(_port, network.outputs)),
+        inputs=tuple(map(port_of, network.inputs)),
+        outputs=tuple(map(port_of, network.outputs)),
         epochs=epochs_of(network, info),
         macc=macc,
     )

@@ -15,6 +15,14 @@ AFFINE, MIN, MAX, PRODUCT, CLIP = 0, 1, 2, 7, 0x37
 X, Y = 0, 1
 
 
+def _stage(unit: UnitState) -> str:
+    """Where it stands in the usual chain: bytes leave the last unit, a constant is added before it."""
+    if unit.get("CTRL", "OBYTES") == 1:
+        return "final"
+    constant = unit.get("CTRL", "COEFFC") or unit.get("CTRL", "COMBINEBC") or unit.get("COEFFAC", "C")
+    return "bias" if constant else "multiply"
+
+
 class Arithmetic:
     """One arithmetic unit with its settings and the position of its counters."""
 
@@ -29,7 +37,7 @@ class Arithmetic:
         if self._operation == PRODUCT and not self.dual:
             unit.refuse("CTRL", "DUALIN", "a product has two inputs")
         mode = unit.get("CTRL", "ORNDMODE")
-        self._ties = rule(mode, unit.get("CTRL", "ROUND"), "arithmetic", ties)
+        self._ties = rule(mode, unit.get("CTRL", "ROUND"), _stage(unit), ties)
         self._relu, self._saturate = bool(mode & 2), bool(unit.get("CTRL", "SAT"))
         self._shifts = {name: unit.get("SHIFT", name) for name in ("AX", "BY", "C", "RES")}
         self._out = unit.get("CTRL", "OBYTES")

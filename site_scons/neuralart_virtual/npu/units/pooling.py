@@ -32,7 +32,7 @@ class Pooling:
         self._pads = tuple(unit.get("PDIMS", f"{side}PAD") for side in "TBLR")
         self._size = (unit.get("OUTDIMS", "FEATY"), unit.get("OUTDIMS", "FEATX"))
         mode = unit.get("RNDCTRL", "ORNDMODE")
-        self._ties = rule(mode, unit.get("CTRL", "ROUND"), "pooling", ties)
+        self._ties = rule(mode, unit.get("CTRL", "ROUND"), "average", ties)
         self._relu, self._saturate = bool(mode & 2), bool(unit.get("CTRL", "SAT"))
         self._shift, self._out = unit.get("CTRL", "OUTSHIFT"), unit.get("RNDCTRL", "OBYTES")
         if self._out == 0:

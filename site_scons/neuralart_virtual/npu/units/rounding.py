@@ -6,29 +6,18 @@ of a board (the global average decides); at other stages the rules could not be 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralart_virtual.tie_rules import AWAY as AWAY
+from neuralart_virtual.tie_rules import EVEN as EVEN
+from neuralart_virtual.tie_rules import TIES
+from neuralart_virtual.tie_rules import UP as UP
+from neuralart_virtual.tie_rules import Ties as Ties
+
 Values = NDArray[Any]  # Integers of any width; the values count, not the width
-
-AWAY, UP, EVEN = "away", "up", "even"
-TIES = (AWAY, UP, EVEN)
-
-
-@dataclass(frozen=True)
-class Ties:
-    """The tie rule of each stage."""
-
-    default: str = AWAY
-    stages: dict[str, str] = field(default_factory=dict)
-
-    def of(self, stage: str) -> str:
-        """The rule of a stage."""
-        return self.stages.get(stage, self.default)
-
 
 Wide = NDArray[np.int32] | NDArray[np.int64]  # Sums and products, wide enough for them
 
