@@ -64,7 +64,7 @@ JOBS = f"-j{os.cpu_count() or 1}"
 def weight_offset(model: bytes) -> int:
     """Where a weight of the model is: a byte that may change without anything else changing."""
     sys.path.insert(0, str(REPO / "site_scons"))
-    from neuralart.model import tflite
+    from neuralart_reference.model import tflite
 
     path = REPO / "models" / "digits" / "digits.tflite"
     constants = [t.data for t in tflite.read(path).tensors if t.data and t.dtype == "int8"]

@@ -28,11 +28,11 @@ sys.path.insert(0, str(REPO / "site_scons"))
 from neuralart import boards  # noqa: E402
 from neuralart.compilers.request import BorderOptions  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
-from neuralart.model.reader import read  # noqa: E402
 from neuralart.vendor import profile  # noqa: E402
 from neuralart_reference import compile as npu  # noqa: E402
 from neuralart_reference.cpu import compile as cpu  # noqa: E402
 from neuralart_reference.lower import lower  # noqa: E402
+from neuralart_reference.model.reader import read  # noqa: E402
 from neuralart_reference.planning.lifetimes import blocks, live_bytes  # noqa: E402
 from neuralart_reference.planning.planner import MemoryPlan  # noqa: E402
 

@@ -29,7 +29,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "site_scons"))
 
-from neuralart.model import tflite  # noqa: E402
+from neuralart_reference.model import tflite  # noqa: E402
 
 BOARD = "stm32n6570-dk"
 POOLS = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools" / f"{BOARD}-relocatable.mpool"

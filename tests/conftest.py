@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from support import lock_files
+from support import compile_answers, lock_files
+from support.sconsproject import common
 
 # No test fails because the machine is busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -93,6 +95,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in list(item.iter_markers()):
             if reason := _reason(marker.name, marker.args if marker.name == "needs" else ()):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays: whoever looks for garbage among it, does so ten thousand times."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _answers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compilers answer all workers of this run once."""
+    folder = common(tmp_path_factory) / "answers"
+    folder.mkdir(exist_ok=True)
+    compile_answers.install(folder)
+
+
+@pytest.fixture
+def anew() -> Iterator[None]:
+    """Everything is compiled, whoever has compiled it."""
+    with compile_answers.off():
+        yield
 
 
 @pytest.fixture

@@ -7,13 +7,6 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
-        "schema",
-        "begin",
-        "print what editors check variants.yaml and board files with",
-        "schema variants > .vscode/variants.schema.json",
-        "neuralart.boards.schema_cli",
-    ),
-    ModuleCommand(
         "build",
         "build",
         "call scons, unless all that is asked for is known to be intact",
@@ -56,20 +49,6 @@ _COMMANDS = (
         "neuralart.flashing.cli",
     ),
     ModuleCommand(
-        "boards",
-        "board",
-        "list the boards, show one, or list what is connected",
-        "boards stm32n6570-dk",
-        "neuralart.boards.cli",
-    ),
-    ModuleCommand(
-        "plan",
-        "look",
-        "show who has which addresses: slots, pools, firmware, staging, free banks",
-        "plan digits-n6 --svg plan.svg",
-        "neuralart.memory.plan.plan_cli",
-    ),
-    ModuleCommand(
         "check-image",
         "look",
         "check a firmware image before it reaches a board",
@@ -84,20 +63,6 @@ _COMMANDS = (
         "neuralart.applications.cli",
     ),
     ModuleCommand(
-        "patch",
-        "more",
-        "fit an application's own C sources to a network",
-        "patch ../firmware --network out --aspect-ratio crop --diff",
-        "neuralart.patching.cli",
-    ),
-    ModuleCommand(
-        "appconfig",
-        "more",
-        "write app_config.h or ai_model_config.h for an application",
-        "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
-        "neuralart.app_config.cli",
-    ),
-    ModuleCommand(
         "relocatable",
         "more",
         "build, verify or check a relocatable model (network_rel.bin)",
@@ -110,13 +75,6 @@ _COMMANDS = (
         "list compilers, boards, rules and so on, and who brings them",
         "plugins --added compilers boards",
         "neuralart.plugins.cli",
-    ),
-    ModuleCommand(
-        "completion",
-        "more",
-        "print a script with which a shell completes this command",
-        "completion bash > ~/.local/share/bash-completion/completions/neuralart",
-        "neuralart.completion",
     ),
 )
 for _command in _COMMANDS:

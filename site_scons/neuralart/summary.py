@@ -13,6 +13,7 @@ from neuralart.errors import one_line
 from neuralart.files import read_bytes
 from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
 from neuralart.text.elf import of
+from neuralart.text.sizes import size
 from neuralart.vendor.releases import of_runtime
 
 if TYPE_CHECKING:
@@ -37,13 +38,6 @@ class Info:
     elf: Path | None  # The image; None: none is made here
     artefacts: Sequence[str]  # Paths of all files, relative to the top folder
     model: Image | None = None  # The relocatable model that the image loads; None: the networks are in the image
-
-
-def size(count: int) -> str:
-    """Bytes for people: exact below 10 KiB, else with one decimal."""
-    if count < 10 * 1024:
-        return f"{count} B"
-    return f"{count / 1024:.1f} KiB" if count < 10 << 20 else f"{count / (1 << 20):.1f} MiB"
 
 
 def _share(used: int, capacity: int) -> str:

@@ -20,6 +20,13 @@ _COMMANDS = (
         "sign firmware.bin -o application.bin",
         "neuralart_board.signing.cli",
     ),
+    ModuleCommand(
+        "boards",
+        "board",
+        "list the boards, show one, or list what is connected",
+        "boards stm32n6570-dk",
+        "neuralart_board.boards_cli",
+    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.boards.cli import table
 from neuralart.errors import NeuralArtError
+from neuralart_board.boards_cli import table
 
 if TYPE_CHECKING:
     from neuralart_board.runners.session import ConnectedProbe

@@ -7,6 +7,13 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
+        "schema",
+        "begin",
+        "print what editors check variants.yaml and board files with",
+        "schema variants > .vscode/variants.schema.json",
+        "neuralart_bring.schema.cli",
+    ),
+    ModuleCommand(
         "new",
         "begin",
         "make a folder in which a model of yours is built and run",
@@ -47,6 +54,27 @@ _COMMANDS = (
         "print jobs that build the variants on several machines",
         "matrix --all --format github --shards 3 --verb run",
         "neuralart_fleet.ci.matrix_cli",
+    ),
+    ModuleCommand(
+        "patch",
+        "more",
+        "fit an application's own C sources to a network",
+        "patch ../firmware --network out --aspect-ratio crop --diff",
+        "neuralart_bring.patching.cli",
+    ),
+    ModuleCommand(
+        "appconfig",
+        "more",
+        "write app_config.h or ai_model_config.h for an application",
+        "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
+        "neuralart_bring.appconfig_cli",
+    ),
+    ModuleCommand(
+        "completion",
+        "more",
+        "print a script with which a shell completes this command",
+        "completion bash > ~/.local/share/bash-completion/completions/neuralart",
+        "neuralart_bring.completion",
     ),
 )
 for _command in _COMMANDS:

@@ -55,6 +55,13 @@ _COMMANDS = (
         "sbom --output sbom.json",
         "neuralart_insight.sbom.package",
     ),
+    ModuleCommand(
+        "plan",
+        "look",
+        "show who has which addresses: slots, pools, firmware, staging, free banks",
+        "plan digits-n6 --svg plan.svg",
+        "neuralart_insight.plan.cli",
+    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -12,12 +12,12 @@ from neuralart import __version__
 from neuralart.compilers.fileset import PROVENANCE, write_set
 from neuralart.compilers.request import CommonRequest
 from neuralart.files import log, read_bytes, utf8
-from neuralart.model.graph import Model
 from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
 from neuralart.network.targets import check_name, usable
 from neuralart.resources import stable_name
 from neuralart_reference.emit.emission import NUMERICS, TOOL, Emission
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]
@@ -78,8 +78,8 @@ def lowered(
     """The steps before anything is placed, in the order in which their errors are wanted. Raises NeuralArtError when
     the input is wrong, not supported, or the target is of another flow.
     """
-    from neuralart.model.reader import read
     from neuralart_reference.lower import lower
+    from neuralart_reference.model.reader import read
 
     check_name(request.name, "--name")
     usable(request.target, flow)

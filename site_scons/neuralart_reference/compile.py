@@ -9,7 +9,6 @@ from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.options import Choices, choices
 from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.model.graph import Model
 from neuralart.network.facts import PoolUse, Port, to_json
 from neuralart.network.pools import PoolFile, default_initializers, initializer_name
 from neuralart.network.targets import NPU
@@ -22,6 +21,7 @@ from neuralart_reference.emit.network_c import abi_stamp, network_c, network_h
 from neuralart_reference.emit.report import report as make_report
 from neuralart_reference.emit.rows import port_rows
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import MemoryPlan, plan
 from neuralart_reference.planning.sharing import share
@@ -80,10 +80,18 @@ def _ports(emission: Emission, kind: str) -> list[Port]:
     ]
 
 
-def build(
-    request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
-) -> CompileResult:
-    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
+@dataclass(frozen=True)
+class Arranged:
+    """A program and where everything of it is."""
+
+    program: Program  # with shared memory, and in stripes where that was asked for
+    plan: MemoryPlan
+    owned: dict[int, tuple[str, int]]  # what the application provides
+    choices: Choices
+
+
+def arranged(request: CompileRequest, program: Program, pools: PoolFile) -> Arranged:
+    """Place a lowered program. NeuralArtError: it does not fit, or an option of the profile is refused."""
     asked = choices(request.profile_options, request.options_where)
     program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
@@ -94,7 +102,15 @@ def build(
 
     if request.memory:
         program = smallest(program, put, tuple(owned), keep_inputs=keep)
-    placed = put(program)
+    return Arranged(program, put(program), owned, asked)
+
+
+def build(
+    request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
+) -> CompileResult:
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
+    made = arranged(request, program, pools)
+    program, placed, owned, asked = made.program, made.plan, made.owned, made.choices
     declared = _declared(request, pools)
     raws = _raws(request.name, pools, placed, declared)
     emission = Emission(

@@ -9,9 +9,9 @@ from struct import calcsize, unpack
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
 from neuralart_reference import quantize
 from neuralart_reference.ir import Arg, Call, ConstArg, StructArg, TensorArg
+from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t"}
 C_TYPES |= {"int32": "int32_t", "int64": "int64_t", "float32": "float"}

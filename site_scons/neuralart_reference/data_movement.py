@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from math import prod
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import INTEGERS, describe, integers
+from neuralart_reference.model.graph import Operator, Tensor
 
 
 class Unsupported(Exception):

@@ -12,9 +12,9 @@ from itertools import product
 from math import prod
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 from neuralart_reference.context import INTEGERS, describe
 from neuralart_reference.data_movement import Sources, Unsupported, apply, broadcast, dense
+from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 from neuralart_reference.movement_operators import REARRANGE
 
 # Arithmetic on constant shapes, sizes and indices, int32 and int64 --------------------------------------------------

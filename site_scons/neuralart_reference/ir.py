@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from neuralart.model.graph import Tensor
+from neuralart_reference.model.graph import Tensor
 
 
 @dataclass(frozen=True)

@@ -12,4 +12,11 @@ KINDS = (
         "neuralart_reference.operators:Registration",
         "an operator of the reference compiler, by its TensorFlow Lite name",
     ),
+    Kind(
+        "readers",
+        "model reader",
+        1,
+        "neuralart_reference.model.reader:ModelReader",
+        "a format of models besides .tflite",
+    ),
 )

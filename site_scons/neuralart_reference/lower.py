@@ -9,14 +9,15 @@ from dataclasses import replace
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.model.cut import frontier, proposed
-from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
-from neuralart.model.refusal import ModelRefusal, check_compiled, check_floats, refusal
-from neuralart.model.tflite_operators import quoted
 from neuralart_reference import folding, unsigned
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
 from neuralart_reference.data_movement import Unsupported
+from neuralart_reference.float_weights import in_float32
 from neuralart_reference.ir import Call, Program, TensorArg
+from neuralart_reference.model.cut import frontier, proposed
+from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
+from neuralart_reference.model.refusal import ModelRefusal, check_compiled, refusal
+from neuralart_reference.model.tflite_operators import quoted
 from neuralart_reference.operators import every, lookup
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.pad_folding import fold_pads
@@ -133,7 +134,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     check_positions(model, options)
     _check_border(model)
     refused: list[tuple[Operator, NeuralArtError]] = []
-    ctx = Lowering(fold_pads(unsigned.signed(folding.fold(model))), model)
+    ctx = Lowering(fold_pads(unsigned.signed(folding.fold(in_float32(model)))), model)
     inputs, before = _border(ctx, model, "input", model.inputs, options.input_dtypes)
     outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}
@@ -163,8 +164,6 @@ def _refusal(folded: Model, model: Model, refused: Sequence[tuple[Operator, Neur
     """The error for operators that are not supported. If some are unknown: with a cut in front of all, if there is one:
     each of the others is supported by itself.
     """
-    if any("float" in error.what for _, error in refused):
-        check_floats(model)
     (op, error), proposal = refused[0], ""
     if not all(lookup(op.kind) for op, _ in refused):
         ends, bad = [(op.inputs, op.outputs) for op in folded.operators], {i for op, _ in refused for i in op.outputs}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neuralart.model.graph import Tensor
 from neuralart_reference.context import describe
 from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, whole
+from neuralart_reference.model.graph import Tensor
 
 
 @dataclass

@@ -9,9 +9,9 @@ import importlib.util
 from collections.abc import Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.filekind import describe
-from neuralart.model.graph import Model
 from neuralart.plugins import register
+from neuralart.text.filekind import describe
+from neuralart_reference.model.graph import Model
 
 
 class OnnxReader:

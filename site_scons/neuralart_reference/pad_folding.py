@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from neuralart.model.graph import Model, Operator, Tensor
 from neuralart_reference import quantize
 from neuralart_reference.context import INTEGERS, integers
+from neuralart_reference.model.graph import Model, Operator, Tensor
 
 _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 _LOWEST = -128

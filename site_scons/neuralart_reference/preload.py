@@ -18,7 +18,7 @@ _MODULES = (
     "neuralart.compilers.builtin",
     "neuralart.compilers.cli",
     "neuralart.compilers.request",
-    "neuralart.model.reader",
+    "neuralart_reference.model.reader",
     "neuralart.own_commands",
     "neuralart.text.json_grammar",
     "neuralart.vendor.profile",

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from struct import pack
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering, Operand, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.quantize import INT32_MAX, RANGES, FixedPoint, round_half_away, single
 
 Stored = Callable[[int], int]

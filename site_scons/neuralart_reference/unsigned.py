@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
 from neuralart_reference.context import describe
+from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 
 UNSIGNED = "uint8"
 """Option of an operator that computes on uint8 in the model."""

@@ -124,7 +124,7 @@ def _contents(path: Path) -> bytes:
 
 def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferComparison:
     """What LiteRT computes of the same input. NeuralArtError: the inputs do not fit each other."""
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.validation.npu_layers import litert_tensors
     from neuralart_virtual.vectors import expected

@@ -9,7 +9,7 @@ _MODULES = (
     "neuralart.app_config.kinds",
     "neuralart.files",
     "neuralart.flashing.nor",
-    "neuralart.text.junit",
+    "neuralart_fleet.ci.junit",
     "neuralart_virtual.commands",
     "neuralart_virtual.emulator.cli",
     "neuralart_virtual.emulator.coherency",

@@ -226,6 +226,7 @@ def test_nothing_changed(built: Place, tmp_path: Path) -> None:
     built.up_to_date("mk", "rt")
 
 
+@pytest.mark.usefixtures("anew")
 def test_two_places_give_equal_bytes(template: Place, tmp_path: Path) -> None:
     """Neither the folder of the project nor that of the user's sources is in the programs."""
     other = make(tmp_path / "somewhere else" / "w", template.core)

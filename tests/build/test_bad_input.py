@@ -172,18 +172,6 @@ def test_options_that_the_build_says_itself(sources: Project, option: str) -> No
     assert any("variants.yaml:" in line and "is not allowed here" in line for line in failed.errors), failed.err
 
 
-def test_float_model(sources: Project) -> None:
-    from tflite_writer import ModelWriter
-
-    writer = ModelWriter()
-    x = writer.tensor("x", (1, 4), "float32")
-    y = writer.tensor("y", (1, 4), "float32")
-    writer.op("RELU", [x], [y])
-    sources.path(MODEL).write_bytes(writer.finish([x], [y]))
-    failed = sources.run("digits-n6", code=2)
-    assert any("a float32 model: " in line and "quantize it to int8" in line for line in failed.errors), failed.err
-
-
 def test_dynamic_shape(sources: Project) -> None:
     from tflite_writer import ModelWriter
 

@@ -133,6 +133,9 @@ def test_an_adopted_network(core: dict[str, str], tmp_path: Path, monkeypatch: p
     said = _scons(core, root, "run-repo", code=2)
     assert "stm32n6570-dk: no flash runner for real boards is installed" in said
     assert "up to date" in _scons(core, root, "repo")
+    text = (root / "variants.yaml").read_text()
+    (root / "variants.yaml").write_text(text.replace("    board:", "    patch: {aspect_ratio: crop}\n    board:"))
+    assert "no package that patches applications is installed" in _scons(core, root, "repo", code=2)
 
 
 def test_a_recorded_network(core: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

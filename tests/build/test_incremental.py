@@ -127,7 +127,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
     ("room", "tags"),
     [
         ("neuralart_reference/planning/planner.py", {"NETWORK"}),
-        ("model/tflite.py", {"NETWORK"}),
+        ("neuralart_reference/model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
         ("text/ihex.py", {"IMAGE"}),
@@ -192,6 +192,7 @@ def test_one_variant_reads_only_that_one(sources: Project) -> None:
     assert any("no-such-board" in line and "variants.yaml:" in line for line in failed.errors), failed.err
 
 
+@pytest.mark.usefixtures("anew")
 def test_two_folders_give_equal_bytes(template: Project, tmp_path: Path) -> None:
     other = copy_sources(tmp_path / "another name" / "tree")
     other.run("-j2")

@@ -99,6 +99,7 @@ def test_only_what_the_network_uses_is_in_it(digits, make, tmp_path):
     assert kernels == {"na_conv2d_s8", "na_max_pool_s8", "na_fully_connected_s8", "na_softmax_s8"}
 
 
+@pytest.mark.usefixtures("anew")
 def test_equal_bytes_in_two_folders(digits, make, tmp_path):
     images = []
     for folder in ("one", "another/deeper"):

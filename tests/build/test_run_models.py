@@ -7,7 +7,7 @@ import pytest
 
 import oracle
 import vectors
-from neuralart.model import tflite
+from neuralart_reference.model import tflite
 from support import onnx_twins, ssd, wide
 from support.sconsproject import Project, prepare
 

@@ -164,6 +164,7 @@ def test_a_deleted_output_comes_back(built: VendorProject, name: str) -> None:
     built.up_to_date()
 
 
+@pytest.mark.usefixtures("anew")
 def test_two_folders_give_equal_bytes(template: VendorProject, tmp_path: Path) -> None:
     """Also another folder of the installation, and another time."""
     other = vendorproject.make(tmp_path / "other" / "tree", tmp_path / "an st" / template.core.name, template.core.name)

@@ -10,8 +10,8 @@ import pytest
 import oracle
 import vectors as golden
 from neuralart.compilers.request import CompileRequest
-from neuralart.model import tflite
 from neuralart_reference.compile import compile_network, write
+from neuralart_reference.model import tflite
 from support import native
 from support.sconsproject import MODELS
 

@@ -16,9 +16,13 @@ from support import native
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+import onnx
+from onnx import helper, numpy_helper
+
 import vectors
 from support import onnx_oracle
 from support.onnx_draws import OPERATORS, Drawn, Writer
+from support.onnx_small import SMALL
 from support.onnx_twins import channels_first, twin
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +73,31 @@ def test_results_are_those_of_onnxruntime(tmp_path: Path) -> None:
                 found.append(f"{case.text}: {most} steps")
     assert not found, f"{len(found)}: " + "\n".join(found[:20])
     assert varied > 0.6 * sum(len(cases) for _, cases in models)
+
+
+def test_ends_in_float(tmp_path: Path) -> None:
+    """Behind the last DequantizeLinear: what it means is taken from a table, or computed."""
+    names = [f"norm_{each}" for each in ("gain", "offset", "mean", "variance")]
+    tails = {
+        "sigmoid": [helper.make_node("Sigmoid", ["last"], ["y"])],
+        "table": [helper.make_node("Exp", ["last"], ["e"]), helper.make_node("Sqrt", ["e"], ["y"])],
+        "normalized": [helper.make_node("BatchNormalization", ["last", *names], ["y"])],
+    }
+    models = {}
+    for name, nodes in tails.items():
+        model = onnx.ModelProto.FromString(SMALL)
+        model.graph.node[-1].output[0] = "last"
+        model.graph.node.extend(nodes)
+        for each in names:
+            values = np.float32([0.3, 2.0] if each in names[::3] else [-0.7, 0.1])
+            model.graph.initializer.append(numpy_helper.from_array(values, each))
+        models[name] = model.SerializeToString()
+    folders = [compiled(tmp_path, name, data) for name, data in models.items()]
+    inputs = [np.random.default_rng(SEED).normal(0, 3, (1, 2, 4, 4)).astype(np.float32)]
+    for (name, data), network in zip(models.items(), native.build(folders, tmp_path), strict=True):
+        (want,), (got,) = onnx_oracle.run(data, [inputs]), network.run([inputs])
+        np.testing.assert_allclose(got[0], want[0], rtol=2e-6, atol=1e-6, err_msg=name)
+        assert len(np.unique(want[0])) > 5
 
 
 def test_twins_of_our_models_give_the_bytes_of_the_tflite(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.model import tflite
+from neuralart_reference.model import tflite
 from support import layers, native, zoo
 from support.sconsproject import Project, copy_sources
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import SCons.Environment, SCons.Errors
 import neuralart
 from neuralart import config
-from neuralart.config import schema, tables
+from neuralart_bring.schema import tables, variants as schema
 from neuralart.errors import NeuralArtError
 
 def network(name, mood):

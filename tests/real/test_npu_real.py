@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neuralart.vendor.network_c import ecblobs
-from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
-from support import npu_oracles, npu_recorded
+from support import npu_driver, npu_oracles, npu_recorded
 from support.npu_cases import BOARD, CASES, DATA, NpuCase
 
 pytestmark = [
@@ -130,16 +128,30 @@ def test_four_epochs_of_twenty_inputs(rule: str, expected: tuple[int, ...]) -> N
     assert tuple(differ) == expected and largest == 1
 
 
-def test_programs_decode(tell: Callable[[str], None]) -> None:
-    """Every program of every header in the folder, up to its end."""
-    programs = epochs = 0
-    for path in sorted(DATA.rglob("*_ecblobs.h")):
-        for blob in ecblobs.read(path).blobs:
-            steps = list(decode(ecblobs.moved(blob, dict.fromkeys((r.id for r in blob.relocations), 0), path.name)))
-            programs += 1
-            epochs += sum(isinstance(step, Label) for step in steps)
-    tell(f"{programs} programs of the epoch controller decode, {epochs} epochs")
-    assert programs >= 9 and epochs > 200
+@pytest.mark.parametrize(
+    ("name", "interrupts", "epochs", "copies", "programs"),
+    [
+        ("rppg", False, 4, 0, 0),
+        ("rppg", True, 4, 0, 0),
+        ("mobilenet-2.1", True, 0, 0, 1),
+        ("mobilenet-4.0", True, 0, 0, 1),
+        ("blazeface", False, 78, 22, 0),
+        ("blazeface", True, 78, 22, 0),
+    ],
+)
+def test_register_writes_leave_the_same_memory(
+    name: str, interrupts: bool, epochs: int, copies: int, programs: int
+) -> None:
+    """All of RAM and all buffers, byte by byte; transposes are epochs of two engines."""
+    direct, driven = (ready(BY_NAME[name]) for _ in range(2))
+    for network in (direct, driven):
+        network.set_input(network.network.inputs[0].row.name, oracle(name)[0])
+    direct.run()
+    driver = npu_driver.run(driven, interrupts=interrupts)
+    assert (driver.epochs, driver.copies, driver.programs) == (epochs, copies, programs)
+    for ours, theirs in zip(direct.memory.regions, driven.memory.regions, strict=False):
+        assert (ours.name, ours.base) == (theirs.name, theirs.base)
+        assert np.array_equal(ours.data, theirs.data), ours.name
 
 
 # ---- outputs that a board recorded ----

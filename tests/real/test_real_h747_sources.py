@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.patching import plan
-from neuralart.text.linker_script import read as linker_script
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.patching import plan
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import atonn_options, h7_files, mpool, network_csv, profile, q_json
-from neuralart.vendor.c_info import checks as c_info_checks
+from neuralart.vendor import h7_files, mpool, profile
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.report import checks as report_checks
-from neuralart.vendor.report import read as generate_report
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect import kinds, own_kinds
 from neuralart_insight.report import offload
+from neuralart_insight.vendor import atonn_options, network_csv, q_json
+from neuralart_insight.vendor import c_info_checks as c_info_checks
+from neuralart_insight.vendor.report import checks as report_checks
+from neuralart_insight.vendor.report import read as generate_report
 from support.vendor_reports import problems
 
 pytestmark = pytest.mark.real

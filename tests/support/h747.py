@@ -13,11 +13,11 @@ from neuralart import boards
 from neuralart.boards.types import Board
 from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
-from neuralart.patching import mirror, patchlist
-from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.plan import PatchRequest, Plan, make
 from neuralart.resources import firmware_dir
-from neuralart.text.linker_script import read as linker_script
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.patching import mirror, patchlist
+from neuralart_bring.patching.network_files import NetworkFiles
+from neuralart_bring.patching.plan import PatchRequest, Plan, make
 from neuralart_reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
 from neuralart_virtual.emulator.boot_chain import started_machine
 from neuralart_virtual.emulator.coherency import Conditions

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neuralart.patching import patchlist
-from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.plan import PatchRequest
+from neuralart_bring.patching import patchlist
+from neuralart_bring.patching.network_files import NetworkFiles
+from neuralart_bring.patching.plan import PatchRequest
 
 ROOT = "Application/STM32H747I-DISCO"
 MAIN_H, MAIN_C, INTERFACE = "Inc/CM7/main.h", "Src/CM7/main.c", "Inc/CM7/ai_interface.h"

@@ -12,11 +12,12 @@ from neuralart.flashing import plan as flash_plans
 from neuralart.memory.image import check_image, image_facts
 from neuralart.memory.layout import identity
 from neuralart.memory.layout.layout import make_layout
-from neuralart.memory.plan import last_build, plan_report
+from neuralart.memory.plan import plan_report
 from neuralart.memory.plan.plan import make_plan
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text.ihex import ihex as hex_text
+from neuralart_bring import last_build
 from support import firmware
 from support import vendor_network_c as vendor
 from support import vendor_reports as reports

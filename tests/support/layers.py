@@ -9,12 +9,12 @@ import numpy as np
 
 import oracle
 from neuralart.compilers.request import BorderOptions, CompileRequest
-from neuralart.model import tflite
-from neuralart.model.graph import Model
 from neuralart.vendor import mpool
 from neuralart_reference.compile import build, write
 from neuralart_reference.folding import fold
 from neuralart_reference.lower import lower
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
 from support import native
 
 SEED = 4

@@ -7,9 +7,9 @@ from typing import Any
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
 from neuralart_reference.ir import Call, Program, StructArg
 from neuralart_reference.lower import lower
+from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 
 OPTIONS = {
     "padding": "SAME",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from support import compile_answers
+
 MODEL = "models/digits/digits.tflite"
 POOLS = "models/digits/pools/internal.mpool"
 _DATA = "site_scons/neuralart/boards/data"
@@ -157,7 +159,8 @@ class Toolchain:
         found = shutil.which(f"{prefix}gcc")
         assert found is not None
         self._gcc = Path(found)
-        (base / "kept").mkdir(parents=True, exist_ok=True)
+        self._kept = compile_answers.folder or base / "kept"
+        self._kept.mkdir(parents=True, exist_ok=True)
         self.choose("first")
 
     def choose(self, folder: str, version: str = "", more: str = "") -> None:
@@ -169,7 +172,7 @@ class Toolchain:
             if program != self._gcc and not link.is_symlink():
                 link.symlink_to(program)
         says = f"echo {version}" if version else f"{self._gcc} -dumpfullversion"
-        text = _GCC.format(version=says, gcc=self._gcc, more=more, kept=self._base / "kept")
+        text = _GCC.format(version=says, gcc=self._gcc, more=more, kept=self._kept)
         program = self.folder / self._gcc.name
         # A replaced compiler has another time; one that is the same has not been replaced.
         if not program.is_file() or program.read_text("utf-8") != text:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralart.model import reader
+from neuralart_reference.model import reader
 from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.state import NpuState, UnitState
 from neuralart_virtual.npu.units.rounding import Ties

@@ -143,8 +143,15 @@ def convolution(form: str, dimensions: int = 2) -> Draw:
         middle = float(np.median(s_w) * s_in * spread) * 2
         axis = {"axis": 0} if per_channel else {}
         reals = [w.node("DequantizeLinear", [x, *given])]
-        reals.append(w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), w.constant(z_w)], **axis))
-        if rng.random() < 0.7:
+        if form == "in float":  # As ST's optimizer writes it; one output is all bias
+            s_w = np.where(np.arange(outputs) == 1, np.float32(1e-13), s_w).astype(np.float32)
+            bias = np.where(np.arange(outputs) == 1, middle / 2 / s_w / s_in, bias)
+            reals += [w.constant(np.float32(weights * s_w.reshape(-1, *[1] * (weights.ndim - 1))))]
+            added = np.broadcast_to(bias * s_w * s_in, outputs).astype(np.float32)
+            reals += [w.constant(added)] if rng.random() < 0.7 else []
+        else:
+            reals.append(w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), w.constant(z_w)], **axis))
+        if form != "in float" and rng.random() < 0.7:
             reals.append(w.node("DequantizeLinear", [w.constant(bias), w.constant(s_w * s_in)], **axis))
         real = w.node("Conv", reals, group=group, **options)
         if rng.random() < 0.3 and form != "asymmetric":
@@ -159,7 +166,18 @@ def convolution(form: str, dimensions: int = 2) -> Draw:
     return draw
 
 
-def product(kind: str) -> Draw:
+def normalization(w: Writer) -> Drawn:
+    rng, dtype = w.rng, _dtype(w.rng)
+    channels = int(rng.integers(1, 9))
+    x, value, given = w.input([1, channels, *_shape(rng, int(rng.integers(1, 4)))[1:]], dtype, 0.01)
+    vectors = [rng.uniform(0.1, 2, channels) * rng.choice([-1, 0, 1], channels, p=[0.2, 0.1, 0.7])]
+    vectors += [rng.normal(0, 0.3, channels), rng.normal(0, 0.3, channels), rng.uniform(0.5, 2, channels)]
+    real = w.node("DequantizeLinear", [x, *given])
+    real = w.node("BatchNormalization", [real, *(w.constant(np.float32(v)) for v in vectors)])
+    return Drawn([x], w.done(real, -2, 2, dtype), [value], f"BatchNormalization {value.shape}")
+
+
+def product(kind: str, in_float: bool = False) -> Draw:
     def draw(w: Writer) -> Drawn:
         rng, dtype = w.rng, _dtype(w.rng)
         depth, units, rows = int(rng.integers(1, 40)), int(rng.integers(1, 20)), int(rng.choice([1, 1, 3]))
@@ -177,7 +195,11 @@ def product(kind: str) -> Draw:
         weights = rng.integers(-127, 128, (units, depth) if turned else (depth, units)).astype(np.int8)
         axis = {"axis": 0 if turned else 1} if per_channel else {}
         zero = w.constant(np.zeros(np.shape(s_w), np.int8))
-        reals = [real, w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), zero], **axis)]
+        if in_float:
+            by_output = np.reshape(s_w, (-1, 1) if turned and per_channel else np.shape(s_w))
+            reals = [real, w.constant(np.float32(weights * by_output))]
+        else:
+            reals = [real, w.node("DequantizeLinear", [w.constant(weights), w.constant(s_w), zero], **axis)]
         spread = 4000 * np.sqrt(depth)
         bias = rng.normal(0, spread, units).astype(np.int32)
         if kind == "Gemm" and rng.random() < 0.7:
@@ -493,7 +515,9 @@ def moved(kind: str) -> Draw:
 
 
 OPERATORS: dict[str, Draw] = {
-    **{f"Conv {form}": convolution(form) for form in ("plain", "depthwise", "grouped", "asymmetric")},
+    **{f"Conv {form}": convolution(form) for form in ("plain", "depthwise", "grouped", "asymmetric", "in float")},
+    **{f"{kind} in float": product(kind, in_float=True) for kind in ("Gemm", "MatMul")},
+    "BatchNormalization": normalization,
     "ConvTranspose": transposed,
     "PRelu": prelu,
     **{kind: position(kind) for kind in ("ArgMax", "ArgMin")},

@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from neuralart.model import tflite
-from neuralart.model.graph import Model, Operator, Tensor
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model, Operator, Tensor
 
 OPSET = 17
 _FIRST = {4: (0, 3, 1, 2), 3: (0, 2, 1)}  # channels behind the batch

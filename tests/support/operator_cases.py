@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support import cases_elementwise, cases_movement, cases_numbers, cases_recurrent, cases_spatial
+from support import cases_elementwise, cases_float, cases_movement, cases_numbers, cases_recurrent, cases_spatial
 from support.operator_draws import (
     FUSED,
     INT32,
@@ -280,6 +280,7 @@ OPERATORS: dict[str, Draw] = {
     **cases_elementwise.OPERATORS,
     **cases_movement.OPERATORS,
     **cases_spatial.OPERATORS,
+    **cases_float.OPERATORS,
     **cases_numbers.OPERATORS,
     **cases_recurrent.OPERATORS,
 }

@@ -11,10 +11,11 @@ from typing import Any
 from neuralart import boards, config
 from neuralart.flashing import plan as flash_plans
 from neuralart.memory.layout.layout import make_layout
-from neuralart.memory.plan import last_build, plan_report
+from neuralart.memory.plan import plan_report
 from neuralart.memory.plan.plan import make_plan
 from neuralart.network import facts
 from neuralart.vendor.c_info.types import Access, Estimate
+from neuralart_bring import last_build
 from neuralart_insight.report.page.gather import PageFacts
 from support import firmware, images
 from support import vendor_reports as reports

@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from neuralart import cli
-from neuralart.patching import inplace
+from neuralart_bring.patching import inplace
 from support.h747_app import FILES, App, FakeNetwork, FakePool
 
 THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))

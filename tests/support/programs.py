@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
 from neuralart.network.pools import PoolFile
 from neuralart.vendor.mpool import parse_pools
 from neuralart_reference.ir import Call, ConstArg, Null, Program, StructArg, TensorArg
+from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 
 RAM = {"rights": "ACC_WRITE", "throughput": "HIGH", "latency": "LOW", "freqRatio": 1.25}
 SLOW = {"rights": "ACC_WRITE", "throughput": "MID", "latency": "MID"}

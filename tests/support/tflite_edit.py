@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neuralart.model import tflite
+from neuralart_reference.model import tflite
 
 
 def change_description(path: Path, old: bytes, new: bytes) -> None:

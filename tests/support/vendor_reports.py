@@ -10,8 +10,8 @@ import hashlib
 import json
 from typing import Any
 
-from neuralart.vendor.c_info import checks
 from neuralart.vendor.c_info.types import CInfo
+from neuralart_insight.vendor import c_info_checks as checks
 
 CORES = {
     "2.0": "2.0.0-20049",

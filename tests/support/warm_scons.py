@@ -1,7 +1,7 @@
 """SCons without its start: a process that has loaded SCons and what we use makes a copy of itself for each call.
 
 A call does what ``python -W error -m SCons`` does in a folder; a quarter of the time of a small build is saved. The
-package itself is not loaded beforehand: each tree has its own.
+package itself is not loaded beforehand: each tree has its own. Compilers are asked once for what is equal.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from support import compile_answers
 
 _LOADED = "SCons.Script, SCons.Tool, SCons.Scanner.C, SCons.CacheDir, yaml, jinja2, filelock, packaging.specifiers"
 _server: tuple[subprocess.Popen[bytes], socket.socket] | None = None
@@ -36,7 +38,7 @@ def serve(control: socket.socket) -> None:
             lines.flush()
 
 
-def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, timeout: float) -> None:
+def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, timeout: float, answers: str) -> None:
     """Be the process that was asked for. Its time limit is a signal, whose default ends it."""
     import runpy
 
@@ -53,6 +55,8 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, 
     time.sleep(0.03)  # less than Python takes to load SCons: what was edited before it is older
     SCons.Script.start_time = time.time()
     sys.path[:2], sys.argv = [cwd], ["SCons", *args]
+    if answers:
+        compile_answers.install(Path(answers))
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in env
     code: object = 1
     try:
@@ -83,6 +87,7 @@ def run(args: Sequence[str], cwd: Path, env: dict[str, str], timeout: float) -> 
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder) / "out", Path(folder) / "err"
         request = {"args": [*args], "cwd": str(cwd), "env": env, "out": str(out), "err": str(err), "timeout": timeout}
+        request["answers"] = str(compile_answers.folder or "")
         _server[1].sendall((json.dumps(request) + "\n").encode())
         answer = b""
         while not answer.endswith(b"\n"):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support import compile_answers
 from support.sconsproject import Project, copy_sources
 from support.torture import LONG
 
@@ -28,14 +29,9 @@ def build(project: Project, *words: str, mask: int = 0o022, front: Sequence[str]
     """What scons makes there, by name."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
     environment.pop("SOURCE_DATE_EPOCH" if "SOURCE_DATE_EPOCH" not in own else "", None)
-    done = subprocess.run(
-        [*front, sys.executable, "-W", "error", "-m", "SCons", "-Q", *words],
-        cwd=project.root,
-        env=environment,
-        umask=mask,
-        capture_output=True,
-        text=True,
-    )
+    command = [*front, sys.executable, "-W", "error", "-m", "SCons", "-Q", *words]
+    with compile_answers.off():
+        done = subprocess.run(command, cwd=project.root, env=environment, umask=mask, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return {
         name: data

@@ -401,10 +401,10 @@ def test_the_folder_that_make_was_in() -> None:
 def test_odd_output_costs_no_time() -> None:
     import time
 
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("a:" * 50_000, "[" * 100_000, "make" * 50_000, "x " * 100_000, ("ld: " * 1000 + "\n") * 100):
         errorlines.find(text.splitlines())
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 # What was left --------------------------------------------------------------------------------------------------

@@ -28,14 +28,14 @@ FLOORS = (
     {"command", "errors", "intact", "jsontext", "lazy_regex", "resources"},
     {"build", "files", "findings", "fingerprint", "why"},
     {"text", "plugins", "products", "outputs"},
-    {"own_commands", "model", "network", "config"},
+    {"own_commands", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},
-    {"patching", "app_config", "compilers", "relocatable"},
+    {"app_config", "compilers", "relocatable"},
     {"summary"},
     {"applications"},
     {"cli"},
-    {"__main__", "completion", "scons"},
+    {"__main__", "scons"},
 )
 # The packages, from the ground up; on one floor, packages do not know each other.
 PACKAGES = (
@@ -95,6 +95,7 @@ UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
     "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",
+    "neuralart_bring/scons/patch_builder.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
     "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
     "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }
@@ -139,11 +140,14 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
 def _source(path: Path) -> Source:
-    text = path.read_text("utf-8")
-    tree = ast.parse(text)
     classes, attributes = [], set()
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.Attribute):
             if isinstance(node.value, ast.Name):
                 attributes.add(f"{node.value.id}.{node.attr}")
@@ -151,8 +155,8 @@ def _source(path: Path) -> Source:
             classes.append(node.name)
         else:
             assert not (isinstance(node, ast.ImportFrom) and node.level), f"{_name(path)}: a relative import"
-    imports = tuple(_found_imports(tree.body, inside=False, typing=False))
-    return Source(len(text.splitlines()), imports, tuple(classes), frozenset(attributes))
+    imports = tuple(_found_imports(_tree(path).body, inside=False, typing=False))
+    return Source(len(path.read_text("utf-8").splitlines()), imports, tuple(classes), frozenset(attributes))
 
 
 def _found_imports(body: Sequence[ast.AST], *, inside: bool, typing: bool) -> Iterator[Import]:
@@ -298,7 +302,7 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 # Extras, and the rooms that may import them.
 ALLOWED = {
     "text": {"rich"},
-    "completion": {"shtab"},
+    "neuralart_bring/completion.py": {"shtab"},
     "neuralart_fleet/scons": {"watchfiles"},
     "neuralart_virtual/emulator": {"unicorn"},
     "neuralart_virtual/npu_cli.py": {"numpy"},
@@ -374,16 +378,16 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield from (each.id for each in targets if isinstance(each, ast.Name) and each.id != "__all__")
 
 
-def _used(tree: ast.Module, me: str) -> Iterator[str]:
+def _used(path: Path, me: str) -> Iterator[str]:
     """Dotted names that a module uses: its own, of other modules, and those that its tables name in texts."""
     alias = {}
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             alias |= {each.asname or each.name: each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom):
             alias |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
             yield from (f"{node.module}.{each.name}" for each in node.names)
-    for top in tree.body:
+    for top in _tree(path).body:
         for node in ast.walk(top):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id != getattr(top, "name", ""):
                 yield f"{me}.{node.id}"
@@ -394,7 +398,7 @@ def _used(tree: ast.Module, me: str) -> Iterator[str]:
 
 
 def test_what_only_tests_use_is_gone() -> None:
-    used = {name for path in MODULES for name in _used(_tree(path), _dotted(path))}
+    used = {name for path in MODULES for name in _used(path, _dotted(path))}
     commands = {plugin.made.module for plugin in cli.commands().values()}
     unused = set()
     for path in MODULES:
@@ -424,13 +428,11 @@ def test_no_code_asks_for_the_name_of_a_board() -> None:
     boards = [path.stem for path in (PACKAGE / "boards" / "data").glob("*.yaml")]
     found: dict[str, set[str]] = {}
     for path in MODULES:
-        owners = [
-            node for node in ast.walk(_tree(path)) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        ]
+        owners = [node for node in _nodes(path) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
         docs = {id(node.body[0].value) for node in owners if node.body and isinstance(node.body[0], ast.Expr)}
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-                found.setdefault(_name(path), set()).update(each for each in boards if each in node.value)
+        constants = [node for node in _nodes(path) if isinstance(node, ast.Constant) and id(node) not in docs]
+        text = "\0".join(node.value for node in constants if isinstance(node.value, str))
+        found[_name(path)] = {board for board in boards if board in text}
     assert {name for name, names in found.items() if names} == NAMES_BOARDS.keys()
 
 

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from neuralart import boards, cli
-from neuralart.boards.cli import as_data
 from neuralart.boards.types import BoardSection, Boot, Console, Enable, FlashWindow, LoadSlots, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
+from neuralart_board.boards_cli import as_data
 
 N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
 ALL = ("mps2-an500", "mps3-an547", "nucleo-n657x0-q", "stm32h747i-disco", "stm32n6570-dk", "stm32n6570-dk-psram")

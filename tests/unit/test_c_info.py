@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.text.json_values import parse_tool
-from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info.read import parse_c_info
+from neuralart_insight.vendor import c_info_checks as c_info_checks
 from support import vendor_reports as vendor
 from support.vendor_reports import problems
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import cli, completion
+from neuralart import cli
+from neuralart_bring import completion
 
 
 @pytest.mark.parametrize("command", cli.commands())

@@ -12,8 +12,8 @@ from neuralart import boards, config
 from neuralart.config.networks import PIN
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.plan import last_build
 from neuralart.vendor.releases import check_pin
+from neuralart_bring import last_build
 from support.messages import one_message
 
 FILE = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import app_config, application, budgets, keys, networks, patch, tables, variant_keys
+from neuralart.config import app_config, application, budgets, keys, networks, patch, variant_keys
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
@@ -21,6 +21,7 @@ from neuralart.config.types import (
 )
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
+from neuralart_bring.schema import tables
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 # Fields that no key decides, and keys that decide the fields of something else.
@@ -63,7 +64,7 @@ def test_the_keys_decide_all_fields(owner: type, declared: list[Key]) -> None:
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda path: path.name)
 def test_a_page_has_the_tables_that_the_declarations_make(page: Path) -> None:
     text = page.read_text("utf-8")
-    assert tables.filled(text, page.name) == text, "python -m neuralart.config.tables docs/reference writes them"
+    assert tables.filled(text, page.name) == text, "python -m neuralart_bring.schema.tables docs/reference writes them"
 
 
 def test_every_table_is_on_a_page() -> None:

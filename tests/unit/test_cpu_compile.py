@@ -20,9 +20,9 @@ from neuralart.compilers.dispatch import dispatched
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
-from neuralart.patching import network_files
-from neuralart.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart.text.c_source import CSource
+from neuralart_bring.patching import network_files
+from neuralart_bring.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart_reference.cpu import compile as cpu
 from neuralart_reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, write
 from neuralart_reference.cpu.cpu_network import identifier

@@ -10,10 +10,10 @@ import pytest
 
 from neuralart import cli, config
 from neuralart.errors import NeuralArtError
-from neuralart.model import cut, reader, tflite
-from neuralart.model.graph import Model
 from neuralart_insight.lint import gather
 from neuralart_reference.lower import lower
+from neuralart_reference.model import cut, reader, tflite
+from neuralart_reference.model.graph import Model
 from neuralart_virtual.validation import reference
 from neuralart_virtual.vectors import expected
 from support import onnx_small

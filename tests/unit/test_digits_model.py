@@ -11,7 +11,7 @@ import pytest
 import oracle
 import vectors
 from digits import generate, integer, synthetic
-from neuralart.model import tflite
+from neuralart_reference.model import tflite
 from support.small_models import CASES, HANDLES
 from tflite_writer import ModelWriter
 

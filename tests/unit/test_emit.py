@@ -17,7 +17,6 @@ from neuralart import cli, toolchain
 from neuralart.compilers.request import BorderOptions, CompileRequest
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model
 from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
 from neuralart.text import c_values
@@ -25,6 +24,7 @@ from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
 from neuralart_reference.compile import build
 from neuralart_reference.emit import ctext
+from neuralart_reference.model.graph import Model
 from neuralart_virtual.validation.layers import EpochTensors
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 

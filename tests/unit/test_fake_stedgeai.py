@@ -13,7 +13,7 @@ from neuralart.compilers.stedgeai.run import working_folder
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.releases import parse_core
-from neuralart.vendor.report.read import parse_report
+from neuralart_insight.vendor.report.read import parse_report
 from support import fake_stedgeai
 from support.fake_stedgeai import VERSIONS, calls, install, middlewares
 from support.stedgeai_case import make

@@ -137,7 +137,7 @@ def test_it_is_16_hex_digits_and_differs_by_room(package: Path) -> None:
     [
         (
             "neuralart_reference",
-            {"errors.py", "model/graph.py", "network/pools.py"},
+            {"errors.py", "neuralart_reference/model/graph.py", "network/pools.py"},
             {"scons/tool.py", "summary.py"},
         ),
         ("text/ihex.py", {"text/ihex.py", "errors.py"}, {"memory/startup/startup.py", "files.py"}),
@@ -170,7 +170,7 @@ def _copy(folder: Path) -> Path:
         ("neuralart_reference/operators/gelu.py", {REFERENCE, AUTO}),
         ("neuralart_reference/cpu/compile.py", {REFERENCE, AUTO}),
         ("compilers/command_line.py", {REFERENCE, STEDGEAI, RECORDED, ADOPTED, AUTO}),
-        ("model/tflite.py", {REFERENCE, AUTO}),
+        ("neuralart_reference/model/tflite.py", {REFERENCE, AUTO}),
         ("compilers/cli.py", set()),
         ("neuralart_insight/lint/types.py", set()),
     ],

@@ -7,7 +7,7 @@ import flatbuffers
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.flatbuffer import FlatBuffer, Table
+from neuralart_reference.model.flatbuffer import FlatBuffer, Table
 
 
 def sample() -> bytes:

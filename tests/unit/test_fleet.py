@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from neuralart import cli, config, intact
 from neuralart.errors import NeuralArtError
-from neuralart.text import junit
-from neuralart_fleet.ci import shards
+from neuralart_fleet.ci import junit, shards
 from neuralart_fleet.scons import parts as fleet
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "continuous-integration.md"

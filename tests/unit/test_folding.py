@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model
 from neuralart_reference.folding import FOLDED, fold
+from neuralart_reference.model.graph import Model
 from support.lowering import Graph, lowered
 
 INT32 = "int32"

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.c_info.read import parse_c_info
-from neuralart.vendor.report import checks as report_checks
-from neuralart.vendor.report.read import parse_report
 from neuralart_insight.report import offload
+from neuralart_insight.vendor.report import checks as report_checks
+from neuralart_insight.vendor.report.read import parse_report
 from support import vendor_reports as vendor
 
 

@@ -12,13 +12,14 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.text import c_source
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ecblobs, initializers, pools
+from neuralart.vendor.network_c import checks, initializers, pools
 from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.checks import covered, rows_by_pool
 from neuralart.vendor.network_c.pools import in_use
 from neuralart.vendor.network_c.read import parse, read
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect.views.generated_c import as_record
+from neuralart_virtual.network_c import ecblobs
 from support import vendor_network_c as vendor
 from support.vendor_network_c import RELEASES, Want
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli, jsontext
-from neuralart.patching.inplace import RECORD
+from neuralart_bring.patching.inplace import RECORD
 from support.h747_app import App, FakeNetwork, FakePool
 
 DEEP = ("[" * 100_000, '{"schema":' * 100_000, '{"a":[' * 50_000 + "]}" * 50_000)

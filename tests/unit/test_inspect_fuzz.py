@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.text import c_source
-from neuralart.vendor.network_c import checks, ecblobs, pools
+from neuralart.vendor.network_c import checks, pools
 from neuralart.vendor.network_c.read import parse
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect import kinds
+from neuralart_virtual.network_c import ecblobs
 from support import vendor_network_c as vendor
 from support.vendor_network_c import Want
 

@@ -133,8 +133,8 @@ SHOWN = {
 def _names_read() -> Iterator[tuple[str, str]]:
     """Variables that code of this package reads, and where."""
     for path in MODULES:
-        module = dotted(path)
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        module, text = dotted(path), path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "environ" in text else ():
             key: ast.expr | None = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 if node.func.attr in ("get", "setdefault", "pop") and ast.unparse(node.func.value).endswith("environ"):

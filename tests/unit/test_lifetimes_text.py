@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Model
 from neuralart_reference.emit.emission import Emission
 from neuralart_reference.emit.report import lifetimes
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.planner import plan
 from neuralart_reference.planning.sharing import share
 from support.programs import RAM, chain, pool_file, tensor

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.linker_script.expression import Expression, Scope, value_of
-from neuralart.text.linker_script.read import parse, read
-from neuralart.text.linker_script.types import LinkerScript
+from neuralart_bring.linker_script.expression import Expression, Scope, value_of
+from neuralart_bring.linker_script.read import parse, read
+from neuralart_bring.linker_script.types import LinkerScript
 from support.h747_app import LINKER_TEXT
 
 

@@ -35,7 +35,7 @@ OTHERS = {
     "neuralart_board/runners/programmer.py": 1,  # a line at a time, in a file that it makes anew
     "neuralart_board/runners/process.py": 2,  # a temporary folder
     "neuralart_bring/own_model/project.py": 1,  # a temporary folder
-    "patching/journal.py": 1,  # a folder of its own, tested there
+    "neuralart_bring/patching/journal.py": 1,  # a folder of its own, tested there
     "neuralart_fleet/remote/client.py": 1,  # a new file of neuralart.files
 }
 WRITES = {"write_bytes", "copyfile", "copy", "copy2", "copytree", "move", "truncate", "symlink_to", "hardlink_to"}
@@ -49,13 +49,14 @@ def writers(text: str) -> list[int]:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
         words = [
             each.value for each in [*node.args, *(k.value for k in node.keywords)] if isinstance(each, ast.Constant)
         ]
         opened = name in ("open", "fdopen") and any(isinstance(w, str) and set(w) & set("wax+") for w in words)
-        text_of_path = name in ("write_text", *WRITES) and isinstance(node.func, ast.Attribute) and owner not in ours
-        if opened or (text_of_path and (name != "copy" or owner == "shutil")):
+        owner = ""
+        if name in ("write_text", *WRITES) and isinstance(node.func, ast.Attribute):
+            owner = ast.unparse(node.func.value)
+        if opened or (owner and owner not in ours and (name != "copy" or owner == "shutil")):
             found.append(node.lineno)
     return found
 

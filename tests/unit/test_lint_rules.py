@@ -13,11 +13,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.findings import LintFinding
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
-from neuralart.text.linker_script import read as linker_script
-from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import parse_profiles
-from neuralart.vendor.q_json import QFile, QTensor
 from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.linker_script.types import LinkerScript
 from neuralart_insight.lint import engine
 from neuralart_insight.lint.types import (
     Facts,
@@ -28,6 +27,7 @@ from neuralart_insight.lint.types import (
     Source,
     Step,
 )
+from neuralart_insight.vendor.q_json import QFile, QTensor
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Quantization, Tensor
 from neuralart_reference.context import Operand
 from neuralart_reference.data_movement import Move, apply, dense
 from neuralart_reference.ir import Call, ConstArg, Null, TensorArg
+from neuralart_reference.model.graph import Quantization, Tensor
 from neuralart_reference.operators import registry
 from neuralart_reference.operators.concatenation import rescaled
 from support.lowering import Graph, lowered, one, parameters, refusal

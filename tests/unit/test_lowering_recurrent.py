@@ -11,11 +11,11 @@ import pytest
 
 from neuralart.compilers.request import CompileRequest
 from neuralart.errors import NeuralArtError
-from neuralart.model import tflite
-from neuralart.model.graph import Model
 from neuralart_reference.compile import compile_network
 from neuralart_reference.ir import Null
 from neuralart_reference.lower import lower
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
 from support.cases_recurrent import lstm, svdf
 from support.lowering import parameters
 from support.operator_draws import Draw

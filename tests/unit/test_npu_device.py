@@ -492,7 +492,7 @@ def test_clip_by_assumption() -> None:
     state, memory = NpuState(), build.memory()
     build.engine(state, 0, RAM, 16)
     build.engine(state, 1, RAM + 0x8000, 16, write=True)
-    unit = build.arithmetic(state, CTRL={"OP": 0x37}, COEFFAC={"A": 50}, COEFFB={"B": -20 & 0xFFFF})
+    unit = build.arithmetic(state, CTRL={"OP": 0x37}, COEFFAC={"A": -20 & 0xFFFF, "C": 50})
     state.link(("ARITH", 0, 0), (("STRENG", 0), 1, 0))
     state.link(("STRENG", 1, 0), (("ARITH", 0), 1, 0))
     assert unit.enabled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import numpy as np
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.network_c import ecblobs
-from neuralart_virtual.npu.device import NpuDevice
+from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import EVEN, Ties
+from support import npu_driver
 from support import npu_network as made
 from support import npu_plain as plain
 
@@ -49,39 +48,15 @@ def test_both_forms_leave_equal_memory(tmp_path: Path) -> None:
     assert len({bytes([b]) for b in memories[0][made.ACTIVATED : made.ACTIVATED + made.COARSE]}) > 3
 
 
-def test_by_register_writes_too(tmp_path: Path) -> None:
-    """Word by word, as a driver does it, with polls in between."""
-    network = ready(tmp_path / "a", controller=False)
+@pytest.mark.parametrize(("controller", "interrupts"), [(False, False), (False, True), (True, True)])
+def test_by_register_writes_too(tmp_path: Path, controller: bool, interrupts: bool) -> None:
+    """Word by word, as a runtime does it: it polls, or waits for interrupts."""
+    network = ready(tmp_path / "a", controller=controller)
     network.run()
-    other = ready(tmp_path / "b", controller=False)
-    device = NpuDevice(other.memory)
-    for epoch in made.epochs(made.Weights()):
-        for ip, unit in epoch.state.by_ip.items():
-            for offset, value in unit.words.items():
-                device.write(ip << 12 | offset, value & ~1 if offset == 0 else value)
-            _coefficients(device, ip, unit.kind, [int(word) for word in unit.coefficients])
-        for ip, unit in epoch.state.by_ip.items():
-            if unit.enabled:
-                device.write(ip << 12, unit.word(0))
-        outputs = [ip for ip, unit in epoch.state.by_ip.items() if unit.kind == "STRENG" and unit.get("CTRL", "DIR")]
-        assert [device.read(ip << 12) >> 31 for ip in outputs] == [0] * len(outputs)
-        for ip, unit in epoch.state.by_ip.items():
-            if unit.words:
-                device.write(ip << 12, 1 << 30)
-    assert ram(other)[: made.REALS] == ram(network)[: made.REALS]
-
-
-def _coefficients(device: NpuDevice, ip: int, kind: str, words: list[int]) -> None:
-    if kind == "ARITH" and any(words):
-        device.write(ip << 12 | 0x2C, 1)
-        for i, word in enumerate(words[:768]):
-            device.write(ip << 12 | 0x400 + 4 * i, word)
-        device.write(ip << 12 | 0x2C, 0)
-        for i, word in enumerate(words[768:]):
-            device.write(ip << 12 | 0xC00 + 4 * i, word)
-    if kind == "ACTIV" and any(words):
-        for i, word in enumerate(words):
-            device.write(ip << 12 | (0x400 + 4 * i if i < 32 else 0x800 + 4 * (i - 32)), word)
+    other = ready(tmp_path / "b", controller=controller)
+    driver = npu_driver.run(other, interrupts=interrupts)
+    assert (driver.epochs, driver.programs) == ((0, 1) if controller else (4, 0))
+    assert ram(other) == ram(network)
 
 
 def test_against_plain_integers(tmp_path: Path) -> None:
@@ -308,20 +283,3 @@ def test_programs_move_with_their_pools() -> None:
     assert moved == [*words[:5], 0x70000000 + 103, 104, 0x70000000 + 105, 106, 107]
     with pytest.raises(NeuralArtError, match="wants an address for xSPI2"):
         ecblobs.moved(blob, {}, "x.h")
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_damage_at_random(tmp_path: Path, seed: int) -> None:
-    """Bytes of the structures are exchanged: a run that ends, or one line of ours."""
-    rng = random.Random(seed)
-    path = made.write(tmp_path, controller=False)
-    data = bytearray(path.read_bytes())
-    for _ in range(6):
-        data[rng.randrange(len(data))] = rng.choice(b"0123456789{}(),;=.x ")
-    path.write_bytes(bytes(data))
-    try:
-        network = load(path)
-        object.__setattr__(network.settings, "work", 1 << 24)
-        network.run()
-    except NeuralArtError as error:
-        assert "\n" not in str(error) or "\n  " in str(error)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.state import NpuState
 from neuralart_virtual.npu.units.activation import ActivationUnit
 from neuralart_virtual.npu.units.arithmetic import Arithmetic
@@ -510,3 +511,16 @@ def test_whole_frames(kind: int, ties: str) -> None:
     ]
     average = [plain.stored(plain.rounded(sum(values) * 4, 3, ties), 1, True) for values in kept]
     assert found.tolist() == {8: [max(v) for v in kept], 9: [min(v) for v in kept], 10: average}[kind]
+
+
+@pytest.mark.parametrize("width", [6, 7])
+def test_an_outer_table_that_is_too_large(width: int) -> None:
+    state, memory = NpuState(), build.memory()
+    build.engine(state, 0, build.RAM, 16)
+    build.engine(state, 1, build.RAM + 0x8000, 16, write=True)
+    unit = build.setup(state, "ACTIV", CTRL={"TYPE": 3, "FBYTES": 1, "OBYTES": 1}, FUNC={"BWIDTH": width})
+    state.link(("ACTIV", 0, 0), (("STRENG", 0), 1, 0))
+    state.link(("STRENG", 1, 0), (("ACTIV", 0), 1, 0))
+    assert unit.enabled
+    with pytest.raises(NpuError, match=rf"ACTIV0 FUNC \(0x00c\) BWIDTH = {width}: the outer table has 32 entries"):
+        build.run(state, memory)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from neuralart.vendor.c_info.read import parse_c_info
-from neuralart.vendor.q_json import parse_q_json
-from neuralart.vendor.report.read import parse_report
 from neuralart_insight.report import offload
+from neuralart_insight.vendor.q_json import parse_q_json
+from neuralart_insight.vendor.report.read import parse_report
 from support import vendor_reports as vendor
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.model import reader
-from neuralart.model.graph import Model
 from neuralart_insight.inspect import cli as inspector
+from neuralart_reference.model import reader
+from neuralart_reference.model.graph import Model
 from support.onnx_small import SMALL
 
 onnx = pytest.importorskip("onnx")
@@ -22,7 +22,8 @@ from onnx import helper, numpy_helper  # noqa: E402
 
 from neuralart_reference import onnx_reader  # noqa: E402
 from neuralart_reference.onnx.builder import Builder, Held  # noqa: E402
-from neuralart_reference.onnx.load import OnnxGraph  # noqa: E402
+from neuralart_reference.onnx.grids import on_grid  # noqa: E402
+from neuralart_reference.onnx.load import OnnxGraph, Unfit  # noqa: E402
 from support.onnx_draws import Drawn, Writer  # noqa: E402
 from support.onnx_twins import twin  # noqa: E402
 
@@ -91,6 +92,83 @@ def _constants(model: onnx.ModelProto) -> None:
         value = np.array([0.5, 2.0] if name != "b" else [0.1, -0.1], np.float32)
         model.graph.initializer.append(numpy_helper.from_array(value, f"bn_{name}"))
     _node("BatchNormalization", "bn_g", "bn_b", "bn_m", "bn_v")(model)
+
+
+def test_weights_in_float_become_the_bytes_they_were() -> None:
+    rng = np.random.default_rng(5)
+    for largest in (127, 128, 3, 1):
+        stored = rng.integers(-largest, min(largest, 127) + 1, (6, 3, 2, 2)).astype(np.int8)
+        stored[:, 0, 0, 0] = -largest
+        stored[3] = 0
+        steps = (10 ** rng.uniform(-5, 1, 6)).astype(np.float32)
+        found, scale = on_grid(np.float32(stored * steps.reshape(-1, 1, 1, 1)))
+        real = np.float32(found * np.float32(scale.scales).reshape(-1, 1, 1, 1))
+        np.testing.assert_allclose(real, np.float32(stored * steps.reshape(-1, 1, 1, 1)), rtol=2e-6)
+        assert set(scale.points) == {0} and scale.axis == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "why"),
+    [
+        (np.random.default_rng(1).normal(size=(2, 3, 5, 5)), "no multiples of one step"),
+        (np.full((1, 2, 2, 2), np.nan), "not finite"),
+        (np.full((1, 2, 2, 2), np.inf), "not finite"),
+    ],
+)
+def test_weights_in_float_that_are_no_bytes(weights: np.ndarray, why: str) -> None:
+    with pytest.raises(Unfit, match=why):
+        on_grid(np.float32(weights))
+
+
+def test_a_normalization_at_the_end_is_computed_in_float(tmp_path: Path) -> None:
+    """Behind it is no QuantizeLinear: its result is an output in float32."""
+
+    def change(model: onnx.ModelProto) -> None:
+        for name in "gbmv":
+            model.graph.initializer.append(numpy_helper.from_array(np.float32([0.5, 2.0]), f"bn_{name}"))
+        model.graph.node[-1].output[0] = "last"
+        model.graph.node.append(
+            helper.make_node("BatchNormalization", ["last", *(f"bn_{name}" for name in "gbmv")], ["y"])
+        )
+
+    model = parsed(edited(change), tmp_path)
+    assert kinds(model)[-4:] == ["DEQUANTIZE", "MUL", "ADD", "MOVE"]
+    assert model.tensors[model.outputs[0]].dtype == "float32"
+
+
+def test_a_function_at_the_end_takes_one_of_its_results(tmp_path: Path) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        model.graph.node[-1].output[0] = "last"
+        model.graph.node.append(helper.make_node("Sigmoid", ["last"], ["y"]))
+
+    model = parsed(edited(change), tmp_path)
+    assert kinds(model)[-4:] == ["CAST", "ADD", "GATHER", "MOVE"]
+
+
+def test_an_input_that_is_moved_before_it_is_quantized(tmp_path: Path) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        model.graph.node[0].input[0] = "moved"
+        model.graph.node.insert(0, helper.make_node("Transpose", ["x"], ["moved"], perm=[0, 1, 3, 2]))
+
+    assert kinds(parsed(edited(change), tmp_path))[0] in ("MOVE", "QUANTIZE")
+
+
+def test_nodes_may_stand_in_any_order(tmp_path: Path) -> None:
+    wanted = parsed(SMALL, tmp_path)
+
+    def change(model: onnx.ModelProto) -> None:
+        nodes = [*model.graph.node]
+        del model.graph.node[:]
+        model.graph.node.extend(nodes[::-1])
+
+    found = parsed(edited(change), tmp_path)
+    assert kinds(found) == kinds(wanted) and [t.shape for t in found.tensors] == [t.shape for t in wanted.tensors]
+
+    def circle(model: onnx.ModelProto) -> None:
+        model.graph.node[2].input[0] = model.graph.node[-1].output[0]
+
+    with pytest.raises(NeuralArtError, match="topologically sorted"):
+        parsed(edited(circle), tmp_path)
 
 
 def test_batch_normalization_and_clip_become_a_part_of_the_convolution(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart import cli
-from neuralart.model import tflite
+from neuralart_reference.model import tflite
 from neuralart_virtual.emulator import vectors
 from neuralart_virtual.emulator.inputs.source import RandomInputs, at_random
 from neuralart_virtual.vectors import expected

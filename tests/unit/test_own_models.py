@@ -24,8 +24,8 @@ from detector import scenes
 from heatmap import figures
 from heatmap import generate as heatmap
 from mobilenet import generate as mobilenet
-from neuralart.model import tflite
-from neuralart.model.graph import Model
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
 from quantized import Network
 
 MODELS = {"mobilenet": mobilenet, "heatmap": heatmap, "detector": detector}

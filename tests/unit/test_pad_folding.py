@@ -10,9 +10,9 @@ import pytest
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Quantization
 from neuralart_reference.ir import Program
 from neuralart_reference.lower import lower
+from neuralart_reference.model.graph import Model, Quantization
 from support.lowering import parameters
 from support.networks import Network
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.patching import mirror, patchlist, plan
-from neuralart.patching.mirror import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
+from neuralart_bring.patching import mirror, patchlist, plan
+from neuralart_bring.patching.mirror import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
 from support.dependencies import bypasses
 from support.h747_app import INTERFACE, LINKER, MAIN_C, MAIN_H, ROOT, START, App, FakeNetwork, FakePool, tree
 from support.messages import one_message

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import inplace, journal, mirror, patch_values, patchlist, plan
 from neuralart.text import sizes
-from neuralart.text.linker_script.read import parse
+from neuralart_bring.linker_script.read import parse
+from neuralart_bring.patching import inplace, journal, mirror, patch_values, patchlist, plan
 from support.h747_app import (
     APP_NETWORK_TEXT,
     INTERFACE,

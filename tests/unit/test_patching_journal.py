@@ -15,9 +15,9 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.patching import inplace, journal, mirror, plan
-from neuralart.patching.journal import STATE, Change
 from neuralart.resources import package_parent
+from neuralart_bring.patching import inplace, journal, mirror, plan
+from neuralart_bring.patching.journal import STATE, Change
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, App, FakeNetwork, FakePool, tree
 
 PRIMITIVES = ("write", "set_mode", "replace", "remove", "make_folder", "remove_folder")
@@ -432,7 +432,7 @@ def test_backups_are_those_from_before_the_first_patch(versions: Any, tmp_path: 
 KILLER = """
 import os, signal, sys
 from neuralart import cli
-from neuralart.patching import journal
+from neuralart_bring.patching import journal
 at, step = int(sys.argv[1]), [-1]
 def wrap(real):
     def call(*words):

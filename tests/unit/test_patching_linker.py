@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import plan
-from neuralart.patching.patch_values import Budget, BufferUse
 from neuralart.text import sizes
-from neuralart.text.linker_script.read import parse
-from neuralart.text.linker_script.types import LinkerScript
+from neuralart_bring.linker_script.read import parse
+from neuralart_bring.linker_script.types import LinkerScript
+from neuralart_bring.patching import plan
+from neuralart_bring.patching.patch_values import Budget, BufferUse
 from support.h747_app import LINKER_TEXT
 
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import network_files, patchlist
-from neuralart.patching import patch_values as deciding
-from neuralart.patching.network_files import activation_pools, image_shape, read_c_info
-from neuralart.patching.patch_values import array_bytes, decide
-from neuralart.patching.plan import renderer
 from neuralart.text.c_source import CSource
-from neuralart.text.linker_script.read import parse
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
+from neuralart_bring.linker_script.read import parse
+from neuralart_bring.patching import network_files, patchlist
+from neuralart_bring.patching import patch_values as deciding
+from neuralart_bring.patching.network_files import activation_pools, image_shape, read_c_info
+from neuralart_bring.patching.patch_values import array_bytes, decide
+from neuralart_bring.patching.plan import renderer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 
 LIST = patchlist.load("stm32h747i-disco")
@@ -157,7 +157,7 @@ def test_shapes_by_their_axes(shape: Any, axes: Any, first: bool, last: bool, fo
 
 
 def test_two_inputs_are_no_camera_application(tmp_path: Path) -> None:
-    from neuralart.patching.network_files import NetworkFiles, read
+    from neuralart_bring.patching.network_files import NetworkFiles, read
 
     folder = FakeNetwork(more={"graphs": [{"inputs": [5, 100]}]}).write(tmp_path)
     with pytest.raises(NeuralArtError, match="the network has 2 inputs"):
@@ -413,7 +413,7 @@ def test_the_lists_of_the_package(name: str) -> None:
 def test_templates_that_do_not_work(template: str, said: str) -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.patching.network_files import network_for_patching
+    from neuralart_bring.patching.network_files import network_for_patching
 
     facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})
@@ -426,7 +426,7 @@ def test_templates_that_do_not_work(template: str, said: str) -> None:
 def test_a_section_that_the_next_patch_would_not_find() -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.patching.network_files import network_for_patching
+    from neuralart_bring.patching.network_files import network_for_patching
 
     facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})

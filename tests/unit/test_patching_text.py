@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import edit_sites
-from neuralart.patching.edit_sites import Markers
 from neuralart.text.c_source import CSource, Edit
+from neuralart_bring.patching import edit_sites
+from neuralart_bring.patching.edit_sites import Markers
 from support.messages import one_message
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")

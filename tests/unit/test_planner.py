@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
-from neuralart.model.tflite import read
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.vendor import mpool
 from neuralart_reference.ir import Call, ConstArg, Program, TensorArg
 from neuralart_reference.lower import lower
+from neuralart_reference.model.tflite import read
 from neuralart_reference.planning.arenas import for_activations, for_constants, usable
 from neuralart_reference.planning.lifetimes import Block, blocks, live_bytes, user_allocated
 from neuralart_reference.planning.placement import heights, place_best, place_blocks, strategies

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from neuralart.cli import main
-from neuralart.vendor import network_csv
 from neuralart.vendor.c_info.types import NPU, Access, CInfo, Estimate, Graph, InfoNode, InfoOperator, InfoPool
 from neuralart_insight.profiling import totals
 from neuralart_insight.profiling.estimate import (
@@ -23,6 +22,7 @@ from neuralart_insight.profiling.estimate import (
     from_csv,
 )
 from neuralart_insight.profiling.totals import summary, to_record, totals_of
+from neuralart_insight.vendor import network_csv
 
 HZ = 1e9
 TITLES = "epochs,flash (r),flash (w),flash (r+w),flash (r cycles),flash (w cycles),flash (cycles),"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.model import tflite
 from neuralart_reference.lower import lower
+from neuralart_reference.model import tflite
 from support.messages import flat
 from tflite_writer import ModelWriter
 
@@ -91,31 +90,6 @@ def test_recurrent_operators_are_named() -> None:
     assert "(ADD): 'state' int8[1, 4] is a variable: it keeps its value from one inference to the next" in refused(
         writer.finish([x], [y])
     )
-
-
-def dense(activations: str, weights: str) -> bytes:
-    writer = ModelWriter()
-    scale = 0.5 if weights == "int8" else None
-    x, y = (writer.tensor(name, (1, 4), activations) for name in "xy")
-    w = writer.tensor("w", (4, 4), weights, scale, data=np.ones((4, 4)))
-    if weights == "float16":
-        w16, w = w, writer.tensor("w32", (4, 4), "float32")
-        writer.op("DEQUANTIZE", [w16], [w])
-    writer.op("FULLY_CONNECTED", [x, w, -1], [y])
-    return writer.finish([x], [y])
-
-
-@pytest.mark.parametrize(
-    ("weights", "said"),
-    [
-        ("float32", "a float32 model: neither weights nor activations are quantized"),
-        ("float16", "a float16 model: weights are float16, activations float32"),
-        ("int8", "a dynamic-range quantized model: weights have 8 bits, activations are float32"),
-    ],
-)
-def test_models_in_floats_are_one_line(weights: str, said: str) -> None:
-    found = refused(dense("float32", weights))
-    assert found.startswith(f"m.tflite: {said} (quantize it to int8 with calibration data: ")
 
 
 def test_the_same_words_everywhere(

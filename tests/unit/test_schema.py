@@ -19,9 +19,9 @@ from neuralart.config import app_config, application, budgets, networks, patch, 
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
-from neuralart.text import json_schema
 from neuralart.text.values import Value
 from neuralart_bring.own_model import project
+from neuralart_bring.schema import json_schema
 from support.machine_edits import MODEL_KEYS, NETWORK_KEYS, VARIANT_KEYS
 
 REPO = Path(__file__).resolve().parents[2]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from neuralart import summary
+from neuralart.text import sizes
 from support import smallboard as small
 
 ALLOC = 2
@@ -83,7 +84,7 @@ def info(elf: Path | None, **changes: Any) -> summary.Info:
     ],
 )
 def test_size(count: int, text: str) -> None:
-    assert summary.size(count) == text
+    assert sizes.size(count) == text
 
 
 def test_region_use(elf: Path) -> None:
@@ -115,7 +116,7 @@ def test_text(elf: Path) -> None:
         "  artefacts\n"
         "    build/digits-small/firmware.elf\n"
         "    build/digits-small/net.xSPI2.bin\n"
-    ).replace("32.0 KiB of 1.0 MiB", f"{summary.size(0x8000)} of {summary.size(0x10_0000)}")
+    ).replace("32.0 KiB of 1.0 MiB", f"{sizes.size(0x8000)} of {sizes.size(0x10_0000)}")
 
 
 def test_without_an_image() -> None:

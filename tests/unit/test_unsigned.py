@@ -8,9 +8,9 @@ import pytest
 
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
 from neuralart_reference.ir import ConstArg, Program, StructArg
 from neuralart_reference.lower import lower
+from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 from neuralart_reference.quantize import float32, quantize_multiplier
 from neuralart_reference.unsigned import is_unsigned, signed
 

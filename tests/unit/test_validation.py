@@ -178,7 +178,7 @@ def test_references_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.needs("ai_edge_litert")
 def test_a_reference_with_other_types() -> None:
     """The network takes the same picture as floats and as quantized elements."""
-    from neuralart.model import tflite
+    from neuralart_reference.model import tflite
 
     model = tflite.read(DIGITS)
     (image,), (digit,) = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))

@@ -8,11 +8,11 @@ import pytest
 
 from neuralart.compilers.request import BorderOptions, CompileRequest
 from neuralart.errors import NeuralArtError
-from neuralart.model import tflite
-from neuralart.model.graph import Model
 from neuralart_reference.compile import compile_network
 from neuralart_reference.cpu import compile as cpu
 from neuralart_reference.lower import lower
+from neuralart_reference.model import tflite
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.lifetimes import blocks
 from neuralart_reference.planning.sharing import share
 from support.streams import SHAPE, stream

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.text import sizes
-from neuralart.vendor import h7_files, mpool, network_csv
-from neuralart.vendor.atonn_options import parse_options
+from neuralart.vendor import h7_files, mpool
 from neuralart.vendor.h7_files import parse_cpu_pools, parse_cpu_project
 from neuralart.vendor.mpool import parse_noted
-from neuralart.vendor.network_csv import parse_network_csv
 from neuralart.vendor.profile import parse_profiles
-from neuralart.vendor.q_json import parse_q_json
 from neuralart.vendor.releases import parse_core
+from neuralart_insight.vendor import network_csv
+from neuralart_insight.vendor.atonn_options import parse_options
+from neuralart_insight.vendor.network_csv import parse_network_csv
+from neuralart_insight.vendor.q_json import parse_q_json
 from support import vendor_reports as vendor
 
 

@@ -241,7 +241,8 @@ KEYS: tuple[Key, ...] = (
         "application",
         application,
         "the firmware around the networks: `reference`, or your own: `sources`, `make`, `cmake`, `cubeide`, `elf`, see "
-        "[applications.md](applications.md). Networks of ST Edge AI Core need your own",
+        "[applications.md](applications.md). Networks of ST Edge AI Core need your own, except on the "
+        "[virtual NPU](../how-to/run-a-compiled-network.md)",
         "`reference`",
     ),
     Key(

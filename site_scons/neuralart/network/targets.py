@@ -9,6 +9,8 @@ from neuralart.lazy_regex import lazy_regex
 
 NPU, CPU = "NPU", "CPU"
 _IDENTIFIER = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+# The C interface of networks that applications without an NPU are written for.
+LEGACY_OPTIONS = ("--c-api", "legacy")
 _KEYWORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"

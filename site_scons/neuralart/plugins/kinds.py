@@ -30,22 +30,16 @@ class Kind:
 
 
 _COMMANDS = (
-    "schema",
     "build",
     "why",
     "compile",
     "record",
     "flash",
     "verify",
-    "boards",
-    "plan",
     "check-image",
     "application",
-    "patch",
-    "appconfig",
     "relocatable",
     "plugins",
-    "completion",
 )
 _TARGETS = (
     "run",
@@ -78,13 +72,6 @@ KINDS: tuple[Kind, ...] = (
         "neuralart.compilers.protocol:Compiler",
         "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
         own={name: f"{_COMPILERS}builtin" for name in ("stedgeai", "auto", "recorded", "adopted")},
-    ),
-    Kind(
-        "readers",
-        "model reader",
-        1,
-        "neuralart.model.reader:ModelReader",
-        "a format of models besides .tflite",
     ),
     Kind(
         "runners",

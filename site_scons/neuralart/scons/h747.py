@@ -22,10 +22,9 @@ from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weig
 from neuralart.network.facts import NEURALART
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, node_plans
-from neuralart.scons.application import app_config, application, patch_builder
+from neuralart.scons.application import app_config, application
 from neuralart.scons.application.app_config import AppConfigNodes
-from neuralart.scons.application.patch_builder import list_of
-from neuralart.scons.application.patched import PatchedNodes, make_patched
+from neuralart.scons.application.patches import PatchedNodes, methods
 from neuralart.scons.firmware import firmware, memory_files, recipes
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolchain, machine_of, make_recipe
@@ -131,7 +130,7 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
     if config is not None:
         config = replace(config, aspect_ratio=_aspect_ratio(network, config, where))
         # The application's sources say what the network is called.
-        network = replace(network, name=list_of(env, config, where).network)
+        network = replace(network, name=methods(where).list_of(env, config, where).network)
         if settings is not None:
             settings = replace(settings, aspect_ratio=config.aspect_ratio)
     nodes = make_cpu_network(env, network, board)
@@ -147,7 +146,9 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
         if config is not None and not given and not settings.application:
             settings = replace(settings, application=config.application)
         headers.append(app_config.make_app_config(env, nodes, settings, folder))
-    patched = make_patched(env, config, nodes, f"{folder}/patched", headers, where) if config is not None else None
+    patched: PatchedNodes | None = None
+    if config is not None:
+        patched = methods(where).make_patched(env, config, nodes, f"{folder}/patched", headers, where)
     image = None
     if app.kind != REFERENCE:
         image = _own_program(env, variant, board, _FittedParts(nodes, patched, headers))
@@ -204,7 +205,7 @@ def _patch_of(env: Any, variant: VariantConfig, board: Board) -> PatchConfig | N
         return config
     # What is decided about memories, and what is linked, is one script.
     script = root / app.sources.linker_script if app.sources.linker_script else _script_of(board)
-    base = patch_builder.root_of(env, config, app.said())
+    base = methods(app.said()).root_of(env, config, app.said())
     return replace(
         config,
         linker_script=config.linker_script or str(script),

@@ -16,7 +16,7 @@ import SCons.Script.Main
 
 from neuralart import plugins
 from neuralart.scons import lock
-from neuralart.scons.application import app_config, patch_builder
+from neuralart.scons.application import app_config
 from neuralart.scons.cache import CheckedCache
 from neuralart.scons.commands import COMMON, Variable, declare
 from neuralart.scons.failures import at_read_time
@@ -29,7 +29,7 @@ from neuralart.text import console
 if TYPE_CHECKING:
     from neuralart.config.types import ProjectConfig
 
-BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
+BUILDERS: tuple[Any, ...] = (builder, memory_builder, relocatable, image, flash_plan, flash, app_config)
 """Those of the core, in the order of the reference."""
 
 
@@ -117,19 +117,18 @@ METHODS = {
     "LoadAlias": "flash.aliases.load_method",
     "NetworkRel": "firmware.relocatable.relocatable_method",
     "AppConfig": "application.app_config.app_config_method",
-    "PatchedSources": "application.patched.patched_method",
     "NeuralArtVariant": "variant.variant_method",
     "NeuralArtProject": "project.project_method",
 }
 """Methods of an environment, and where they are."""
 
 
-def _later(place: str) -> Callable[..., Any]:
-    """A method whose module is imported at the first call: most SConstructs call few of them."""
+def late_method(place: str) -> Callable[..., Any]:
+    """A method whose module is imported at the first call: most SConstructs call few of them. ``place``: dotted."""
     module, _, name = place.rpartition(".")
 
     def method(env: Any, *args: Any, **kw: Any) -> Any:
-        return getattr(importlib.import_module(f"neuralart.scons.{module}"), name)(env, *args, **kw)
+        return getattr(importlib.import_module(module), name)(env, *args, **kw)
 
     return method
 
@@ -165,12 +164,13 @@ def add_to(env: Any, **kw: Any) -> None:
         declare(env, plugin.made.VARIABLES)
         plugin.call("add_to", env)
     for name, place in METHODS.items():
-        env.AddMethod(_later(place), name)
+        env.AddMethod(late_method(f"neuralart.scons.{place}"), name)
 
 
 def sections() -> list[tuple[str, Sequence[Variable]]]:
     """All variables, by the builder that reads them."""
-    return [("all builders", COMMON), *((each.NAME, each.VARIABLES) for each in BUILDERS)]
+    builders = (plugin.made for plugin in plugins.own("builders"))
+    return [("all builders", COMMON), *((builder.NAME, builder.VARIABLES) for builder in builders)]
 
 
 def _default(variable: Variable) -> str:

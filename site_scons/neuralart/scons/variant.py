@@ -34,7 +34,7 @@ from neuralart.scons.registry import board_value, code_value, registry_of
 
 if TYPE_CHECKING:
     from neuralart.scons.application.app_config import AppConfigNodes
-    from neuralart.scons.application.patched import PatchedNodes
+    from neuralart.scons.application.patches import PatchedNodes
     from neuralart.scons.flash.images import VariantProgram
 
 
@@ -172,9 +172,9 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         headers, patched, others = made.headers, made.patched, made.files
     else:
         if variant.patch is not None:
-            from neuralart.scons.application.patch_builder import refuse_npu
+            from neuralart.scons.application import patches
 
-            refuse_npu(board, variant.said("patch."))
+            patches.methods(variant.said("patch.")).refuse_npu(board, variant.said("patch."))
         if variant.relocatable is None:
             networks, programs = _static(env, variant)
         else:

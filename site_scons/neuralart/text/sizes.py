@@ -114,3 +114,18 @@ def text(size: int) -> str:
         if size >= factor and size % factor == 0:
             return f"{size} ({size // factor}{suffix})"
     return str(size)
+
+
+def size_text(size: int) -> str:
+    """A size as board files write it: ``448K``, ``1M``, or plain bytes."""
+    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % unit == 0:
+            return f"{size // unit}{suffix}"
+    return str(size)
+
+
+def size(count: int) -> str:
+    """Bytes for people: exact below 10 KiB, else with one decimal."""
+    if count < 10 * 1024:
+        return f"{count} B"
+    return f"{count / 1024:.1f} KiB" if count < 10 << 20 else f"{count / (1 << 20):.1f} MiB"

@@ -109,7 +109,7 @@ def _fitted(imported: Imported, folder: Path, repository: Repository, name: str)
     """
     from neuralart.config.patch import ASPECT_RATIOS
     from neuralart.errors import NeuralArtError
-    from neuralart.patching import patchlist
+    from neuralart_bring.patching import patchlist
 
     section = imported.settings.get("app_config")
     ratio = section.get("aspect_ratio") if isinstance(section, Mapping) else None

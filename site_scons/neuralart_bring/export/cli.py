@@ -24,12 +24,12 @@ def run(args: argparse.Namespace) -> int:
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
     from neuralart.memory.layout.layout import make_layout
-    from neuralart.memory.plan import last_build
-    from neuralart.memory.plan.last_build import network_folders, read_networks
     from neuralart.network import facts
     from neuralart.network.targets import CPU, flow_of
+    from neuralart_bring import last_build
     from neuralart_bring.export.collect import BuiltNetwork, collect
     from neuralart_bring.export.folder import write
+    from neuralart_bring.last_build import network_folders, read_networks
 
     file: Path = args.file
     project = config.read(file, file.as_posix())

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import jsontext
-from neuralart.boards.schema_cli import schema_text
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
 from neuralart.resources import TEMPLATE_RULES
 from neuralart.text.console import say
+from neuralart_bring.schema.cli import schema_text
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -79,9 +79,10 @@ def _plain(text: str) -> str:
     return text if plain else json.dumps(text)
 
 
-def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
+def files(names: Names, board: Board, toolpath: str = "", memory: str = "") -> dict[str, bytes]:
     """Files of a project by their paths, but for the model. ``toolpath``: the folder of the package, as the project's
-    SConstruct finds it; empty: the package is installed. NeuralArtError: the names cannot be those of a variant.
+    SConstruct finds it; empty: the package is installed. ``memory``: the network's key of that name; empty: without.
+    NeuralArtError: the names cannot be those of a variant.
     """
     import jinja2
 
@@ -94,6 +95,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     cpu = flow_of(board.target) == CPU
     said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
     said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
+    said["memory"] = memory or None
     made = {}
     for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
@@ -117,13 +119,32 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     return made
 
 
-def try_compile(model: Path, names: Names, board: Board) -> Network:
-    """Compile a model for a board, with the board's own memory pools. NeuralArtError: it cannot be compiled."""
+def try_compile(model: Path, names: Names, board: Board) -> tuple[Network, str]:
+    """Compile a model for a board, with the board's own memory pools.
+
+    Returns:
+        The network's facts, and the value of the key ``memory`` that it takes (empty: none).
+
+    Raises:
+        NeuralArtError: It cannot be compiled. The hint names boards that the model fits.
+    """
+    from neuralart import boards
+    from neuralart_reference.fit import STRIPES, others
+
+    try:
+        return _compiled(model, names, board, []), ""
+    except NeuralArtError as error:
+        where = others(model, [boards.load(name) for name in boards.names()])
+        if f"{board.name} (memory: {STRIPES})" not in where:
+            raise NeuralArtError(error.what, where=error.where, hint=where or error.hint) from error
+        return _compiled(model, names, board, ["--memory", STRIPES]), STRIPES
+
+
+def _compiled(model: Path, names: Names, board: Board, more: list[str]) -> Network:
     from neuralart.compilers.protocol import compile_job, job_from_words
     from neuralart.network import facts
-    from neuralart.patching.patchlist import LEGACY_OPTIONS
 
-    words = ["--model", str(model), "--target", board.target, "--name", names.network]
+    words = ["--model", str(model), "--target", board.target, "--name", names.network, *more]
     if flow_of(board.target) == CPU:
         words += [*(["--memory-pool", str(board.memory_pools)] if board.memory_pools else []), *LEGACY_OPTIONS]
     else:
@@ -175,11 +196,13 @@ def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) 
     """
     check_empty(folder)
     names = replace(names_of(folder), suffix=model.suffix if model is not None else ".tflite")
-    made = files(names, board, relative_toolpath(toolpath, folder) if toolpath is not None else "")
-    network = None
-    if model is not None:
-        network = try_compile(model, names, board)
-        made[names.model] = read_bytes(model)
+    beside = relative_toolpath(toolpath, folder) if toolpath is not None else ""
+    if model is None:
+        made, network = files(names, board, beside), None
+    else:
+        files(names, board, beside)  # Wrong names are said before a long compile
+        network, memory = try_compile(model, names, board)
+        made = files(names, board, beside, memory) | {names.model: read_bytes(model)}
     write(folder, made)
     return names, network
 

@@ -56,7 +56,7 @@ def report_at_exit(env: Any, file: str) -> None:
     path.unlink(missing_ok=True)
 
     def write() -> None:
-        from neuralart.text import junit
+        from neuralart_fleet.ci import junit
 
         outcomes, others = [], []
         for asked in SCons.Script.BUILD_TARGETS:

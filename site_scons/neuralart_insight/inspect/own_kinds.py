@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from neuralart.model.filekind import describe
 from neuralart.plugins import register
+from neuralart.text.filekind import describe
 from neuralart_insight.inspect.kinds import FileKind
 
 _HEAD = 1 << 16

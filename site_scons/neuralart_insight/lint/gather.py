@@ -16,21 +16,21 @@ from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
-from neuralart.memory.plan import last_build
-from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
 from neuralart.text.c_source import blanked, decode
-from neuralart.text.linker_script import read as linker_script
-from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool, runtime_header
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
 from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
-from neuralart.vendor.q_json import QFile, parse_q_json
+from neuralart_bring import last_build
+from neuralart_bring.last_build import network_folders, read_networks
+from neuralart_bring.linker_script import read as linker_script
+from neuralart_bring.linker_script.types import LinkerScript
 from neuralart_insight.lint import networks, types
 from neuralart_insight.lint.engine import REFUSED, UNREADABLE
+from neuralart_insight.vendor.q_json import QFile, parse_q_json
 
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")
 _LINKER = (".ld", ".lds", ".lkr")
@@ -139,8 +139,8 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str] = ()) -> None:
     """Find what the reference compiler refuses about a model, in its words."""
-    from neuralart.model import reader
     from neuralart_reference.lower import lower
+    from neuralart_reference.model import reader
 
     try:
         if path.suffix == ".tflite" or reader.can_read(path):

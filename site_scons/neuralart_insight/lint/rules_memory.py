@@ -10,7 +10,7 @@ from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
-from neuralart.text.linker_script.types import Memory
+from neuralart_bring.linker_script.types import Memory
 from neuralart_insight.lint.types import Facts, Hit, LintedNetwork, LintedPool, Rules
 
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.

@@ -11,10 +11,10 @@ from neuralart.findings import NOTE as NOTE
 from neuralart.findings import WARNING as WARNING
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
-from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import ProfileFile
-from neuralart.vendor.q_json import QFile
 from neuralart.vendor.runtime_header import RuntimeHeader
+from neuralart_bring.linker_script.types import LinkerScript
+from neuralart_insight.vendor.q_json import QFile
 
 
 @dataclass(frozen=True)

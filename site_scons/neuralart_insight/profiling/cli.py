@@ -120,11 +120,11 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
 def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasurement]:
     """What the board at a port measures now."""
     from neuralart.files import write_text
-    from neuralart.memory.plan.last_build import network_folders
     from neuralart.network import facts
     from neuralart.text.progress import at_work
     from neuralart_board.ports import BoardPort
     from neuralart_board.runners.session import serial_port
+    from neuralart_bring.last_build import network_folders
     from neuralart_insight.profiling.board import measured_log
     from neuralart_insight.profiling.counter_log import parse_counter_log
     from neuralart_virtual.validation_link.client import ValidationClient
@@ -181,7 +181,7 @@ def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
     if not index.is_file():
         return {}
     from neuralart import boards
-    from neuralart.memory.plan.last_build import read_index
+    from neuralart_bring.last_build import read_index
 
     try:
         board = boards.load(read_index(index)["board"])

@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
-from neuralart.vendor.report.types import NodeTime
 from neuralart_insight.profiling import measured
+from neuralart_insight.vendor.report.tables import ReportLine, after, read_nodes, whole
+from neuralart_insight.vendor.report.types import NodeTime
 
 K = TypeVar("K")
 _STAT = re.compile(r"(?:^|[\s\]])s:(config|node):(\S+)")

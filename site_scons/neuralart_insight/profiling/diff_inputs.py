@@ -108,9 +108,9 @@ def _count(entry: JsonValue, key: str) -> int | None:
 def _build(label: str, folder: Path) -> BuildSide:
     """The last build of a variant."""
     from neuralart.flashing import plan
-    from neuralart.memory.plan.last_build import network_folders, read_index
     from neuralart.network import facts
     from neuralart.text.elf import Elf
+    from neuralart_bring.last_build import network_folders, read_index
 
     ram = {name: use["used"] for name, use in read_index(folder / _INDEX)["firmware"].items()}
     networks = {}

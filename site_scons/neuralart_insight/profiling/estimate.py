@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import Port
-from neuralart.vendor import mpool, network_csv
+from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, Execution
-from neuralart.vendor.network_csv import NetworkCsv
 from neuralart_insight.profiling.cost import instructions_of
+from neuralart_insight.vendor import network_csv
+from neuralart_insight.vendor.network_csv import NetworkCsv
 
 if TYPE_CHECKING:
     from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork
@@ -339,7 +340,7 @@ def of_build(folder: Path) -> NetworkEstimate:
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
-    from neuralart.memory.plan.last_build import network_folders
+    from neuralart_bring.last_build import network_folders
 
     index = build / variant / "index.json"
     if not index.is_file():

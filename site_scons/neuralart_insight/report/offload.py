@@ -25,8 +25,8 @@ from typing import Any
 
 from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer, InfoNode
 from neuralart.vendor.network_c.types import EpochBlock
-from neuralart.vendor.q_json import QFile
-from neuralart.vendor.report.types import Report, ReportEpoch
+from neuralart_insight.vendor.q_json import QFile
+from neuralart_insight.vendor.report.types import Report, ReportEpoch
 
 NOT_QUANTIZED, TYPE, OPERATOR, UNKNOWN = "not quantized", "type", "unsupported operator", "unknown"
 CONVERSIONS = frozenset({"QuantizeLinear", "DequantizeLinear", "Quantize", "Dequantize", "Cast", "Conversion"})

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from neuralart.model.graph import DTYPE_BYTES, Tensor
 from neuralart_reference.cpu.cpu_network import Array, CpuNetwork, Key, views
 from neuralart_reference.emit import c_info as base
 from neuralart_reference.emit.ctext import dtype_of_ctype
 from neuralart_reference.emit.emission import score
 from neuralart_reference.ir import Call
+from neuralart_reference.model.graph import DTYPE_BYTES, Tensor
 from neuralart_reference.planning.lifetimes import IO_ALIGN
 
 _SIDES = ("input", "output")

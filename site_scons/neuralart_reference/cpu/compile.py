@@ -10,7 +10,6 @@ from neuralart.compilers.dispatch import dispatched
 from neuralart.compilers.fileset import FACTS
 from neuralart.compilers.request import CommonRequest
 from neuralart.files import utf8
-from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
 from neuralart_reference import common_steps
@@ -24,6 +23,7 @@ from neuralart_reference.cpu.report import report as make_report
 from neuralart_reference.emit.emission import Emission
 from neuralart_reference.emit.network_c import abi_stamp
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model
 from neuralart_reference.planning.lifetimes import user_allocated
 from neuralart_reference.planning.planner import PoolPlan
 from neuralart_reference.planning.sharing import share
@@ -92,8 +92,12 @@ def _options(request: CpuRequest) -> common_steps.Pairs:
     return common_steps.shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
-def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
-    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
+def arranged(
+    request: CpuRequest, program: Program, memories: Sequence[ActivationMemory] = ()
+) -> tuple[Program, Placed, dict[int, tuple[str, int]]]:
+    """Place a lowered program: the program as it is placed, where everything is, and what the application provides.
+    NeuralArtError: it does not fit.
+    """
     program = share(replace(program, overlap=True), inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     shown = request.memory_pool_display or str(request.memory_pool or "")
@@ -103,7 +107,12 @@ def build(request: CpuRequest, model: Model, program: Program, memories: Sequenc
 
     if request.memory:
         program = smallest(program, lambda made: put(made).plan, tuple(owned))
-    placed = put(program)
+    return program, put(program), owned
+
+
+def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
+    program, placed, owned = arranged(request, program, memories)
     emission = Emission(
         name=request.name,
         target=request.target,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 from neuralart_reference.cpu.placing import Placed, offset_of
 from neuralart_reference.emit.emission import Emission
+from neuralart_reference.model.graph import DTYPE_BYTES, Quantization, Tensor
 
 Key = tuple[str, int]
 """Of a tensor that owns memory (``tensor``, number), working memory (``scratch``, epoch), a constant, or a port of the

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neuralart.model.graph import Quantization, Tensor
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart_reference.emit.ctext import data_type
 from neuralart_reference.emit.emission import TOOL, Emission, score
@@ -21,6 +20,7 @@ from neuralart_reference.emit.rows import (
     port_rows,
 )
 from neuralart_reference.ir import Call
+from neuralart_reference.model.graph import Quantization, Tensor
 
 _AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
 _FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "int64": "S64"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neuralart.compilers.request import BorderOptions
-from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.targets import relative_symbol
 from neuralart_reference.ir import Program
+from neuralart_reference.model.graph import Model, Tensor
 from neuralart_reference.planning.planner import MemoryPlan, PoolPlan
 
 NUMERICS = "litert-2.20"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neuralart.errors import one_line, printable
-from neuralart.model.graph import Tensor
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart_reference.emit.c_info import elements, parameters
 from neuralart_reference.emit.emission import NUMERICS, Emission
 from neuralart_reference.emit.rows import constant_row
+from neuralart_reference.model.graph import Tensor
 from neuralart_reference.planning.lifetimes import Block
 from neuralart_reference.planning.planner import PoolPlan
 

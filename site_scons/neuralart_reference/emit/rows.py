@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 from neuralart_reference.emit.ctext import dtype_of_ctype
 from neuralart_reference.emit.emission import Emission
+from neuralart_reference.model.graph import DTYPE_BYTES, Quantization, Tensor
 from neuralart_reference.planning.lifetimes import Constant
 from neuralart_reference.planning.planner import PoolPlan
 

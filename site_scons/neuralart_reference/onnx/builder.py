@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralart.model.graph import Operator, Quantization, Tensor
+from neuralart_reference.model.graph import Operator, Quantization, Tensor
 from neuralart_reference.onnx.load import Array, OnnxGraph, Scale, Unfit
 
 Order = tuple[int, ...]
@@ -97,6 +97,19 @@ class Builder:
         if name not in self.values or self.values[name].results is not None:
             raise Unfit(f"'{name}' is not quantized")
         return self.values[name]
+
+    def in_float(self, name: str) -> None:
+        """Let a value that is a function of a stored one be computed in float: one of 256 results is taken."""
+        tensor, order, results = (held := self.values[name]).tensor, held.order, held.results
+        if results is None:
+            return
+        shape = self.tensors[tensor].shape
+        stored = self.emit("CAST", [tensor], self.tensor(f"{name}_stored", shape, None, "int32"))
+        from_zero = self.tensor(f"{name}_number", shape, None, "int32")
+        number = self.emit("ADD", [stored, self.constant([128])], from_zero, fused_activation_function="NONE")
+        table = self.constant(results.ravel(), "float32", name=f"{name}_results")
+        made = self.tensor(f"{name}_float", shape, None, "float32")
+        self.values[name] = Held(self.emit("GATHER", [table, number], made, axis=0, batch_dims=0), order)
 
     def arranged(self, name: str, order: Order | None = None) -> int:
         """The tensor of a value with its dimensions in an order, by default that of ONNX."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import onnx
 from onnx import helper
 
-from neuralart.model import cut
+from neuralart_reference.model import cut
 
 
 def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
     """The bytes of a model that ends at values of these names, which become its outputs in this order. A QuantizeLinear
     of such a value stays, because it alone tells the scale. Raises NeuralArtError: as
-    :func:`~neuralart.model.cut.chosen`.
+    :func:`~neuralart_reference.model.cut.chosen`.
     """
     try:
         model = onnx.ModelProto.FromString(data)

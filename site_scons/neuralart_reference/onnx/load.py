@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import graphlib
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -14,8 +16,8 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.cut import proposed
-from neuralart.model.refusal import refusal
+from neuralart_reference.model.cut import proposed
+from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
 
 Array = npt.NDArray[Any]
@@ -132,6 +134,7 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
         model = onnx.ModelProto.FromString(data)
         what, hint = _refused(model)
         if not what:
+            _sort(model.graph)
             onnx.checker.check_model(model)
         given = [] if what else model.graph.initializer
         constants = {each.name: onnx.numpy_helper.to_array(each) for each in given}
@@ -162,6 +165,19 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
         except (Unfit, ValueError) as problem:
             graph.problem(node, str(problem))
     return graph
+
+
+def _sort(graph: Any) -> None:
+    """Put nodes behind what they read, as the format wants them; a graph with a circle stays as it is."""
+    writer = {name: at for at, node in enumerate(graph.node) for name in node.output if name}
+    needs = {at: {writer[name] for name in node.input if name in writer} for at, node in enumerate(graph.node)}
+    if all(each < at for at, before in needs.items() for each in before):
+        return
+    with contextlib.suppress(graphlib.CycleError):
+        order = [*graphlib.TopologicalSorter(needs).static_order()]
+        nodes = [*graph.node]
+        del graph.node[:]
+        graph.node.extend(nodes[at] for at in order)
 
 
 def _quantized(kind: str) -> bool:

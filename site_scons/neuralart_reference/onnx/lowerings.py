@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model
+from neuralart_reference.model.graph import Model
 from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last
 from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, load, run
 from neuralart_reference.onnx.qoperator import FORMS, spread
@@ -228,6 +229,52 @@ def _mean(builder: Builder, node: Node) -> None:
     builder.define(node.outputs[0], builder.emit("MEAN", [value.tensor, where], target, keep_dims=bool(keep)), order)
 
 
+def _normalization(builder: Builder, node: Node) -> None:
+    """Lower a BatchNormalization of a quantized value: a window of one element for each channel, with weights of 127.
+
+    A scale for each channel makes its factor of that without a loss.
+    """
+    graph, (source, target) = builder.graph, (node.inputs[0], node.outputs[0])
+    given = [_real(builder, name) for name in node.inputs[1:]]
+    if len(given) != 4 or any(each is None for each in given) or len(node.outputs) > 1:
+        raise Unfit("its factors are computed, or it is that of a training")
+    gain, offset, mean, variance = (np.ravel(each).astype(np.float64) for each in given if each is not None)
+    gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
+    shape, order = graph.shapes[source], channels_last(len(graph.shapes[source]))
+    if target not in graph.scales and target in graph.outputs:
+        _in_float(builder, node, order, gain, offset - mean * gain)
+        return
+    names = [builder.free(f"{target} {what}") for what in ("weights", "bias", "source", "result")]
+    # A factor of 0 has no scale: its weight is 0.
+    steps = np.where(gain == 0, 1.0, np.abs(gain) / 127).astype(np.float32)
+    stored = (127 * np.sign(gain)).astype(np.int8).reshape(-1, 1, 1, 1)
+    graph.stored[names[0]] = stored, Scale(tuple(steps.tolist()), (0,) * len(gain))
+    graph.fix(names[1], (offset - mean * gain).astype(np.float64))
+    wide = (*shape, 1, 1) if len(shape) == 2 else (*shape[:2], prod(shape[2:-1]), shape[-1])
+    for old, new in ((source, names[2]), (target, names[3])):
+        graph.shapes[new] = wide
+        graph.scales |= {new: graph.scales[old]} if old in graph.scales else {}
+    stored_as = [wide[axis] for axis in LAST]
+    tensor = builder.arranged(source, order)
+    builder.values[names[2]] = Held(builder.moved(tensor, builder.ramp(tensor).reshape(stored_as), names[2]), LAST)
+    convolution(builder, Node("Conv", [names[2], *names[:2]], [names[3]], {"group": shape[1]}))
+    made = builder.values[names[3]].tensor
+    there = [shape[axis] for axis in order]
+    builder.define(target, builder.moved(made, builder.ramp(made).reshape(there), target), order)
+
+
+def _in_float(builder: Builder, node: Node, order: Order, gain: Array, offset: Array) -> None:
+    """Lower a BatchNormalization whose result is an output in float."""
+    source, name = builder.arranged(node.inputs[0], order), node.outputs[0]
+    shape = builder.tensors[source].shape
+    tensor = builder.emit("DEQUANTIZE", [source], builder.tensor(f"{name}_input", shape, None, "float32"))
+    for kind, each in (("MUL", gain), ("ADD", offset)):
+        more = builder.constant(np.asarray(each, np.float32), "float32")
+        made = builder.tensor(f"{name}_{kind.lower()}", shape, None, "float32")
+        tensor = builder.emit(kind, [tensor, more], made, fused_activation_function="NONE")
+    builder.values[name] = Held(tensor, order)
+
+
 def _position(builder: Builder, node: Node) -> None:
     """Lower an ArgMax or ArgMin; indices are int32."""
     value, name = builder.value(node.inputs[0]), node.outputs[0]
@@ -260,13 +307,14 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
     "Conv": in_rows(convolution),
     "ConvTranspose": in_rows(transposed),
     "LeakyRelu": _leaky,
+    "BatchNormalization": _normalization,
     "Concat": _concat,
     "Pad": _pad,
     "Softmax": _softmax,
     "QuantizeLinear": _quantize,
 }
 """Each makes operators of the graph of a node, or raises Unfit."""
-FOLDED = ("BatchNormalization", "DequantizeLinear", *FORMS)
+FOLDED = ("DequantizeLinear", *FORMS)
 """Operators that become a part of others."""
 
 
@@ -323,6 +371,7 @@ def _output(builder: Builder, name: str, asked: str, position: str) -> int:
     try:
         if value not in builder.values:
             raise Unfit("is a constant")
+        builder.in_float(value)
         tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if position == "chlast" else None)
     except Unfit as problem:
         raise NeuralArtError(str(problem), where=where, hint="leave it out of the model") from problem

@@ -6,6 +6,7 @@ need none of their own: it comes from what is behind or in front of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 
 import numpy as np
 
@@ -24,7 +25,11 @@ _BETWEEN = (*_KEEPS, "AveragePool", "GlobalAveragePool", "ReduceMean")
 def quantized(graph: OnnxGraph) -> None:
     """Find the scales of a graph; a QuantizeLinear that stays changes the scale of a value."""
     nodes, graph.nodes = graph.nodes, []
+    # What only moves an input in float is quantized where the input would be.
+    floats = set(graph.inputs)
     for node in nodes:
+        if node.kind in MOVES and node.inputs[0] in floats:
+            floats.update(node.outputs)
         try:
             if node.kind not in ("QuantizeLinear", "DequantizeLinear"):
                 stored = any(name and name in graph.shapes and graph.dtype(name) != "float32" for name in node.inputs)
@@ -33,15 +38,15 @@ def quantized(graph: OnnxGraph) -> None:
                 node.inputs = [graph.same.get(name, name) for name in node.inputs]
                 graph.nodes.append(node)
             elif not graph.skipped(node, (node.kind,)):
-                _linear(graph, node)
+                _linear(graph, node, floats)
         except Unfit as problem:
             graph.problem(node, str(problem))
     _fuse(graph)
     _spread(graph)
 
 
-def _linear(graph: OnnxGraph, node: Node) -> None:
-    """Take in a QuantizeLinear or DequantizeLinear."""
+def _linear(graph: OnnxGraph, node: Node, floats: Container[str]) -> None:
+    """Take in a QuantizeLinear or DequantizeLinear. ``floats``: values that are inputs, in whatever order."""
     source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
     constant, scale = graph.constants.get(source), graph.constants.get(node.inputs[1])
     dtype = graph.dtype(target if node.kind == "QuantizeLinear" else node.inputs[0])
@@ -66,7 +71,7 @@ def _linear(graph: OnnxGraph, node: Node) -> None:
         raise Unfit("several scales for a value that is no constant")
     if node.kind == "DequantizeLinear" and graph.scales.setdefault(source, found) != found:
         raise Unfit("another scale than the value was quantized with")
-    if node.kind == "QuantizeLinear" and source not in graph.inputs:
+    if node.kind == "QuantizeLinear" and source not in floats:
         graph.scales.setdefault(source, found)
     if graph.scales.get(source) == found:
         graph.same[target] = source
@@ -83,7 +88,7 @@ def _readers(graph: OnnxGraph) -> Counter[str]:
 
 
 def _fuse(graph: OnnxGraph) -> None:
-    """Let a Conv do the BatchNormalization that follows in float."""
+    """Let a layer do the BatchNormalization that follows in float."""
     counted, nodes, writers = _readers(graph), graph.nodes, dict[str, Node]()
     graph.nodes = []
     for node in nodes:
@@ -96,7 +101,8 @@ def _fuse(graph: OnnxGraph) -> None:
             before.affine, before.outputs = (gain, offset - mean * gain), node.outputs
         else:
             graph.nodes.append(node)
-            writers.update({node.outputs[0]: node} if node.kind == "Conv" else {})
+            layer = node.kind == "Conv" or (node.kind in ("Gemm", "MatMul") and node.inputs[1] not in graph.shapes)
+            writers.update({node.outputs[0]: node} if layer else {})
 
 
 def _spread(graph: OnnxGraph) -> None:

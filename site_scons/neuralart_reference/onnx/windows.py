@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from neuralart_reference.onnx.builder import Builder, Held, channels_last
+from neuralart_reference.onnx.grids import on_grid
 from neuralart_reference.onnx.load import Array, Node, Scale, Unfit
 
 LAST = channels_last(4)
@@ -68,9 +69,14 @@ def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]
 
 def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array, Scale]:
     """Stored weights, outputs first, with what they are multiplied with (``turned``: outputs were last)."""
-    if node.inputs[1] not in builder.graph.stored:
-        raise Unfit("its weights are not quantized, or not constant")
-    stored, scale = builder.graph.stored[node.inputs[1]]
+    graph, name = builder.graph, node.inputs[1]
+    if name not in graph.stored:
+        if name not in graph.constants:
+            raise Unfit("its weights are not quantized, or not constant")
+        real = graph.constants[name]
+        stored, scale = on_grid(real.T if turned and real.ndim == 2 else real)
+        graph.stored[name] = (stored.T, scale._replace(axis=1)) if turned and real.ndim == 2 else (stored, scale)
+    stored, scale = graph.stored[name]
     if (len(scale.scales) > 1 and scale.axis != turned) or (turned and stored.ndim != 2) or stored.dtype != np.int8:
         raise Unfit("weights of more than 8 bits, or scales along another dimension than the outputs")
     stored, factor = stored.T if turned else stored, np.ravel(node.affine[0])
@@ -82,30 +88,49 @@ def _weights(builder: Builder, node: Node, turned: bool = False) -> tuple[Array,
     return np.clip(stored * signs, -128, 127), Scale(tuple(scales), scale.points[:1] * len(scales))
 
 
-def _bias(builder: Builder, node: Node, source: int, weights: Scale, count: int) -> int:
-    """The bias, and what is added besides it, in steps of the products."""
-    steps, name = builder.scale_of(source).scales[0] * np.array(weights.scales), node.input(2)
+def _bias(builder: Builder, node: Node, count: int) -> Array:
+    """What is added to each output, in float: the bias, and what is added besides it."""
+    name = node.input(2)
     bias = builder.graph.constants.get(name, np.zeros(1)).astype(np.float64)
     if name in builder.graph.stored:
         stored, scale = builder.graph.stored[name]
         bias = (stored.astype(np.float64) - np.array(scale.points)) * np.array(scale.scales)
     elif name and name not in builder.graph.constants:
         raise Unfit("its bias is computed")
-    values = np.broadcast_to(np.rint((bias.ravel() * node.affine[0] + node.affine[1]) / steps), count)
-    if not (np.abs(values).max() < 2**31 and np.isfinite(steps.astype(np.float32)).all()):
-        raise Unfit("its bias does not fit 32 bits")
-    scale = Scale(tuple(np.asarray(steps, np.float32).tolist()), (0,) * len(steps))
-    return builder.constant(values, "int32", scale, f"{node.outputs[0]}_bias")
+    return np.broadcast_to(bias.ravel() * node.affine[0] + node.affine[1], count)
+
+
+def _layer(builder: Builder, node: Node, source: int, turned: bool = False) -> tuple[Array, Scale, int]:
+    """Stored weights, outputs first, their scales, and the bias as a tensor of int32 in steps of the products.
+
+    Where a bias is larger than that, its output hardly depends on the weights: their step is made larger.
+    """
+    stored, scale = _weights(builder, node, turned)
+    added, scales = _bias(builder, node, len(stored)), np.broadcast_to(np.array(scale.scales), len(stored))
+    wide = np.abs(added) / (builder.scale_of(source).scales[0] * scales)
+    if not np.isfinite(wide).all():
+        raise Unfit("its bias is not finite")
+    if wide.max(initial=0) >= 2**31 - 1:
+        if scale.points[0]:
+            raise Unfit("its bias does not fit 32 bits, beside weights with a zero point")
+        factor = np.exp2(np.maximum(0, np.ceil(np.log2(np.maximum(wide, 1))) - 30))
+        stored = np.rint(stored / factor.reshape(-1, *[1] * (stored.ndim - 1))).astype(np.int8)
+        scale = Scale(tuple(np.asarray(scales * factor, np.float32).tolist()), (0,) * len(stored))
+    steps = builder.scale_of(source).scales[0] * np.array(scale.scales)
+    if not np.isfinite(steps.astype(np.float32)).all():
+        raise Unfit("its scales are too large")
+    of_bias = Scale(tuple(np.asarray(steps, np.float32).tolist()), (0,) * len(steps))
+    return stored, scale, builder.constant(np.rint(added / steps), "int32", of_bias, f"{node.outputs[0]}_bias")
 
 
 def convolution(builder: Builder, node: Node) -> None:
     """Lower a Conv."""
-    stored, scale = _weights(builder, node)
-    options, source = _window(builder, node, stored.shape[2:]), builder.arranged(node.inputs[0], LAST)
+    options = _window(builder, node, _weights(builder, node)[0].shape[2:])
+    source = builder.arranged(node.inputs[0], LAST)
+    stored, scale, bias = _layer(builder, node, source)
     depthwise = 1 < node.get("group", 1) == builder.tensors[source].shape[3]
     if scale.points[0]:
         options["uint8"] = True  # The kernel for weights with a zero point
-    bias = _bias(builder, node, source, scale, len(stored))
     taps = stored[:, 0].transpose(1, 2, 0)[np.newaxis] if depthwise else stored.transpose(0, 2, 3, 1)
     weights = builder.constant(taps, "int8", scale._replace(axis=3 * depthwise), node.inputs[1])
     kind, target = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", builder.target(node.outputs[0], LAST)
@@ -113,7 +138,9 @@ def convolution(builder: Builder, node: Node) -> None:
 
 
 def _rank(builder: Builder, name: str) -> int:
-    return builder.graph.stored[name][0].ndim if name in builder.graph.stored else 0
+    stored = builder.graph.stored.get(name)
+    constant = builder.graph.constants.get(name) if stored is None else stored[0]
+    return 0 if constant is None else constant.ndim
 
 
 def _matrices(builder: Builder, node: Node) -> None:
@@ -143,9 +170,8 @@ def product(builder: Builder, node: Node) -> None:
         return
     if node.get("transA", 0):
         raise Unfit("with transA and constant weights")
-    stored, scale = _weights(builder, node, not node.get("transB", 0))
     source, order = builder.arranged(node.inputs[0]), tuple(range(len(builder.graph.shapes[node.outputs[0]])))
-    bias = _bias(builder, node, source, scale, len(stored))
+    stored, scale, bias = _layer(builder, node, source, not node.get("transB", 0))
     weights, target = builder.constant(stored, "int8", scale, node.inputs[1]), builder.target(node.outputs[0], order)
     options = {"keep_num_dims": True, "fused_activation_function": "NONE"}
     builder.define(node.outputs[0], builder.emit("FULLY_CONNECTED", [source, weights, bias], target, **options), order)
@@ -162,7 +188,13 @@ def pool(builder: Builder, node: Node) -> None:
         raise Unfit("ceil_mode with padding")
     if average and padded and node.get("count_include_pad", 0):
         source, options["pads"] = _padded(builder, node, source, options, taps), (0, 0)
-    target = builder.target(node.outputs[0], LAST, builder.scale_of(source))
+    name, shape = node.outputs[0], builder.tensors[source].shape
+    if average and not padded and tuple(taps) == shape[1:3] and builder.wanted(name) != builder.scale_of(source):
+        # Over all rows and columns it is a mean, whose kernel takes any scale: nothing is rounded twice.
+        made = builder.emit("MEAN", [source, builder.constant([1, 2])], builder.target(name, LAST), keep_dims=True)
+        builder.define(name, made, LAST)
+        return
+    target = builder.target(name, LAST, builder.scale_of(source))
     options |= {"filter_height": taps[0], "filter_width": taps[1]}
     kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
     builder.define(node.outputs[0], builder.emit(kind, [source], target, **options), LAST)
@@ -185,19 +217,18 @@ def transposed(builder: Builder, node: Node) -> None:
     weights, shape = node.inputs[1], builder.graph.shapes[node.outputs[0]]
     if node.get("group", 1) != 1 or any(step != 1 for step in node.get("dilations") or ()) or len(shape) != 4:
         raise Unfit("with groups, dilation, or over other than 1 or 2 dimensions")
+    if weights in builder.graph.constants and weights not in builder.graph.stored:
+        found, scale = on_grid(builder.graph.constants[weights].swapaxes(0, 1))
+        builder.graph.stored[weights] = (found.swapaxes(0, 1), scale._replace(axis=1))
     if weights in builder.graph.stored:
         stored, scale = builder.graph.stored[weights]
         if len(scale.scales) > 1 and scale.axis != 1:
             raise Unfit("scales along another dimension than the outputs")
         node.inputs[1] = f"{weights}_outputs_first"
         builder.graph.stored[node.inputs[1]] = (stored.swapaxes(0, 1), scale._replace(axis=0))
-    stored, scale = _weights(builder, node)
     source, strides = builder.arranged(node.inputs[0], LAST), node.get("strides") or [1, 1]
-    bias, pads, auto = (
-        _bias(builder, node, source, scale, len(stored)),
-        node.get("pads"),
-        node.get("auto_pad", "NOTSET"),
-    )
+    stored, scale, bias = _layer(builder, node, source)
+    pads, auto = node.get("pads"), node.get("auto_pad", "NOTSET")
     if auto.startswith("SAME") or node.get("output_shape"):
         # What is cut off of the whole result; half of it is in front, of an odd one the smaller part for SAME_UPPER.
         whole = [(builder.tensors[source].shape[1 + at] - 1) * strides[at] + stored.shape[2 + at] for at in (0, 1)]

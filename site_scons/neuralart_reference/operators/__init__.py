@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from neuralart import plugins
-from neuralart.model.graph import Operator
-from neuralart_reference.context import Lowering, describe
-from neuralart_reference.quantize import RANGES
+from neuralart_reference.context import Lowering
+from neuralart_reference.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
 
@@ -70,10 +69,6 @@ def operator(
 def _either(lower: Lower, plain: Plain) -> Lower:
     def chosen(ctx: Lowering, op: Operator) -> None:
         first = ctx.input(op)
-        mixed = any(tensor.dtype in RANGES and tensor.data is None for tensor in ctx.model.tensors)
-        if first.dtype == "float32" and not mixed:
-            what = f"float32 model: the operator computes on {describe(first)}"
-            ctx.refuse(op, what, "quantize it to int8 (full integer quantization)")
         (plain.lower if first.dtype in plain.types else lower)(ctx, op)
 
     return chosen

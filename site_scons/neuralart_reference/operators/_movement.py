@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart_reference.data_movement import Move, Piece, Sources, filled
 from neuralart_reference.ir import TensorArg
+from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.movement_operators import REARRANGE
 from neuralart_reference.quantize import RANGES
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import Lowering, describe, float_literal, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, Broadcast, broadcast
+from neuralart_reference.ir import Arg, Null
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain
 from neuralart_reference.quantize import ACTIVATIONS
 from neuralart_reference.unsigned import is_unsigned
@@ -58,12 +59,12 @@ def _two_inputs(ctx: Lowering, op: Operator) -> None:
     if op.kind == "PRELU" and walk.output != first.shape:
         ctx.refuse(op, f"slopes {describe(second)} do not broadcast to {describe(first)}")
     low, high = ACTIVATIONS[ctx.activation(op)]
+    limits = bounds(ctx, op)
     if first.dtype == "int32":
-        bounds = ("INT32_MIN" if low is None else str(int(low)), "INT32_MAX" if high is None else str(int(high)))
-    else:
-        bounds = (float_literal(-_LARGEST if low is None else low), float_literal(_LARGEST if high is None else high))
+        limits["low"] = "INT32_MIN" if low is None else str(int(low))
+        limits["high"] = "INT32_MAX" if high is None else str(int(high))
     suffix = SUFFIXES[first.dtype]
-    parameters = struct(f"na_numbers_{suffix}_t", broadcast=walk.expression(), low=bounds[0], high=bounds[1])
+    parameters = struct(f"na_numbers_{suffix}_t", broadcast=walk.expression(), **limits)
     args = (ctx.read(op, first, "input1"), ctx.read(op, second, "input2"), ctx.write(target), parameters)
     ctx.emit(op, f"na_{op.kind.lower()}_{suffix}", args, macc=target.elements)
 
@@ -76,6 +77,27 @@ def _function(ctx: Lowering, op: Operator) -> None:
     name, low, high = _FUNCTIONS.get(op.kind, (op.kind.lower(), float(op.options.get("alpha", 0.0)), 0.0))
     parameters = struct("na_function_f32_t", count=source.elements, low=float_literal(low), high=float_literal(high))
     ctx.emit(op, f"na_{name}_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements)
+
+
+def bounds(ctx: Lowering, op: Operator) -> dict[str, str]:
+    """The fused activation of an operator in float32, as members ``low`` and ``high``."""
+    low, high = ACTIVATIONS[ctx.activation(op)]
+    return {
+        "low": float_literal(-_LARGEST if low is None else low),
+        "high": float_literal(_LARGEST if high is None else high),
+    }
+
+
+def weights_and_bias(ctx: Lowering, op: Operator, channels: int) -> tuple[Arg, Arg]:
+    """Constant float32 weights and the bias of a layer, or a null pointer; NeuralArtError when they do not fit."""
+    weights, bias = ctx.input(op, 1), ctx.optional(op, 2)
+    first = ctx.data(op, ctx.constant(op, weights, "weights", ("float32",)), "float", "weights", weights)
+    if bias is None:
+        return first, Null()
+    data = ctx.constant(op, bias, "biases", ("float32",))
+    if bias.elements != channels:
+        ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")
+    return first, ctx.data(op, data, "float", "bias", bias)
 
 
 FUNCTION = Plain(_function, ("float32",))

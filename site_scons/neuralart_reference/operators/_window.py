@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference import quantize
 from neuralart_reference.context import Lowering, describe
+from neuralart_reference.model.graph import Operator, Tensor
 
 _LARGEST_EXTENT = 1 << 30
 

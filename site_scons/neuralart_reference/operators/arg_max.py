@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import INTEGERS, Lowering, describe, struct
 from neuralart_reference.data_movement import Sources
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import check_types
 from neuralart_reference.operators._plain import SUFFIXES

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import Lowering, describe, struct
 from neuralart_reference.data_movement import broadcast
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import SUFFIXES, as_stored, check_rank, same_type
 from neuralart_reference.quantize import single

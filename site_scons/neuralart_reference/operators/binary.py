@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, Broadcast
 from neuralart_reference.ir import StructArg
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import NUMBERS, REALS, SUFFIXES, as_stored, walked
 from neuralart_reference.quantize import FixedPoint, power_of_two, single

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering, Operand, struct
 from neuralart_reference.data_movement import Piece
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import TYPES, emit_move, pieces
 from neuralart_reference.quantize import float32, round_half_away

@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct as binary
 from collections.abc import Sequence
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference import quantize
 from neuralart_reference.context import C_TYPES, WIDE, Lowering, Operand, describe, struct
 from neuralart_reference.ir import Arg, Null, StructArg
-from neuralart_reference.operators import operator
+from neuralart_reference.model.graph import Operator, Tensor
+from neuralart_reference.operators import Plain, operator
+from neuralart_reference.operators._plain import bounds, same_type, weights_and_bias
 from neuralart_reference.operators._window import down_and_right, members, padding_kind, window
 from neuralart_reference.quantize import float32
 from neuralart_reference.unsigned import is_unsigned
@@ -125,35 +126,71 @@ WIDE_WEIGHTS = "also int16: int64 bias, or int32 where quantized_bias_type says 
 _FUSED = "fused RELU, RELU6, RELU_N1_TO_1"
 
 
-@operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}; {WIDE_WEIGHTS}")
-@operator("DEPTHWISE_CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}; also int16, int64 bias")
-def convolution(ctx: Lowering, op: Operator) -> None:
-    """Lower a convolution. Multiply-accumulate operations: output elements x kernel height x kernel width x kernel
-    channels (1 when depthwise).
+def _geometry(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> tuple[dict[str, int], int]:
+    """The members of na_conv2d_t that say where taps are, and multiply-accumulate operations: output elements x kernel
+    height x kernel width x kernel channels (1 when depthwise).
     """
+    weights, depthwise = ctx.input(op, 1), op.kind == "DEPTHWISE_CONV_2D"
+    if len(weights.shape) != 4:
+        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
+    geometry = window(ctx, op, source, (weights.shape[1], weights.shape[2]))
+    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
+    channels = weights.shape[3 if depthwise else 0]
+    ctx.expect_shape(op, target, (source.shape[0], *geometry.output, channels))
+    members_of = {
+        "batches": source.shape[0],
+        **members("input", source.shape[1:3]),
+        "input_channels": source.shape[3],
+        **members("output", geometry.output),
+        "output_channels": channels,
+        **members("kernel", weights.shape[1:3]),
+        "kernel_channels": per_output,
+        **members("stride", geometry.stride),
+        **members("dilation", geometry.dilation),
+        "pad_top": geometry.pad[0],
+        "pad_left": geometry.pad[1],
+    }
+    return members_of, target.elements * weights.shape[1] * weights.shape[2] * per_output
+
+
+def _plain(ctx: Lowering, op: Operator) -> None:
+    """Lower a convolution in float32."""
+    source, target = ctx.input(op), ctx.output(op)
+    same_type(ctx, op, source, target, ctx.input(op, 1))
+    geometry, macc = _geometry(ctx, op, source, target)
+    parameters = StructArg(
+        "na_conv2d_f32_t",
+        (*((f"window.{name}", str(value)) for name, value in geometry.items()), *bounds(ctx, op).items()),
+    )
+    args = (
+        ctx.read(op, source),
+        *weights_and_bias(ctx, op, geometry["output_channels"]),
+        ctx.write(target),
+        parameters,
+    )
+    kernel = "na_depthwise_conv2d_f32" if op.kind == "DEPTHWISE_CONV_2D" else "na_conv2d_f32"
+    ctx.emit(op, kernel, args, macc=macc)
+
+
+_REALS = Plain(_plain, ("float32",))
+
+
+@operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}; {WIDE_WEIGHTS}", plain=_REALS)
+@operator(
+    "DEPTHWISE_CONV_2D",
+    limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}; also int16, int64 bias",
+    plain=_REALS,
+)
+def convolution(ctx: Lowering, op: Operator) -> None:
+    """Lower a convolution."""
     source, target = ctx.ends(op, WIDE)
     weights, depthwise = ctx.input(op, 1), op.kind == "DEPTHWISE_CONV_2D"
     ctx.constant(op, weights, "weights", ("int8",))
-    if len(weights.shape) != 4:
-        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
-    axis = 3 if depthwise else 0
-    geometry = window(ctx, op, source.tensor, (weights.shape[1], weights.shape[2]))
-    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
-    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, weights.shape[axis]))
-    args = _arguments(ctx, op, source, target, weights, axis)
+    geometry, macc = _geometry(ctx, op, source.tensor, target.tensor)
+    args = _arguments(ctx, op, source, target, weights, 3 if depthwise else 0)
     parameters = struct(
         "na_conv2d_t",
-        batches=source.shape[0],
-        **members("input", source.shape[1:3]),
-        input_channels=source.shape[3],
-        **members("output", geometry.output),
-        output_channels=weights.shape[axis],
-        **members("kernel", weights.shape[1:3]),
-        kernel_channels=per_output,
-        **members("stride", geometry.stride),
-        **members("dilation", geometry.dilation),
-        pad_top=geometry.pad[0],
-        pad_left=geometry.pad[1],
+        **geometry,
         input_offset=-source.zero_point,
         output_offset=target.zero_point,
         **ctx.activation_members(op, ctx.activation(op), target),
@@ -163,11 +200,10 @@ def convolution(ctx: Lowering, op: Operator) -> None:
     if filter_zero_point:
         kernel += "_offset"
         parameters = with_filter_offset(parameters, filter_zero_point)
-    macc = target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output
     ctx.emit(op, f"{kernel}_{kernel_suffix(op, source)}", (*args, parameters), macc=macc)
 
 
-def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tensor, depthwise: bool) -> int:
+def _kernel_channels(ctx: Lowering, op: Operator, source: Tensor, weights: Tensor, depthwise: bool) -> int:
     """Input channels that one output value depends on."""
     inputs, outputs, per_output = source.shape[3], weights.shape[0], weights.shape[3]
     if depthwise:
@@ -176,7 +212,7 @@ def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tens
         fit = not inputs % per_output and not outputs % (inputs // per_output)
         expected = f"[outputs, height, width, {inputs} or, grouped, a divisor of it]"
     if not fit:
-        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source.tensor)}", f"expected {expected}")
+        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source)}", f"expected {expected}")
     return 1 if depthwise else per_output
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import BYTES_T, Lowering, describe, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import (
     RANK,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from struct import pack, unpack
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION
 from neuralart_reference.quantize import (

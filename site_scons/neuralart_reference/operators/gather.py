@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.context import Lowering, describe, integers, struct
 from neuralart_reference.data_movement import Sources, dense
+from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import (
     RANK,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.quantize import float32, single
 from neuralart_reference.tables import nearest, sampled, table

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from neuralart.model.graph import Operator, Tensor
 from neuralart_reference.context import WIDE, Lowering, describe, struct
 from neuralart_reference.data_movement import filled
+from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import SUFFIXES, as_stored, same_type
 from neuralart_reference.quantize import FixedPoint

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.context import Lowering, describe, struct
 from neuralart_reference.data_movement import Sources, dense
 from neuralart_reference.ir import Arg, Null
+from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import (
     RANK,

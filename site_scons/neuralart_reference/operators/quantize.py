@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import (
     BYTES_T,
     WIDE,
@@ -12,6 +11,7 @@ from neuralart_reference.context import (
     float_literal,
     struct,
 )
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import check_types
 from neuralart_reference.operators._plain import FUNCTION, SUFFIXES, as_stored

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION
 from neuralart_reference.quantize import INT32_MAX, FixedPoint, single

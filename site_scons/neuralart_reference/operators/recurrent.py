@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering, Operand, describe, integers, struct
 from neuralart_reference.ir import Arg, Null, TensorArg
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import as_stored
 from neuralart_reference.quantize import single

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import Lowering, Operand, describe, float_literal, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._window import members
 from neuralart_reference.operators.convolution import int32_bytes

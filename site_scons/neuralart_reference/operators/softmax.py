@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from neuralart.model.graph import Operator
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, struct
+from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import same_type
 from neuralart_reference.quantize import INT32_MAX, quantize_multiplier, single

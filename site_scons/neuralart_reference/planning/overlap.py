@@ -23,6 +23,10 @@ WINDOWED = (
     "na_conv2d_offset_s8",
     "na_depthwise_conv2d_s8",
     "na_depthwise_conv2d_offset_s8",
+    "na_conv2d_f32",
+    "na_depthwise_conv2d_f32",
+    "na_max_pool_f32",
+    "na_average_pool_f32",
     "na_max_pool_s8",
     "na_average_pool_s8",
     "na_average_pool_half_up_s8",
@@ -54,7 +58,8 @@ def distance(call: Call) -> int | None:
         return _blocks({name: [*map(int, value.strip("{}").split(","))] for name, value in parameters.fields})
     if call.kernel not in WINDOWED:
         return None
-    return (2 if "_s16" in call.kernel else 1) * _windows(parameters.fields)
+    size = 4 if call.kernel.endswith("_f32") else 2 if "_s16" in call.kernel else 1
+    return size * _windows(tuple(field for field in parameters.fields if field[0] not in ("low", "high")))
 
 
 def _blocks(p: Mapping[str, list[int]]) -> int | None:

@@ -230,8 +230,8 @@ def _result(
 _SHOWN = 3
 
 
-def _when(program: Program, time: int) -> str:
-    """A point of time in words; 0 is before the first epoch."""
+def when(program: Program, time: int) -> str:
+    """A point of time of :func:`~neuralart_reference.planning.lifetimes.live_bytes` in words."""
     if time == 0:
         return "before the first epoch"
     if time > len(program.calls):
@@ -264,7 +264,7 @@ def _no_room(
     room = ", ".join(f"{fname} {size}" for fname, size in free.items())
     total = sum(free.values())
     what = (
-        f"activations do not fit: {peak} bytes are live {_when(program, time)}, the largest {largest}; "
+        f"activations do not fit: {peak} bytes are live {when(program, time)}, the largest {largest}; "
         f"writable pools have {total} bytes for them ({room})"
     )
     if peak <= total:

@@ -97,7 +97,8 @@ def layer_of(program: Program, call: Call) -> ChainLayer | None:
         Rows(program.root(a.tensor), program.offset(a.tensor) + a.offset, t.shape[1], t.bytes // t.shape[1])
         for a, t in zip(ends, tensors, strict=True)
     )
-    fields = {name.removeprefix("window."): int(text) for name, text in parameters.fields}
+    numbers = (field for field in parameters.fields if field[0] not in ("low", "high"))  # but bounds in float
+    fields = {name.removeprefix("window."): int(text) for name, text in numbers}
     rows = fields.get("input_height", taken.height), fields.get("output_height", taken.height)
     whole = rows == (taken.height, made.height) and fields.get("count", tensors[0].elements) == tensors[0].elements
     return ChainLayer(call, ends[0], ends[1], taken, made, fields) if whole else None

@@ -16,9 +16,9 @@ from neuralart import outputs
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import LOG, write_lines
 from neuralart.text.console import say, say_result
-from neuralart.text.junit import MARK as JUNIT
 from neuralart.text.progress import Work, at_work
 from neuralart.text.sizes import number_that
+from neuralart_fleet.ci.junit import MARK as JUNIT
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -225,7 +225,7 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
     from neuralart.flashing.nor import load_for
-    from neuralart.text import junit
+    from neuralart_fleet.ci import junit
     from neuralart_virtual.emulator import RunFailure, boot_chain, runner
     from neuralart_virtual.emulator.coherency import Conditions
     from neuralart_virtual.emulator.gdb.server import SerialServer

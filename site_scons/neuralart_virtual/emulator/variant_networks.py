@@ -12,10 +12,10 @@ from neuralart.config.application import REFERENCE
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.strategies import way_of
-from neuralart.memory.plan import last_build
 from neuralart.network import facts
 from neuralart.network.facts import Network
 from neuralart.network.targets import CPU, flow_of
+from neuralart_bring import last_build
 from neuralart_virtual.emulator import boot_chain
 from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.instructions import EpochInstructions

@@ -15,12 +15,12 @@ from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, check_plan, chip_of
 from neuralart.flashing.plan import FlashPlan
 from neuralart.memory.plan import plan_report
-from neuralart.memory.plan.last_build import network_folders, read_index, top_folder
 from neuralart.network import facts
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.types import Image
 from neuralart_board.ports import BoardPort
 from neuralart_board.runners.gdb import Later
+from neuralart_bring.last_build import network_folders, read_index, top_folder
 from neuralart_virtual.emulator import Difference, LinkFailure
 from neuralart_virtual.emulator.coherency import EXTERNAL_LOADER
 from neuralart_virtual.emulator.host_link import RemoteNetwork, Session

@@ -152,7 +152,7 @@ MODES: tuple[Mode, ...] = (
         "OP",
         (0, 1, 2, 7),
         "this operation was never checked",
-        {0x37: "X is clipped to B..A"},
+        {0x37: "X is clipped to A..C"},
     ),
     Mode("ARITH", "CTRL", "ORNDMODE", _NEAREST, _MODE_0, _HALF_UP, _rounds),
     *(Mode("ARITH", "INSHIFTER", f"FRNDMODE{port}", _NEAREST, _MODE_0, _HALF_UP, _vague_input(port)) for port in "XY"),

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.network_c import ecblobs
-from neuralart.vendor.network_c.epochs import Description
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import EC, EpochBlock, GeneratedNetwork, NetworkPort
+from neuralart_virtual.network_c import ecblobs
+from neuralart_virtual.network_c.epochs import Description
 from neuralart_virtual.npu.controller import execute
 from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
 from neuralart_virtual.npu.description import hardware

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from neuralart import outputs
 from neuralart.errors import NeuralArtError
 from neuralart.text.console import say
-from neuralart.text.junit import MARK as JUNIT
 from neuralart.text.progress import at_work
+from neuralart_fleet.ci.junit import MARK as JUNIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,7 +308,7 @@ def run(args: argparse.Namespace) -> int:
     except RunFailure as failure:
         failures, lines = [str(failure)], []
     if args.junit is not None:
-        from neuralart.text import junit
+        from neuralart_fleet.ci import junit
 
         suite = f"validate {args.variant} --on {args.on}"
         junit.write(args.junit, [junit.CheckOutcome(suite, subject.config.name, failures, output=lines)])

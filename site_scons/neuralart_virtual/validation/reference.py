@@ -75,7 +75,7 @@ def inputs_for(
     path: Path, inputs: Sequence[Port], data: Sequence[bytes], cut: Sequence[str] = ()
 ) -> tuple[Sequence[Port], Sequence[bytes]]:
     """Inputs of the network as those of a model, cut or not. NeuralArtError: the model has others, or is damaged."""
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.vectors import expected
 
     model = reader.read(path, cut=cut)
@@ -90,7 +90,7 @@ def by_model(
     """What LiteRT computes of the network's inputs with a model, perhaps of floats, perhaps cut. NeuralArtError: the
     model is no reference of this network, or LiteRT is missing or cannot run it.
     """
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.vectors import expected
 
     model, where = reader.read(path, cut=cut), path.as_posix()

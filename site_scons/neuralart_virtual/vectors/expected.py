@@ -15,10 +15,10 @@ from typing import Any
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-from neuralart.model import reader
-from neuralart.model.graph import DTYPE_BYTES, Model
 from neuralart.network.facts import Port, pieces
 from neuralart.resources import package_parent
+from neuralart_reference.model import reader
+from neuralart_reference.model.graph import DTYPE_BYTES, Model
 from neuralart_virtual.emulator.inputs.preprocessing import library, little_endian
 
 LITERT, BOARD = "litert", "board"
@@ -97,7 +97,7 @@ def default_board() -> str:
 def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
     """Outputs of the model on a virtual board (needs an Arm GCC). NeuralArtError: it cannot be built or run there."""
     from neuralart import boards
-    from neuralart.memory.plan.last_build import network_folders
+    from neuralart_bring.last_build import network_folders
     from neuralart_bring.own_model import project
     from neuralart_virtual.emulator import RunFailure
     from neuralart_virtual.emulator.inputs.source import GivenInputs

@@ -165,7 +165,7 @@ def _from_npu(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Make the folder. NeuralArtError: an input does not fit, or the outputs cannot be computed."""
     from neuralart.errors import NeuralArtError
-    from neuralart.model import reader
+    from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
     from neuralart_virtual.vectors import expected
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from neuralart.compilers.stedgeai import facts_of
 from neuralart.errors import NeuralArtError
-from neuralart.model import reader
 from neuralart.network import facts
 from neuralart.relocatable.build import driver_options, network_source
 from neuralart.text import ihex
@@ -23,6 +22,7 @@ from neuralart.vendor.network_c.read import parse as parse_c
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect import kinds as inspected
 from neuralart_insight.profiling import estimate, totals
+from neuralart_reference.model import reader
 from neuralart_virtual.emulator import vectors
 from support import counter_logs, firmware
 from support.fuzz import MODELS, POOLS, PROFILES, ROOT

@@ -13,7 +13,7 @@ from neuralart_virtual.npu.dataflow import Settings
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.run import VirtualNetwork
-from support import npu_build, npu_network
+from support import npu_build, npu_kernels, npu_network
 from support.fuzz.damage import aimed, damage, header_words, text
 from support.fuzz.judge import Kind
 
@@ -63,6 +63,11 @@ def _write_words(path: Path) -> None:
     device.advance()
 
 
+def _run_kernels(path: Path) -> None:
+    """Calls of the runtime's library, on memory of their own."""
+    npu_kernels.run(path.read_bytes().decode("utf-8", "replace"), npu_kernels.moves().memory)
+
+
 def _dump() -> bytes:
     """The convolution of the network as pairs of offset and value."""
     words = struct.unpack(f"<{len(_PROGRAM) // 4}I", _PROGRAM)
@@ -97,6 +102,7 @@ KINDS = [
         prepare=_beside,
         cost=10,
     ),
+    Kind("kernels.c", [npu_kernels.moves().text().encode()], _run_kernels, text, cost=10),
     Kind("program.bin", [_PROGRAM], _run_program, aimed(header_words(len(_PROGRAM))), cost=10),
     Kind("program.words", [_PROGRAM], _run_program, damage, cost=10),
     Kind("registers.bin", [_dump()], _write_words, aimed(header_words(len(_dump()))), cost=10),

@@ -17,14 +17,14 @@ from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
-from neuralart.patching import patchlist
 from neuralart.text import yaml_values
-from neuralart.text.linker_script import read as linker_script
 from neuralart.vendor.generated import cpu_headers
 from neuralart_bring.adopt import builds, flash
 from neuralart_bring.adopt import networks as adopt_networks
 from neuralart_bring.adopt import tree as adopt_tree
+from neuralart_bring.linker_script import read as linker_script
 from neuralart_bring.model_zoo import convert, tree
+from neuralart_bring.patching import patchlist
 from support import app_configs as headers
 from support import firmware, repositories
 from support.fuzz import ROOT
@@ -404,7 +404,7 @@ KINDS = [
     ),
     Kind(
         "patch_list.yaml",
-        [_LIST, (ROOT / "site_scons/neuralart/patching/data/stm32h747i-disco.yaml").read_bytes()],
+        [_LIST, (ROOT / "site_scons/neuralart_bring/patching/data/stm32h747i-disco.yaml").read_bytes()],
         patchlist.read,
         text,
     ),

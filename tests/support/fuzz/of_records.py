@@ -18,13 +18,13 @@ from neuralart.compilers.stedgeai import install
 from neuralart.compilers.stedgeai.request import request_of
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.memory.plan import last_build
 from neuralart.network import facts
-from neuralart.patching import inplace, journal, mirror
-from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
+from neuralart_bring import last_build
 from neuralart_bring.export import folder as exports
 from neuralart_bring.export.plan import ExportInputs, NetworkPart, Raw
+from neuralart_bring.patching import inplace, journal, mirror
+from neuralart_bring.patching import plan as patching
 from neuralart_fleet.ci import shards
 from neuralart_fleet.ci.matrix_cli import record
 from neuralart_fleet.config import CacheConfig

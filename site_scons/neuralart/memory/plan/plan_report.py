@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart.boards.cli import size_text
 from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
 from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
 from neuralart.text.json_values import document, shaped
+from neuralart.text.sizes import size_text
 
 
 @dataclass(frozen=True)

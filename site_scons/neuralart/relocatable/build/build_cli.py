@@ -15,7 +15,6 @@ from neuralart.files import LOG, is_file, read_bytes
 from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build import driver_options
 from neuralart.relocatable.format.types import MAGIC, OFFSET, Image, align8
-from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
 from neuralart.text.console import say
 from neuralart.vendor.releases import dotted
 
@@ -289,6 +288,8 @@ def array_c(name: str, image: bytes) -> str:
 
 
 def header_h(name: str, image: Image) -> str:
+    from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
+
     prefix = f"AI_{name.upper()}_RELOC"
     values: dict[str, str] = {
         "C_NAME": f'"{image.context.c_name}"',

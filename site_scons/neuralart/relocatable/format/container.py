@@ -8,9 +8,9 @@ import struct
 import zlib
 
 from neuralart.errors import NeuralArtError
-from neuralart.model.filekind import describe
 from neuralart.relocatable.format import types as form
 from neuralart.relocatable.format.types import Context, Image, PoolDescriptor
+from neuralart.text.filekind import describe
 
 _MAGIC_BYTES = form.MAGIC.to_bytes(4, "little")
 SHORTEST = 96

@@ -53,7 +53,7 @@ from neuralart.vendor.runtime_header import RUNTIME_HEADER
 if TYPE_CHECKING:
     from neuralart.scons.flash.images import ModelNodes
 
-_BUILDERS = tuple(f"applications/{name}.py" for name in ("build", "cli", "cube_make", "cube_project", "tolerated"))
+_BUILDERS = ("applications/build.py", "applications/cli.py")
 _ASSEMBLER = (".s", ".S")
 # Without these each C++ file needs a part of libstdc++ that runs at exit, which a microcontroller never reaches.
 _CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")

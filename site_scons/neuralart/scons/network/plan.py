@@ -17,7 +17,7 @@ from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.network.pools import PoolFile
-from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
 from neuralart.scons.network.compilers import (
     RUNTIME_INCLUDES,
     ChosenCompiler,
@@ -159,8 +159,6 @@ def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
 
 
 def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
-    from neuralart.patching.patchlist import LEGACY_OPTIONS
-
     _refuse_npu_keys(config, board)
     compiler = compiler_of(env, config)
     of_vendor = compiler.kind in (STEDGEAI, RECORDED)

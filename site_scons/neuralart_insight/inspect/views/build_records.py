@@ -14,12 +14,13 @@ from neuralart.files import read_bytes
 from neuralart.flashing import plan as flash_plans
 from neuralart.memory.image import check_image
 from neuralart.memory.layout import identity
-from neuralart.memory.plan import last_build, plan_report
+from neuralart.memory.plan import plan_report
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
 from neuralart.vendor.tables import address, address_or_none, fields, findings, plural, rows
+from neuralart_bring import last_build
 from neuralart_insight.inspect.kinds import View, view
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")

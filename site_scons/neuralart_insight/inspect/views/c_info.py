@@ -8,13 +8,8 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file
-from neuralart.vendor import q_json
-from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoNode, InfoPool
-from neuralart.vendor.q_json import QFile
-from neuralart.vendor.report import checks as report_checks
-from neuralart.vendor.report import read as generate_report
 from neuralart.vendor.tables import (
     address_or_none,
     core,
@@ -30,6 +25,11 @@ from neuralart.vendor.tables import (
 )
 from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
+from neuralart_insight.vendor import c_info_checks as c_info_checks
+from neuralart_insight.vendor import q_json
+from neuralart_insight.vendor.q_json import QFile
+from neuralart_insight.vendor.report import checks as report_checks
+from neuralart_insight.vendor.report import read as generate_report
 
 _SUFFIX = "_c_info.json"
 _MODES = ("HW", "SW", "HYBRID", "EC")

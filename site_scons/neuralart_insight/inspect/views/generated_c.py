@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ecblobs
+from neuralart.vendor.network_c import checks
 from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
-from neuralart.vendor.tables import address, address_or_none, fields, plural, problems, quantization, rows, used_pools
+from neuralart.vendor.tables import (
+    address,
+    address_or_none,
+    fields,
+    plural,
+    problems,
+    quantization,
+    rows,
+    used_pools,
+)
 from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
+from neuralart_virtual.network_c import ecblobs
 
 _TABLES = ("input", "output", "internal")
 _PORT_COLUMNS = "name address pool bytes type=dtype in_memory=shape channels=channel_position scale,_zero_point=scale"

@@ -11,11 +11,11 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.model.graph import Tensor
 from neuralart.text import image_header
 from neuralart.text.ihex import parse
 from neuralart.vendor.tables import address, fields, plural, quantization, rows, table
 from neuralart_insight.inspect.kinds import View, view
+from neuralart_reference.model.graph import Tensor
 
 _ITEMS = "LL_ATON_EpochBlockItems_"
 _RAW_NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw|bin)", re.I)
@@ -136,8 +136,8 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 
 def _tflite(path: Path) -> dict[str, Any]:
     """What a model is made of."""
-    from neuralart.model import reader
     from neuralart_reference.lower import lower
+    from neuralart_reference.model import reader
 
     model, refused, kinds = reader.read(path), "", dict[str, int]()
     try:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.network.pools import default_initializers
-from neuralart.vendor import atonn_options, h7_files, q_json
+from neuralart.vendor import h7_files
 from neuralart.vendor.mpool import read_noted
 from neuralart.vendor.profile import read_profiles
 from neuralart.vendor.tables import core, fields, findings, plural, port, rows
 from neuralart_insight.inspect.kinds import view
+from neuralart_insight.vendor import atonn_options, q_json
 
 
 def _mpool(path: Path) -> dict[str, Any]:

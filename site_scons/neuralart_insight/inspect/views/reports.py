@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from neuralart.vendor import network_csv, tables
-from neuralart.vendor.network_csv import Traffic
-from neuralart.vendor.report import checks as report_checks
-from neuralart.vendor.report import read as generate_report
-from neuralart.vendor.report.types import Layer, Report
+from neuralart.vendor import tables
 from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import offload
+from neuralart_insight.vendor import network_csv
+from neuralart_insight.vendor.network_csv import Traffic
+from neuralart_insight.vendor.report import checks as report_checks
+from neuralart_insight.vendor.report import read as generate_report
+from neuralart_insight.vendor.report.types import Layer, Report
 
 _SHOWN = 10
 _TOTALS = "macc weights activations io"

@@ -13,12 +13,13 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.flashing import plan as flash_plans
 from neuralart.flashing.plan import FlashPlan
-from neuralart.memory.plan import last_build, plan_report
+from neuralart.memory.plan import plan_report
 from neuralart.network import facts
 from neuralart.network.facts import Listed, Network
 from neuralart.text.elf import FUNCTION, OBJECT, Elf, Section
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
+from neuralart_bring import last_build
 from neuralart_insight.report.offload import Offload, from_c_info
 
 CODE, CONSTANTS, DATA, ZEROED = "code", "constants", "variables with a first value", "zeroed memory"

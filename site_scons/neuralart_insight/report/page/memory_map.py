@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.boards.cli import size_text
 from neuralart.flashing.plan import FlashPlan
-from neuralart.memory.plan.picture import COLORS
 from neuralart.memory.plan.plan_report import MemoryUse
+from neuralart.text.sizes import size_text
+from neuralart_insight.plan.picture import COLORS
 from neuralart_insight.report.page import figures, parts
 from neuralart_insight.report.page.gather import PageFacts
 

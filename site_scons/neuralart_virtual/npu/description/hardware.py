@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
+from neuralart_virtual.network_c import epochs
+from neuralart_virtual.network_c.epochs import EpochFunction, SetupCall, Structure
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.description.structures import FILLERS, Filler
 from neuralart_virtual.npu.description.values import StructureReader

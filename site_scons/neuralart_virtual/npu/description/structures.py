@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from neuralart.vendor.network_c.epochs import Structure
+from neuralart_virtual.network_c.epochs import Structure
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.state import ARITH_ENTRIES, UnitState

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.network_c.epochs import Description, Structure, place, whole, wholes
+from neuralart_virtual.network_c.epochs import Description, Structure, place, whole, wholes
 from neuralart_virtual.npu.memory import Bytes, NpuMemory
 
 # Enumerators of the structures, and the value of the field that each stands for.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import Structure
+from neuralart_virtual.network_c import epochs
+from neuralart_virtual.network_c.epochs import Structure
 from neuralart_virtual.npu.software.tensors import (
     ORDER,
     Array,
@@ -115,6 +115,44 @@ def copy_flat(kernel: Kernel) -> None:
         kernel.outputs.append(Output(start, 1, len(target)))
 
 
+# Kinds of a split: outputs that stand one behind the other, outputs with groups of channels.
+_FLAT_SPLITS, _GROUPED_SPLITS = range(5, 13), (3, 4)
+
+
+def split(kernel: Kernel) -> None:
+    """Parts along an axis: input, whether its channels are innermost, outputs, how many, rank, axis,
+    leading sizes, kind.
+    """
+    (data, _), outputs = _ranges(kernel, 0)[0], _ranges(kernel, 2)[: kernel.whole(3)]
+    innermost, rank, axis, kind = (kernel.whole(i) for i in (1, 4, 5, 7))
+    source, *_ = kernel.structure(0).elements
+    element = kernel.reader.number(kernel.structure(0), "nbits", 8) // 8
+    shape = array(kernel, source.get("shape", ""))
+    parts = [array(kernel, members.get("shape", "")) for members in kernel.structure(2).elements][: len(outputs)]
+    if len(shape) != rank or not 0 <= axis < rank or element < 1 or not 0 <= kind <= _FLAT_SPLITS[-1]:
+        kernel.fail(f"has the shape {shape}, rank {rank}, axis {axis}, {element} bytes and kind {kind}")
+    if any(p[:axis] + p[axis + 1 :] != shape[:axis] + shape[axis + 1 :] for p in parts):
+        kernel.fail(f"splits the shape {shape} into {parts}")
+    sizes = [part[axis] for part in parts]
+    if sum(sizes) > shape[axis] or len(data) != int(np.prod(shape)) * element:
+        kernel.fail(f"splits {len(data)} bytes of the shape {shape} into {sizes} along axis {axis}")
+    order = list(range(rank))
+    if kind in _FLAT_SPLITS:
+        pieces = np.split(data.copy(), np.cumsum([len(target) for target, _ in outputs]))
+    else:
+        if innermost and rank > 2:
+            order.append(order.pop(rank - 3))
+        whole = data.copy().reshape([shape[i] for i in order] + [element])
+        pieces = np.split(whole, np.cumsum(sizes), order.index(axis))
+    for piece, (target, start), members in zip(pieces, outputs, kernel.structure(2).elements, strict=False):
+        if kind in _GROUPED_SPLITS:
+            group = epochs.whole(members.get("batch", "0")) or piece.shape[-2]
+            blocks = piece.reshape(-1, piece.shape[-2] // group, group * element)
+            piece = blocks.transpose(1, 0, 2)
+        target[:] = piece.reshape(-1)
+        kernel.outputs.append(Output(start, element, len(target) // element))
+
+
 def slice_lines(kernel: Kernel) -> None:
     """Part of each line: input, output, bytes in all, bytes of a part, lines, bytes from line to line."""
     start = _ranges(kernel, 0)[0][1]
@@ -151,8 +189,7 @@ def cast(kernel: Kernel) -> None:
     else:
         bounds = np.iinfo(target.data.dtype)
         fraction = kernel.reader.number(kernel.structure(1), "Qn")
-        with np.errstate(all="ignore"):
-            steps = np.rint(np.nan_to_num(x * 2.0**fraction))
+        steps = np.rint(np.nan_to_num(x * 2.0**fraction))
         target.data[:] = np.clip(steps, bounds.min, bounds.max).astype(target.data.dtype)
     note(kernel, target)
 

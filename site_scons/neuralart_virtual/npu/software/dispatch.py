@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neuralart.vendor.network_c.epochs import EpochFunction
+import numpy as np
+
+from neuralart_virtual.network_c.epochs import EpochFunction
 from neuralart_virtual.npu.description.values import StructureReader
-from neuralart_virtual.npu.software import data_movement, elementwise, spatial
+from neuralart_virtual.npu.software import data_movement, elementwise, padding, spatial
 from neuralart_virtual.npu.software.tensors import Kernel, Output
 
 KERNELS: dict[str, Callable[[Kernel], None]] = {
@@ -15,6 +17,7 @@ KERNELS: dict[str, Callable[[Kernel], None]] = {
     "ll_sw_forward_requantizelinear": elementwise.requantize,
     "ll_sw_forward_activ": elementwise.activation,
     "ll_sw_forward_activ_integer": elementwise.activation_integer,
+    "ll_sw_forward_bn": elementwise.batch_normalization,
     "ll_sw_forward_arith": elementwise.arithmetic,
     "ll_sw_forward_eltwise_integer": elementwise.arithmetic_integer,
     "ll_sw_forward_conv": spatial.convolution,
@@ -34,6 +37,10 @@ KERNELS: dict[str, Callable[[Kernel], None]] = {
     "LL_ATON_LIB_DMA_Transpose": data_movement.transpose,
     "LL_ATON_LIB_DMA_Outputs_Flat_Copy": data_movement.copy_flat,
     "LL_ATON_LIB_DMA_Outputs_Slice_SplitLike": data_movement.slice_lines,
+    "LL_ATON_LIB_Split": data_movement.split,
+    "LL_ATON_LIB_Pad": padding.pad,
+    "LL_ATON_LIB_Pad_Standard": padding.pad,
+    "LL_ATON_LIB_Pad_4Loop": padding.pad_in_loops,
     "LL_ATON_LIB_Cast": data_movement.cast,
 }
 # Calls without an effect on a model that has no caches, no clocks and no operating system.
@@ -55,7 +62,9 @@ def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
         if kernel is not None:
             work = Kernel(reader, function, call, outputs)
             try:
-                kernel(work)
+                # What has no result is a value in memory, as on a board: infinity, or no number.
+                with np.errstate(all="ignore"):
+                    kernel(work)
             except ValueError as error:
                 # Shapes that no kernel looks at before NumPy does; views of flash cannot be written.
                 work.fail(

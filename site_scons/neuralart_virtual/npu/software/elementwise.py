@@ -27,8 +27,7 @@ def quantize(kernel: Kernel) -> None:
     x, target = kernel.view(_IN, "<f4"), kernel.view(_OUT)
     scale, zero = kernel.quantization("o", target.dtype.itemsize)
     kernel.same_size(x, _OUT)
-    with np.errstate(all="ignore"):
-        steps = np.rint(np.nan_to_num(x / scale, posinf=1e9, neginf=-1e9)) + zero
+    steps = np.rint(np.nan_to_num(x / scale, posinf=1e9, neginf=-1e9)) + zero
     target[...] = quantized(steps, target).astype(target.dtype)
     kernel.wrote(_OUT, target.dtype.itemsize)
 
@@ -135,8 +134,7 @@ def activation(kernel: Kernel) -> None:
     if kernel.has("operand"):
         # There may be more slopes than channels: the first ones count.
         parameters["alpha"] = kernel.view("operand", "<f4")[..., : x.shape[3]]
-    with np.errstate(all="ignore"):
-        kernel.view(_OUT, "<f4")[...] = function(x, parameters)
+    kernel.view(_OUT, "<f4")[...] = function(x, parameters)
     kernel.wrote(_OUT, 4)
 
 
@@ -151,22 +149,36 @@ def _by_reals(kernel: Kernel, function: Callable[[Array], Array]) -> None:
     x, target = kernel.view(_IN), kernel.view(_OUT)
     scale, zero = kernel.quantization("i", x.dtype.itemsize)
     out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
-    with np.errstate(all="ignore"):
-        result = function((x.astype(np.float64) - zero) * scale.astype(np.float64))
-        steps = _rounded(np.nan_to_num(result / out_scale.astype(np.float64))) + out_zero
+    result = function((x.astype(np.float64) - zero) * scale.astype(np.float64))
+    steps = _rounded(np.nan_to_num(result / out_scale.astype(np.float64))) + out_zero
     kernel.same_size(steps, _OUT)
     target[...] = quantized(steps, target).astype(target.dtype)
     kernel.wrote(_OUT, target.dtype.itemsize)
+
+
+def batch_normalization(kernel: Kernel) -> None:
+    """(x - mean) / sqrt(variance) * scale + bias in single precision, one of each per channel.
+
+    The call has no epsilon: the compiler has added it to the variance.
+    """
+    x = kernel.view(_IN, "<f4")
+    kernel.same_size(x, _OUT)
+    constants = {name: kernel.flat(name, "<f4") for name in ("mean", "var", "scale", "bias")}
+    for name, values in constants.items():
+        if len(values) != x.shape[3]:
+            kernel.fail(f"has {len(values)} numbers in {name} for {x.shape[3]} channels")
+    result = (x - constants["mean"]) / np.sqrt(constants["var"]) * constants["scale"]
+    kernel.view(_OUT, "<f4")[...] = result + constants["bias"]
+    kernel.wrote(_OUT, 4)
 
 
 def arithmetic(kernel: Kernel) -> None:
     """Two or more tensors in single precision, the smaller ones repeated along axes of size 1."""
     function = _function(kernel, ARITHMETIC)
     result = kernel.view(_IN, "<f4")
-    with np.errstate(all="ignore"):
-        for name in ("operand", "operand1", "operand2"):
-            if kernel.has(name):
-                result = _broadcast(kernel, function, result, kernel.view(name, "<f4"))
+    for name in ("operand", "operand1", "operand2"):
+        if kernel.has(name):
+            result = _broadcast(kernel, function, result, kernel.view(name, "<f4"))
     kernel.same_size(result, _OUT)
     kernel.view(_OUT, "<f4")[...] = result
     kernel.wrote(_OUT, 4)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from neuralart.vendor.network_c import epochs
-from neuralart.vendor.network_c.epochs import EpochFunction, SetupCall, Structure
+from neuralart_virtual.network_c import epochs
+from neuralart_virtual.network_c.epochs import EpochFunction, SetupCall, Structure
 from neuralart_virtual.npu.description.values import StructureReader
 
 Array = NDArray[Any]

@@ -10,6 +10,7 @@ from neuralart_virtual.npu.units.rounding import Ties, Values, Wide, low_bytes, 
 
 FUNCTION, THRESHOLD = 3, 2
 _ROM0 = 32
+_OUTER_BITS = 5  # Numbers of its entries
 
 
 class ActivationUnit:
@@ -30,6 +31,8 @@ class ActivationUnit:
         self._saturate = bool(unit.get("CTRL", "SAT"))
         self._normal = unit.get("ACTIVPARAM", "FUNC")
         self._width = unit.get("FUNC", "BWIDTH")
+        if self._width > _OUTER_BITS:
+            unit.refuse("FUNC", "BWIDTH", "the outer table has 32 entries: 5 bits")
         self._shifts = {name: unit.get("FUNC", f"{name}SHIFT") for name in ("OUT", "B", "C")}
         words = unit.coefficients.astype(np.int64)
         # Outer segments: low 6 bits the first inner segment, above the logarithm of their number.

@@ -132,7 +132,7 @@ class Arithmetic:
         result = np.empty_like(x)
         other = c if y is None else y
         if self._operation == CLIP:
-            np.minimum(np.maximum(x, b), a, out=result)
+            np.minimum(np.maximum(x, a), c, out=result)
         elif self._operation == PRODUCT:
             np.multiply(x, other, out=result)
         else:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralart_virtual.npu.state import UnitState
-from neuralart_virtual.npu.units.exact_sums import Kernels
+from neuralart_virtual.npu.units.exact_sums import FeatureFrame, Kernels
 from neuralart_virtual.npu.units.inputs import rule, shifter
 from neuralart_virtual.npu.units.rounding import (
     Ties,
@@ -25,6 +25,8 @@ _FRAME_ZERO = 3
 _DEEP, _DSS2 = 3, 2
 # Kernels that lie together in deep mode.
 _GROUP = 8
+# Bytes of frames that are kept for later kernels, with their layouts.
+_KEPT = 1 << 24
 
 
 class Inputs(Protocol):
@@ -64,7 +66,10 @@ class Convolution:
             bool(unit.get("CTRL", "NO1SUM")) and self._filter is None
         )
         self._stays = unit.get("SAMPLE", "FSTATCNT") if unit.get("CTRL", "FSTAT") else 0
-        self._frame: Values | None = None  # Of the features that stay
+        self._frame: FeatureFrame | None = None  # Of the features that stay
+        # By address of unchanged elements, which are kept so that their address stays theirs.
+        self._kept: dict[int, tuple[Values, FeatureFrame]] = {}
+        self._room = _KEPT
         self._last: tuple[NDArray[np.uint8], Kernels] | None = None
 
     def _decode_features(self, ties: Ties) -> None:
@@ -111,14 +116,15 @@ class Convolution:
         if last - self._first + 1 != self._count or last >= max(self._total, self._count):
             reason = f"{self._first} to {last} of {self._total} kernels, the unit has {self._count}"
             unit.refuse("KFILT", "LAST", reason)
+        self._simd = unit.get("CTRL", "SIMD")
         self._kernel_signed = not unit.get("CTRL", "KUNSIGNED")
 
     # ---- a frame ----
 
     def run(self, number: int, inputs: Inputs) -> Values:
-        """Frame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
-        features = self._features(number, inputs)
-        kernels = self._kernels(inputs)
+        """FeatureFrame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
+        frame = self._features(number, inputs)
+        features, kernels = frame.padded, self._kernels(inputs)
         rows = (features.shape[0] - kernels.height) // self._strides[0] + 1
         columns = (features.shape[1] - kernels.width) // self._strides[1] + 1
         if rows < 1 or columns < 1:
@@ -126,17 +132,32 @@ class Convolution:
             self._unit.fail(f"a kernel of {kernels.height}x{kernels.width} in a frame of {size}")
         outputs = rows * columns * self._count
         inputs.spend(outputs, outputs * self._taps)
-        sums = kernels.correlate(features, self._strides)
+        sums = kernels.correlate(frame, self._strides)
         if self._sums:
             sums = sums + self._partial(number, inputs, outputs)
         shifted = shift_right(sums, self._shift, self._ties)
         return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
 
-    def _features(self, number: int, inputs: Inputs) -> Values:
-        """The padded frame: shape (height, width, channels)."""
+    def _features(self, number: int, inputs: Inputs) -> FeatureFrame:
+        """The padded frame."""
         if self._stays and number % self._stays and self._frame is not None:
             return self._frame
         values = self._input_values(inputs)
+        # An engine gives the same elements again for the next kernels, where nothing writes them.
+        address = 0 if values.flags.writeable else values.__array_interface__["data"][0]
+        kept = self._kept.get(address)
+        if kept is not None and kept[0].dtype == values.dtype:
+            frame = kept[1]
+        else:
+            frame = self._padded_frame(values)
+            size = frame.padded.size * 4 * (1 + self._kernel[0] * self._kernel[1])
+            if address and size <= self._room:
+                self._room -= size
+                self._kept[address] = (values, frame)
+        self._frame = frame if self._stays else None
+        return frame
+
+    def _padded_frame(self, values: Values) -> FeatureFrame:
         frame = values.reshape(self._height, self._width, self._depth)
         top, bottom, left, right = self._crop
         frame = frame[top:bottom, left:right]
@@ -146,8 +167,7 @@ class Convolution:
             frame = np.subtract(frame, self._zero, dtype=np.int32)
         if any(self._pads):
             frame = _padded(frame, self._pads, self._fill)
-        self._frame = frame if self._stays else None
-        return frame
+        return FeatureFrame(frame)
 
     def _input_values(self, inputs: Inputs) -> Values:
         elements = self._height * self._width * self._depth
@@ -174,10 +194,8 @@ class Convolution:
             data = data.reshape(sets, -1)[:, :size].reshape(-1)
         else:
             data = inputs.take(KERNELS, count * self._taps)
-            if not self._unit.get("CTRL", "SIMD") and data.dtype.itemsize > 1:
-                data = low_bytes(data, 2, signed=self._kernel_signed)
-            else:
-                data = low_bytes(data, 1, signed=self._kernel_signed)
+            size = 2 if not self._simd and data.dtype.itemsize > 1 else 1
+            data = low_bytes(data, size, signed=self._kernel_signed)
         if self._last is not None and np.array_equal(self._last[0], data):
             return self._last[1]
         taps = self._deep_order(data, sets) if self._deep else data.reshape(count, self._taps)

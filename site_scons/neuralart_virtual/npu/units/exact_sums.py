@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from neuralart_virtual.npu.units.rounding import Values, Wide
 
 # Below these bounds every partial sum of integers is exact in the format.
 _SINGLE, _DOUBLE, _WORD = 1 << 24, 1 << 53, 1 << 30
+
+
+class FeatureFrame:
+    """A padded frame of features, and its layouts for kernels of one size and stride."""
+
+    def __init__(self, padded: Values) -> None:
+        """``padded``: shape (height, width, channels)."""
+        self.padded = padded
+        self.patches: dict[Any, NDArray[Any]] = {}  # By type: one row per output place
 
 
 class Kernels:
@@ -37,12 +45,13 @@ class Kernels:
         self._flat = flat
         self._matrices: dict[Any, NDArray[Any]] = {}
 
-    def correlate(self, padded: Values, strides: tuple[int, int]) -> Wide:
-        """Sums of products at each place. ``padded``: shape (height, width, channels).
+    def correlate(self, frame: FeatureFrame, strides: tuple[int, int]) -> Wide:
+        """Sums of products at each place.
 
         Returns shape (rows * columns * kernels,), order row, column, kernel. Everything is exact: the
         format is chosen by the greatest sum that the values could give.
         """
+        padded = frame.padded
         rows = (padded.shape[0] - self.height) // strides[0] + 1
         columns = (padded.shape[1] - self.width) // strides[1] + 1
         greatest = self._heaviest << 8 * padded.dtype.itemsize
@@ -53,24 +62,28 @@ class Kernels:
         kind: Any = np.float32 if greatest < _SINGLE else np.float64
         if greatest >= _DOUBLE:
             kind = np.int64
-        source = padded.astype(kind)
-        if self.height == self.width == 1:
-            patches = source[:: strides[0], :: strides[1]].reshape(rows * columns, -1)
-        else:
-            patches = self._patches(source, strides, rows, columns)
+        patches = frame.patches.get(kind)
+        if patches is None:
+            patches = self._patches(np.ascontiguousarray(padded, kind), strides, rows, columns)
+            frame.patches[kind] = patches
+        if self._used is not None:
+            patches = patches[:, self._used]
         sums: NDArray[Any] = (patches @ self._matrix(kind)).reshape(-1)
         return sums.astype(np.int32) if greatest < _WORD else sums.astype(np.int64)
 
     def _patches(self, source: NDArray[Any], strides: tuple[int, int], rows: int, columns: int) -> NDArray[Any]:
         """One row per output place with all elements under the kernel."""
+        if self.height == self.width == 1:
+            return source[:: strides[0], :: strides[1]].reshape(rows * columns, -1)
         line, pixel, element = source.strides
-        windows = as_strided(
-            source,
+        # What as_strided does takes longer than the copy of a small frame.
+        windows = np.ndarray(
             (rows, columns, self.height, self.width, self.depth),
-            (line * strides[0], pixel * strides[1], line, pixel, element),
+            source.dtype,
+            source,
+            strides=(line * strides[0], pixel * strides[1], line, pixel, element),
         )
-        patches = windows.reshape(rows * columns, -1)
-        return patches if self._used is None else patches[:, self._used]
+        return windows.reshape(rows * columns, -1)
 
     def _matrix(self, kind: Any) -> NDArray[Any]:
         if kind not in self._matrices:

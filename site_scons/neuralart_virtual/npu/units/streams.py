@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from neuralart_virtual.npu.errors import NpuError
@@ -93,9 +92,11 @@ class StreamEngine:
         except NpuError as error:
             self.unit.fail(f"frame {first}: {error.reason}")
         if self._dense:
-            return as_strided(view, (count, self.span), (step, 1)) if count > 1 else view[None]
+            return np.ndarray((count, self.span), np.uint8, view, strides=(step, 1)) if count > 1 else view[None]
         height, width, depth = self.shape
-        return as_strided(view, (count, height, width, depth * self.size), (step, *self._strides, 1))
+        # What as_strided does takes longer than the copy of a small frame.
+        strides = (step, *self._strides, 1)
+        return np.ndarray((count, height, width, depth * self.size), np.uint8, view, strides=strides)
 
     def together(self, first: int, wanted: int) -> int:
         """How many frames from one on can be read at once: no more than wanted, at least one."""

@@ -1,1 +1,0 @@
-"""GNU linker scripts, read as GNU ld reads them: :mod:`~neuralart.text.linker_script.read`."""

@@ -1,0 +1,61 @@
+"""The tables of keys in the documentation, made from their declarations. ``python -m neuralart_bring.schema.tables
+docs/reference`` writes them into the pages, each below a line like ``<!-- keys: network -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config.keys import NETWORK, PROJECT, VARIANT, every_key, table
+from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
+
+TABLES: dict[str, Callable[[], str]] = {
+    "network": lambda: table(networks.KEYS, NetworkConfig),
+    "variant": lambda: table(variant_keys.KEYS, VariantConfig),
+    "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
+    "patch": lambda: table(patch.KEYS, patch.PatchConfig),
+    "relocatable": lambda: table(variant_keys.RELOCATABLE_KEYS, RelocatableConfig),
+    "sign": lambda: table(variant_keys.SIGN_KEYS, SignConfig),
+    "app_config": lambda: table(app_config.KEYS, app_config.AppConfig),
+    "audio": lambda: table(app_config.AUDIO_KEYS, app_config.AudioConfig),
+    "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),
+    "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
+    "budgets": lambda: table(budgets.BUDGET_KEYS, None),
+}
+for _of in (NETWORK, VARIANT, PROJECT):
+    for _, _added in every_key(_of):
+        TABLES |= {name: partial(table, *section) for name, section in _added.sections.items()}
+_TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
+
+
+def filled(page: str, where: str = "page") -> str:
+    """A page (``where``: its name) with its tables as declared. NeuralArtError: it asks for an unknown table."""
+
+    def made(found: re.Match[str]) -> str:
+        if found[2] not in TABLES:
+            raise NeuralArtError(f"no keys of '{found[2]}'", where=where, hint=f"known: {', '.join(TABLES)}")
+        return found[1] + TABLES[found[2]]()
+
+    return _TABLE.sub(made, page)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the tables into the pages of a folder."""
+    for path in sorted(Path(arguments[0] if arguments else "docs/reference").glob("*.md")):
+        text = path.read_text("utf-8")
+        new = filled(text, str(path))
+        if new != text:
+            write_text(path, new)
+            print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,58 @@
+"""Every public compiled network in NEURALART_NPU_DATA runs on the virtual NPU (docs/reference/npu-networks.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neuralart.vendor.network_c.read import read
+from neuralart_virtual.network_c import ecblobs
+from neuralart_virtual.npu.blobs import Label, decode
+from neuralart_virtual.npu.modes import assumable
+from neuralart_virtual.npu.run import load
+from support.npu_cases import DATA
+from support.npu_networks import constants, networks
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not DATA.is_dir(), reason="NEURALART_NPU_DATA is not set"),
+]
+NETWORKS = list(networks(DATA)) if DATA.is_dir() else []
+
+
+@pytest.mark.parametrize("path", NETWORKS, ids=lambda path: str(path.relative_to(DATA)))
+def test_a_network_runs_to_its_end(path: Path, tmp_path: Path, tell: Callable[[str], None]) -> None:
+    """All of its epochs; what is not known is assumed, and named."""
+    network = read(path, path.name)
+    ready = load(path, constants(network, path.parent, tmp_path), assume=assumable())
+    rng = np.random.default_rng(5)
+    for port in ready.network.inputs:
+        ready.set_input(port.row.name, rng.bytes(port.row.bytes))
+    done = ready.run()
+    labels = [int(epoch.label) for epoch in done.epochs]
+    assert labels == sorted(labels) and all(epoch.outputs for epoch in done.epochs)
+    hardware = sum(epoch.hardware for epoch in done.epochs)
+    assert done.epochs and set(done.outputs) == {port.row.name for port in network.outputs}
+    assumed = ", ".join(note.split(":")[0] for note in done.notes) or "nothing assumed"
+    software = len(labels) - hardware
+    tell(f"{path.relative_to(DATA)}: {hardware} epochs on the NPU, {software} by software; {assumed}")
+
+
+def test_programs_decode(tell: Callable[[str], None]) -> None:
+    """Every program of every header in the folder, up to its end; equal headers once."""
+    programs, epochs, seen = 0, 0, set()
+    for path in sorted(DATA.rglob("*_ecblobs.h")):
+        text = path.read_bytes()
+        # One repository has a placeholder instead of its header.
+        if text in seen or b"_ec_blob_" not in text:
+            continue
+        seen.add(text)
+        for blob in ecblobs.read(path).blobs:
+            words = ecblobs.moved(blob, dict.fromkeys((r.id for r in blob.relocations), 0), path.name)
+            programs += 1
+            epochs += sum(isinstance(step, Label) for step in decode(words))
+    tell(f"{programs} programs of {len(seen)} headers decode, {epochs} epochs")
+    assert programs >= (657 if len(NETWORKS) >= 62 else 9) and epochs > 200
