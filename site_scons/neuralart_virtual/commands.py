@@ -14,6 +14,13 @@ _COMMANDS = (
         "neuralart_virtual.npu_cli",
     ),
     ModuleCommand(
+        "npu-compare",
+        "run",
+        "tell which assumptions of the virtual NPU records of a board confirm",
+        "npu-compare record --network out/network.c",
+        "neuralart_virtual.npu_compare_cli",
+    ),
+    ModuleCommand(
         "run",
         "run",
         "run firmware on a virtual board and compare it with golden vectors",

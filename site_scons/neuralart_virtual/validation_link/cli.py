@@ -48,20 +48,21 @@ def _described(tensor: Fields) -> str:
 
 def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
     from neuralart.files import read_bytes, write_bytes
+    from neuralart_virtual.validation_link import layer_files
     from neuralart_virtual.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA
 
     mode = PERF if args.perf else WITH_DATA if args.layers else PER_LAYER if args.per_layer else IO_ONLY
-    *layers, whole = client.run(client.network(args.network), [read_bytes(path) for path in args.input], mode)
+    network, given = client.network(args.network), [read_bytes(path) for path in args.input]
+    *layers, whole = client.run(network, given, mode)
+    if args.layers:
+        layer_files.write(args.layers, network["name"], given, layers, force=args.force)
     for number, each in enumerate((*layers, whole)):
         one = each.operator
         yield f"{one['name'] or 'epoch ' + str(one['id'] & 0xFFFF)}: {one['duration']:.3f} ms"
         for index, tensor in enumerate(each.tensors):
             shown, data = f"  {_described(tensor['description'])}", tensor["data"]["content"]
             if args.layers and each is not whole and data:
-                file = args.layers / f"{number:03}_{index}.bin"
-                outputs.refuse(file, data.__eq__, force=args.force)
-                write_bytes(file, data)
-                shown += f" -> {file}"
+                shown += f" -> {args.layers / layer_files.file_of(number, index)}"
             yield shown
         yield from (f"  | {line}" for line in each.lines if args.lines)
     if args.output is not None:
