@@ -187,6 +187,6 @@ def test_another_rule_for_the_average_does_not_fit(rule: str) -> None:
     wrong = 0
     for model in models:
         _, shift, rows = npu_recorded.MODELS[model]
-        found = npu_recorded.outputs(recorded(model), shift, rows, Ties(AWAY, {"pooling": rule}))
+        found = npu_recorded.outputs(recorded(model), shift, rows, Ties(AWAY, {"average": rule}))
         wrong += int(np.count_nonzero(found != recorded(model).board))
     assert rule in TIES and wrong >= 3

@@ -79,8 +79,8 @@ def test_bytes_and_saturation(size: int) -> None:
 
 
 def test_each_stage_has_its_rule() -> None:
-    ties = Ties(UP, {"pooling": EVEN})
-    assert (ties.of("convolution"), ties.of("pooling")) == (UP, EVEN)
+    ties = Ties(UP, {"average": EVEN})
+    assert (ties.of("convolution"), ties.of("average")) == (UP, EVEN)
 
 
 # ---- convolution ----
