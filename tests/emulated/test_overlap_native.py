@@ -71,7 +71,13 @@ def parameters(kernel: str) -> Iterator[dict[str, int]]:
         fields |= {} if pool else {"input_offset": 3, "output_offset": -2}
         limit = 1 << (15 if "_s16" in kernel else 7)
         fields |= {"activation_min": -limit, "activation_max": limit - 1}
+        fields |= {"low": -(1 << 30), "high": 1 << 30} if kernel.endswith("_f32") else {}
         yield fields | ({"filter_offset": 5} if "offset" in kernel else {})
+
+
+def size_of(kernel: str) -> int:
+    """Bytes of an element."""
+    return 4 if kernel.endswith("_f32") else 2 if "_s16" in kernel else 1
 
 
 def call_of(kernel: str, fields: Mapping[str, int]) -> Call:
@@ -110,14 +116,19 @@ class Kernels:
 
     def run(self, kernel: str, fields: Mapping[str, int], sizes: tuple[int, int], below: int | None) -> bytes:
         """The output, which begins ``below`` bytes below the input; None: behind it."""
-        wide = "_s16" in kernel
+        wide, real = "_s16" in kernel, kernel.endswith("_f32")
+        given = self.input.astype(np.float32).view(np.int8) if real else self.input
         source, target = (0, sizes[0]) if below is None else (max(0, below), max(0, -below))
         memory = np.zeros(sum(sizes) + source + target, np.int8)
-        memory[source : source + sizes[0]] = self.input[: sizes[0]]
+        memory[source : source + sizes[0]] = given[: sizes[0]]
         base, struct = memory.ctypes.data, np.array(list(fields.values()), np.int32)
+        if real:
+            struct[-2:] = np.array([fields["low"], fields["high"]], np.float32).view(np.int32)
         shift = np.full(64, -14 if wide else -6, np.int32)
         bias = self.bias.astype(np.int64) if wide and "b32" not in kernel else self.bias
         arrays = [] if "pool" in kernel else [self.filter, bias, self.multiplier, shift]
+        if real and arrays:
+            arrays = [self.filter.astype(np.float32), self.bias.astype(np.float32)]
         words = [base + source, *(each.ctypes.data for each in arrays), base + target, struct.ctypes.data]
         getattr(self.library, kernel)(*map(ctypes.c_void_p, words))
         return memory[target : target + sizes[1]].tobytes()
@@ -132,8 +143,8 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 def test_no_kernel_reads_what_it_has_overwritten(kernels: Kernels, kernel: str) -> None:
     """At the distance all outputs are those without an overlap; the enumeration says that less would not do."""
     found = Counter[str]()
-    size = 2 if "_s16" in kernel else 1
-    every = 8 if size > 1 else 1
+    size = size_of(kernel)
+    every = 8 if size == 2 else 1
     for fields in list(parameters(kernel))[::every]:
         into = size * (fields.get("channels") or fields["input_channels"])
         out = size * (fields.get("channels") or fields["output_channels"])

@@ -102,7 +102,7 @@ CODE = [
     ("site_scons/neuralart_reference/emit/network_c.py", ["Do not edit: changes are lost.", "Do not edit."]),
     ("site_scons/neuralart_reference/emit/ctext.py", ["per_line: int = 12", "per_line: int = 8"]),
     ("site_scons/neuralart_reference/emit/report.py", [":.3f} kB", ":.2f} kB"]),
-    (f"{_PACKAGE}/summary.py", [":.1f} KiB", ":.2f} KiB"]),
+    (f"{_PACKAGE}/text/sizes.py", [":.1f} KiB", ":.2f} KiB"]),
     (f"{_PACKAGE}/flashing/plan.py", ['"writes": rows}, indent=1)', '"writes": rows}, indent=2)']),
     (f"{_PACKAGE}/memory/layout/identity.py", ["\n_CHECKED_FROM = 16", "\n_CHECKED_FROM = 12"]),
 ]
@@ -166,7 +166,7 @@ class Toolchain:
     def choose(self, folder: str, version: str = "", more: str = "") -> None:
         """Another folder, or the compiler of this one replaced; ``more``: an option that it adds, another code."""
         self.folder = self._base / folder
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         for program in self._gcc.parent.glob(f"{self._prefix}*"):
             link = self.folder / program.name
             if program != self._gcc and not link.is_symlink():

@@ -466,10 +466,9 @@ def test_tables_of_an_audio_application(tmp_path: Path) -> None:
     found = application.find(write_application(tmp_path, {"Src/audio.c": own}))
     flexible = generate.header(made.AUDIO.config, made.AUDIO.tensors, application=found)
     assert flexible.generation == "audio-v2"
-    assert (
-        '#include "preproc_dpu.h"\n\nextern const PREPROC_FLOAT_T user_win[400];'
-        in (flexible.companions["user_mel_tables.h"])
-    )
+    text = flexible.companions["user_mel_tables.h"]
+    assert '#include "preproc_dpu.h"\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n' in text
+    assert "extern const PREPROC_FLOAT_T user_win[400];\n" in text
 
 
 # Networks that do not fit ---------------------------------------------------------------------------------------------

@@ -183,9 +183,9 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, application, board, boot, dead_bank, defines, fsbl, kernels, machine, network, "
-    "networks, "
-    "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
+    "allow_reference_on_hardware, application, assume, board, boot, dead_bank, defines, fsbl, kernels, machine, "
+    "network, networks, optimization, overrides, patch, relocatable, reserved, runner, sign, slots, ties, title, "
+    "toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, dispatch_weights, "

@@ -272,7 +272,7 @@ READ = (
     "executable failures file files folder headers image include input inputs labels linker_script memory_pool "
     "memory_pools model model_params mpool network pack_dir pair params params_file plan pools ran_in recording "
     "reference root template nor stage_folder toolchain toolchain_file toolpath top variants "
-    "vectors workspace commands record feeds"
+    "vectors workspace commands record records feeds"
 )
 
 

@@ -94,8 +94,9 @@ def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -
     chromium.open(page)
     metrics = {each["name"]: each["value"] for each in chromium.call("Performance.getMetrics")["metrics"]}
     chromium.call("Performance.disable")
-    assert 10 < metrics["LayoutCount"] < 200 and metrics["RecalcStyleCount"] < 500, metrics
-    assert 600 < metrics["Nodes"] < 12_000, metrics
+    assert metrics["LayoutCount"] < 200 and metrics["RecalcStyleCount"] < 500, metrics
+    # Not the browser's own count, which has pages of other tests.
+    assert 600 < chromium.evaluate("document.querySelectorAll('*').length") < 12_000
     check(chromium, {each.key: each.marks for part in document.sections(facts, more=more) for each in part.pictures})
     boxes = chromium.evaluate("Number(document.getElementById('picture-profile-0').dataset.drawn)")
     assert boxes == 600, "an epoch, a box"

@@ -16,7 +16,7 @@ import yaml
 
 from neuralart import boards, cli, config
 from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
-from neuralart.config.keys import names
+from neuralart.config.keys import every_key, names
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Value
@@ -123,7 +123,8 @@ def test_every_declared_key() -> None:
         app_config.AUDIO_KEYS,
         *application.KEYS.values(),
     ]
-    assert {names(table) for table in tables} <= found
+    added = tuple(name for name, _ in every_key("variant"))
+    assert {(*names(table), *(added if table is variant_keys.KEYS else ())) for table in tables} <= found
     for name, table in (("network", networks.KEYS), ("variant", variant_keys.KEYS)):
         rows = schema["$defs"][name]["properties"]
         assert all(rows[key.name]["description"] and len(rows[key.name]) > 1 for key in table)
