@@ -95,7 +95,7 @@ UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
     "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",
-    "neuralart_bring/scons/patch_builder.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
+    "neuralart_bring/scons.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
     "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
     "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from neuralart import plugins
-from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError, closest, similar
+
+if TYPE_CHECKING:
+    from neuralart.compilers.options import Option
 
 REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorded", "auto", "adopted"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED)
@@ -63,6 +65,9 @@ def _seconds(text: str) -> float:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add every option of the table, those too that are refused with a reason."""
+    # A build that compiles nothing does not load the table.
+    from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED
+
     parser.allow_abbrev = False
     parser.epilog = f"Options that are accepted without effect, or refused: {DOC}"
     for option in GENERATE:
@@ -118,6 +123,8 @@ def split_words(texts: list[str] | None) -> tuple[str, ...]:
 
 def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
     """Every option of the common table as parsed, by its canonical name."""
+    from neuralart.compilers.options import GENERATE
+
     return {option.name: getattr(args, option_key(option)) for option in GENERATE}
 
 

@@ -134,7 +134,7 @@ def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[
 
 
 @cache
-def function(work: Callable[..., None], text: str, *variables: str) -> Any:
+def function(work: Callable[..., None], text: str | Callable[..., str], *variables: str) -> Any:
     """An action of some milliseconds that runs in SCons itself; one object for equal arguments. SCons hashes the code
     of an action when it is made: a text with ``$TARGET`` in it serves all variants. ``work``: ``(target, source,
     env)``.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import SCons.Action
-
 from neuralart.network import facts
 from neuralart.plugins import register
 from neuralart.scons import node_plans
+from neuralart.scons.commands import function
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.images import VariantProgram
 from neuralart.scons.flash.refusals import reason
@@ -47,7 +46,7 @@ def _export_shown(target: list[Any], source: list[Any], env: Any) -> str:
 
 
 # What is exported stays with the target: SCons hashes an action, and all that it holds, when it is made.
-_ACTION = SCons.Action.Action(_write, _export_shown)
+_ACTION = function(_write, _export_shown)
 
 
 class ExportTarget:

@@ -15,10 +15,10 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.network.nodes import CompiledNodes, CpuNetworkNodes
 from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.registry import registry_of
-from neuralart_bring.scons import patch_builder
-from neuralart_bring.scons.patch_builder import list_of as list_of
-from neuralart_bring.scons.patch_builder import refuse_npu as refuse_npu
-from neuralart_bring.scons.patch_builder import root_of as root_of
+from neuralart_bring import scons as patch_builder
+from neuralart_bring.scons import list_of as list_of
+from neuralart_bring.scons import refuse_npu as refuse_npu
+from neuralart_bring.scons import root_of as root_of
 
 if TYPE_CHECKING:
     from neuralart_bring.patching.mirror import IncludeDir

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 NAME = "NeuralArtPatchedSources"
-METHODS = "neuralart_bring.scons.patched"
+METHODS = "neuralart_bring.patched_sources"
 """The module of what variants call, see :mod:`neuralart.scons.application.patches`."""
 
 
@@ -272,7 +272,7 @@ VARIABLES = (
 
 def add_to(env: Any) -> None:
     """Add the builder, and the method that calls it."""
-    env.AddMethod(late_method("neuralart_bring.scons.patched.patched_method"), "PatchedSources")
+    env.AddMethod(late_method("neuralart_bring.patched_sources.patched_method"), "PatchedSources")
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
