@@ -149,7 +149,11 @@ def fit(board: Board, path: Path, program: Program) -> Fit:
 
 
 def fits(path: Path, boards: Sequence[Board]) -> tuple[Demand, list[Fit]]:
-    """What a model needs, and the answer for each board. NeuralArtError: it cannot be read, or has other operators."""
+    """What a model needs, and the answer for each board.
+
+    Raises:
+        NeuralArtError: The model cannot be read, or has operators that are not supported.
+    """
     from neuralart.compilers.request import BorderOptions
     from neuralart_reference.lower import lower
     from neuralart_reference.model.reader import read
@@ -158,12 +162,8 @@ def fits(path: Path, boards: Sequence[Board]) -> tuple[Demand, list[Fit]]:
     return need(program), [fit(board, path, program) for board in boards]
 
 
-def others(path: Path, boards: Sequence[Board]) -> str:
-    """Where a model fits that does not fit the board that was asked for, in words; empty: nowhere."""
-    try:
-        _, answers = fits(path, boards)
-    except NeuralArtError:
-        return ""
+def named(answers: Sequence[Fit]) -> str:
+    """The boards that a model fits, for the hint of a message; empty: none."""
     names = [f"{each.board}{f' (memory: {each.memory})' if each.memory else ''}" for each in answers if each.fits]
     return f"it fits {', '.join(names)}: neuralart fit says where" if names else ""
 
@@ -173,14 +173,18 @@ def others(path: Path, boards: Sequence[Board]) -> str:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a quantized .tflite or .onnx")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a .tflite or .onnx")
     text = "ask only for this board; may be repeated (default: all of 'neuralart boards')"
     parser.add_argument("--board", action="append", default=[], metavar="NAME", help=text)
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answers. Returns 0 if it fits a board, else 1. NeuralArtError: no board can take it."""
+    """Print the answers. Returns 0 if the model fits a board, else 1.
+
+    Raises:
+        NeuralArtError: A board is unknown, or the model cannot be read or has operators that are not supported.
+    """
     from neuralart import boards
 
     asked = [boards.load(name, (), "--board") for name in (args.board or boards.names())]
@@ -225,8 +229,8 @@ def _lines(path: Path, needed: Demand, answers: Sequence[Fit]) -> list[str]:
             rows.append((*name, use.pool, *amounts, f"of {size(use.size)}" if use.size else ""))
     lines += table(("board", "fits", "pool", "weights", "activations", ""), rows)
     refused = [each for each in answers if not each.fits]
-    lines += ["", *(f"{each.board}: {each.why}" for each in refused)] if refused else []
-    good = [each.board for each in answers if each.fits]
-    if not good:
+    lines += [""] if refused else []
+    lines += [f"{each.board}: {each.why}{f' ({each.hint})' if each.hint else ''}" for each in refused]
+    if len(refused) == len(answers):
         lines += ["", "no board takes it: give a board of your own with larger pools, or a smaller model"]
     return lines

@@ -129,15 +129,21 @@ def try_compile(model: Path, names: Names, board: Board) -> tuple[Network, str]:
         NeuralArtError: It cannot be compiled. The hint names boards that the model fits.
     """
     from neuralart import boards
-    from neuralart_reference.fit import STRIPES, others
+    from neuralart_reference import fit
 
     try:
         return _compiled(model, names, board, []), ""
     except NeuralArtError as error:
-        where = others(model, [boards.load(name) for name in boards.names()])
-        if f"{board.name} (memory: {STRIPES})" not in where:
-            raise NeuralArtError(error.what, where=error.where, hint=where or error.hint) from error
-        return _compiled(model, names, board, ["--memory", STRIPES]), STRIPES
+        refusal = error
+    try:
+        _, answers = fit.fits(model, [boards.load(name) for name in boards.names()])
+    except NeuralArtError:
+        raise refusal from None  # Of the model, whichever board it is for
+    memory = next((each.memory for each in answers if each.board == board.name), "")
+    if not memory:
+        hint = fit.named(answers) or refusal.hint
+        raise NeuralArtError(refusal.what, where=refusal.where, hint=hint) from refusal
+    return _compiled(model, names, board, ["--memory", memory]), memory
 
 
 def _compiled(model: Path, names: Names, board: Board, more: list[str]) -> Network:
