@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,15 @@ def test_qemu_counts_each_instruction(tmp_path):
         runs = [runner.NetworkRun(image.network, image.vectors)]
         given = Conditions(counts=EpochInstructions({"epoch_9": 9}))
         runner.run(board, "qemu", image.elf, [(image.weights, FLASH)], runs, surroundings=given)
+
+
+def test_no_packet_to_qemu_waits_for_an_acknowledgement():
+    counter = QemuCounter(boards.load("mps3-an547").machines["qemu"], Symbols([]), EpochInstructions({}))
+    with socket.create_connection(counter._listener.getsockname()) as qemu:
+        counter.start()
+        assert qemu.recv(30) == b"$Qqemu.sstep=1#d4"
+        assert counter._stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    counter.join()
 
 
 def test_every_qemu_of_a_board_has_a_counter():

@@ -106,6 +106,8 @@ class QemuCounter(threading.Thread):
         try:
             with self._listener:
                 self._stream = self._listener.accept()[0]
+            # An acknowledgement and the next packet would wait 40 ms for each other.
+            self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._stream, self._stream.makefile("rb") as self._file:
                 self._stream.settimeout(None)
                 self._count()
