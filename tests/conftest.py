@@ -12,20 +12,23 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from neuralart.config.types import ToolchainConfig
-from neuralart.errors import NeuralArtError
-from support import compile_answers, lock_files
-from support.sconsproject import common
+# Images of containers like to set PYTHONDONTWRITEBYTECODE: then every worker compiles all tests and the package anew,
+# and pytest rewrites the hypothesis package: a minute of a run. So it comes before these are imported. Processes that
+# tests start find what is written here, and keep to the variable themselves.
+sys.dont_write_bytecode = False
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+from neuralart.config.types import ToolchainConfig  # noqa: E402
+from neuralart.errors import NeuralArtError  # noqa: E402
+from support import compile_answers, lock_files  # noqa: E402
+from support.sconsproject import common  # noqa: E402
 
 # No test fails because the machine is busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
 
-# Images of containers like to set PYTHONDONTWRITEBYTECODE: then every worker compiles all tests and the package anew,
-# which is a minute of a run. Processes that tests start find what is written here, and keep to the variable themselves.
-sys.dont_write_bytecode = False
 # There is a worker for each core: further threads of NumPy's library would only wait for each other, and burn it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -70,11 +73,6 @@ _UNSEEN = {"long", "fuzz", "torture", "zoo", "qemu", "gdb", "browser", "hostcc",
 _SEEN_TIERS = {"unit", "graph"}
 
 
-def _seen(item: pytest.Item) -> bool:
-    marked = any(marker.name in _UNSEEN for marker in item.iter_markers())
-    return not marked and item.path.parent.name in _SEEN_TIERS
-
-
 @functools.cache
 def _reason(marker: str, modules: tuple[str, ...]) -> str:
     """Why tests with the mark cannot run here; empty if they can."""
@@ -87,12 +85,15 @@ def _reason(marker: str, modules: tuple[str, ...]) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        markers = list(item.iter_markers())
+        names = {marker.name for marker in markers}
         # A property is tested with hundreds of examples.
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("long")
-        if _seen(item):
+            names.add("long")
+        if not names & _UNSEEN and item.path.parent.name in _SEEN_TIERS:
             item.add_marker("seen")
-        for marker in list(item.iter_markers()):
+        for marker in markers:
             if reason := _reason(marker.name, marker.args if marker.name == "needs" else ()):
                 item.add_marker(pytest.mark.skip(reason=reason))
 

@@ -17,6 +17,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import command  # noqa: E402
 import oracle  # noqa: E402
 import vectors  # noqa: E402
 from digits import integer, synthetic  # noqa: E402
@@ -158,27 +159,13 @@ def generate() -> dict[str, bytes]:
 
 def main(arguments: list[str]) -> int:
     """Entry point; the exit status."""
-    if arguments not in ([], ["--check"]):
-        print("usage: generate.py [--check]", file=sys.stderr)
+    if not command.understood(arguments):
         return 2
     files = generate()
-    different = []
-    for name, data in files.items():
-        path = HERE / name
-        if path.is_file() and path.read_bytes() == data:
-            continue
-        different.append(name)
-        if not arguments:
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(data)
-    pictures, labels = synthetic.dataset(HELD_OUT, SEED_HELD_OUT)
     content = files["digits.tflite"]
-    correct = accuracy(content, pictures, labels)
-    print(f"digits.tflite: {len(content)} bytes, {correct} of {HELD_OUT} held-out digits right ({oracle.identity()})")
-    if arguments and different:
-        print(f"not as generated: {', '.join(different)}", file=sys.stderr)
-        return 1
-    return 0
+    correct = accuracy(content, *synthetic.dataset(HELD_OUT, SEED_HELD_OUT))
+    report = f"{len(content)} bytes, {correct} of {HELD_OUT} held-out digits right ({oracle.identity()})"
+    return command.main(arguments, HERE, files, f"digits.tflite: {report}")
 
 
 if __name__ == "__main__":

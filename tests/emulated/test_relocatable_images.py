@@ -13,6 +13,7 @@ from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify.verifier import verify
 from neuralart.resources import board_data_dir
+from support.compile_answers import relocatable_objects
 from support.rel_networks import MODELS, compile_digits, compile_model
 
 pytest.importorskip("unicorn")
@@ -44,7 +45,12 @@ def images(tmp_path_factory):
             if not code.is_file():
                 compile_digits(folder, *pools, constants=constants, relative=relative)
             request = BuildRequest(
-                code, folder / "out", "network", split=split, debug_info=debug_info, objects=root / "objects"
+                code,
+                folder / "out",
+                "network",
+                split=split,
+                debug_info=debug_info,
+                objects=relocatable_objects(root / "objects"),
             )
             built = builder.build(request)
             made[key] = parse(built.container.image, "network_rel.bin", built.container.params)
@@ -131,7 +137,9 @@ def test_pools_that_are_part_of_the_package(tmp_path_factory, pools: str, copy: 
 
     root = tmp_path_factory.getbasetemp() / "stock"
     code = compile_model("digits", STOCK[pools], root / pools)
-    built = builder.build(BuildRequest(code, root / pools / "out", "network", objects=root / "objects"))
+    built = builder.build(
+        BuildRequest(code, root / pools / "out", "network", objects=relocatable_objects(root / "objects"))
+    )
     image = parse(built.container.image, "network_rel.bin")
     assert [finding for finding in verify(image) if finding.level == "error"] == []
     at = {key: place for key, place in PLACES[1].items() if key != "params"}

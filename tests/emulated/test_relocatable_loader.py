@@ -12,6 +12,7 @@ from elftools.elf.elffile import ELFFile
 from neuralart.relocatable.build import builder
 from neuralart.relocatable.build.request import BuildRequest
 from neuralart.resources import firmware_dir
+from support.compile_answers import relocatable_objects
 from support.firmware import LIBC, PREFIX, WARNINGS, have_gcc, run_tool
 from support.loader_host import COPY, DEFAULT_FLAGS, SECURE, XIP, Model
 from support.rel_networks import MODELS, compile_digits
@@ -207,7 +208,9 @@ def built(tmp_path_factory: pytest.TempPathFactory):
             if not code.is_file():
                 compile_digits(folder / kind, *pools, constants=constants, relative=relative)
             out = folder / kind / "out"
-            request = BuildRequest(code, out, "network", split=split, debug_info=False, objects=folder / "objects")
+            request = BuildRequest(
+                code, out, "network", split=split, debug_info=False, objects=relocatable_objects(folder / "objects")
+            )
             container = builder.build(request).container
             made[kind, split] = container.image, container.params or b""
         return made[kind, split]

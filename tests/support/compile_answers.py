@@ -66,6 +66,15 @@ def install(kept: Path | str) -> None:
     subprocess.Popen = _Popen  # type: ignore[misc]
 
 
+def relocatable_objects(otherwise: Path) -> Path:
+    """Where relocatable models have their objects: one folder for all models of a run, unless everything is compiled.
+
+    Args:
+        otherwise: The folder then.
+    """
+    return folder.with_name("relocatable") if folder else otherwise
+
+
 @contextlib.contextmanager
 def off() -> Iterator[None]:
     """Everything is compiled meanwhile: for tests of objects that must not depend on the place of a tree."""

@@ -19,6 +19,7 @@ from neuralart.resources import firmware_dir
 from neuralart.text import image_header
 from neuralart_virtual.emulator import runner
 from neuralart_virtual.emulator.coherency import Conditions
+from support.compile_answers import relocatable_objects
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 from support.rel_networks import MODELS, compile_digits
 
@@ -133,7 +134,7 @@ def make_model(
         allocate = {"allocate_inputs": not user_io, "allocate_outputs": not user_io}
         compile_digits(folder, *pools, constants=constants, relative=relative, model=model, **allocate)
     out = folder / f"{name}{'-split' * split}{''.join(f'-{key}-{value}' for key, value in more.items())}"
-    request = BuildRequest(code, out, name, split=split, objects=folder.parent / "objects", **more)
+    request = BuildRequest(code, out, name, split=split, objects=relocatable_objects(folder.parent / "objects"), **more)
     container = builder.build(request).container
     out.mkdir(exist_ok=True)
     (out / f"{name}_rel.bin").write_bytes(container.image)

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from support import warm_scons
+from neuralart.files import write_bytes
+from support import compile_answers, warm_scons
 
 REPO = Path(__file__).resolve().parents[2]
 # Says to that example where its tool is.
@@ -210,6 +211,13 @@ CacheDir({!r})
 """
 
 
+def _take_over(source: Path, target: Path) -> None:
+    """Copy what a store of objects has more than another. What somebody else writes meanwhile has no such suffix."""
+    for path in source.glob("*"):
+        if path.suffix in (".o", ".json", ".elf", ".map", ".parts") and not (target / path.name).exists():
+            write_bytes(target / path.name, path.read_bytes())
+
+
 def prepare(project: Project, factory: pytest.TempPathFactory, *args: str, timeout: float = 300) -> Result:
     """Build with objects that another tree of this run has compiled, and leave one's own to the others.
 
@@ -226,10 +234,15 @@ def prepare(project: Project, factory: pytest.TempPathFactory, *args: str, timeo
     script = project.path("SConstruct")
     text = script.read_text("utf-8")
     script.write_text(_STORE.format(str(store)) + text, "utf-8")
+    # Those of relocatable models have a store of their own.
+    ours = project.path("build/relocatable/objects")
+    others = compile_answers.relocatable_objects(ours)
+    _take_over(others, ours)
     try:
         return project.run(*args, timeout=timeout)
     finally:
         script.write_text(text, "utf-8")
+        _take_over(ours, others)
 
 
 def shared_objects(factory: pytest.TempPathFactory) -> dict[str, str]:

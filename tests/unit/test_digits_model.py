@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,42 +21,48 @@ MODEL = FOLDER / "digits.tflite"
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, bytes]:
-    return generate.generate()
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the command line has filled, in another place than the committed one."""
+    to = tmp_path_factory.mktemp("models") / "a folder"
+    modules = ("command.py", "tflite_writer.py", "oracle.py", "vectors.py")
+    for name in (*modules, "digits/generate.py", "digits/integer.py", "digits/synthetic.py"):
+        (to / name).parent.mkdir(exist_ok=True, parents=True)
+        (to / name).write_bytes((FOLDER.parent / name).read_bytes())
+    folder = to / "digits"
+    assert subprocess.run([sys.executable, folder / "generate.py"], check=False).returncode == 0
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    found = sorted([*folder.glob("*.tflite"), *folder.glob("vectors/*")])
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 @pytest.mark.long
-def test_generator_makes_the_committed_bytes(made: dict[str, bytes]) -> None:
+def test_generator_makes_the_committed_bytes(generated: Path) -> None:
+    made = files_of(generated)
     assert sorted(made) == ["digits.tflite", "vectors/inputs.bin", "vectors/outputs.bin", "vectors/vectors.json"]
     for name, data in made.items():
         assert (FOLDER / name).read_bytes() == data, f"{name} is not what generate.py makes"
 
 
-def copy_of_the_generator(to: Path) -> Path:
-    for name in ("tflite_writer.py", "oracle.py", "vectors.py", "digits/generate.py", "digits/integer.py"):
-        (to / name).parent.mkdir(exist_ok=True, parents=True)
-        (to / name).write_bytes((FOLDER.parent / name).read_bytes())
-    (to / "digits" / "synthetic.py").write_bytes((FOLDER / "synthetic.py").read_bytes())
-    return to / "digits"
-
-
 @pytest.mark.long
-def test_command_line(tmp_path: Path, made: dict[str, bytes]) -> None:
-    """In another folder: writes the same bytes; --check notices a changed and a missing file and repairs nothing."""
-    folder = copy_of_the_generator(tmp_path / "a folder")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, folder / "generate.py", *words], capture_output=True, text=True)
-
-    assert run().returncode == 0
-    assert {name: (folder / name).read_bytes() for name in made} == made
+def test_command_line(
+    generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """--check notices a changed and a missing file and repairs nothing; without it both are written."""
+    folder, made = shutil.copytree(generated, tmp_path / "digits"), files_of(generated)
+    monkeypatch.setattr(generate, "HERE", folder)
+    monkeypatch.setattr(generate, "generate", lambda: made)
+    assert generate.main(["--check"]) == 0
     (folder / "vectors" / "outputs.bin").write_bytes(b"")
     (folder / "vectors" / "inputs.bin").unlink()
-    checked = run("--check")
-    assert checked.returncode == 1
-    assert "not as generated: vectors/inputs.bin, vectors/outputs.bin" in checked.stderr
+    assert generate.main(["--check"]) == 1
+    assert "not as generated: vectors/inputs.bin, vectors/outputs.bin" in capfd.readouterr().err
     assert not (folder / "vectors" / "inputs.bin").exists()
-    assert run("--chekc").returncode == 2
+    assert generate.main(["--chekc"]) == 2
+    assert generate.main([]) == 0
+    assert files_of(folder) == made
 
 
 def test_size_and_layers() -> None:
