@@ -191,7 +191,7 @@ def test_an_empty_file_holds_nothing(place: Path) -> None:
 
 def test_a_signature_is_not_made_again(place: Path, capsys: Capture) -> None:
     """Signed images are not overwritten by unsigned ones: nobody here has the key."""
-    assert cli.main(["sign", "image.bin", "-o", "out/app.bin"]) == 0
+    assert cli.main(["tool", "sign", "image.bin", "-o", "out/app.bin"]) == 0
     data = bytearray((place / "app.bin").read_bytes())
     data[4:68] = bytes(range(1, 65))
     (place / "app.bin").write_bytes(data)
