@@ -95,7 +95,9 @@ def parser_of(asked: Collection[str | None]) -> argparse.ArgumentParser:
         plugin = listed.get(name) or plugins.find("commands", name)
         text, place = plugin.made.help, choices
         if listed and _group(plugin) == "tool":
-            steps = steps or choices.add_parser("tool").add_subparsers(dest="command", prog="neuralart tool")
+            steps = steps or choices.add_parser("tool", help="single steps").add_subparsers(
+                dest="command", prog="neuralart tool"
+            )
             place = steps
         command = place.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name in asked:

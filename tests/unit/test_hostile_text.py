@@ -34,7 +34,8 @@ def test_a_key_that_stands_twice() -> None:
 def one_line(argv: list[str], capsys: Capture) -> str:
     assert cli.main(argv) == cli.USER_ERROR
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and said.startswith(f"neuralart {argv[0]}: error: "), said
+    command = argv[argv[0] == "tool"]
+    assert said.count("\n") == 1 and said.startswith(f"neuralart {command}: error: "), said
     return said
 
 
