@@ -32,7 +32,7 @@ from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
-    from neuralart.applications.build import BuiltProgram
+    pass
 
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _STEM = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
@@ -287,16 +287,12 @@ def _build(args: argparse.Namespace) -> int:
     for note in result.notes:
         say(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:
-        print(_summary(request.output, result))
+        text = f"{request.output.as_posix()}: {len(result.program):,} bytes"
+        if result.changes is not None:
+            text += f"; {len(result.changes.written)} files new, {result.changes.kept} as they were"
+            text += f", {len(result.changes.removed)} removed" if result.changes.removed else ""
+        print(text)
     return 0
-
-
-def _summary(output: Path, result: BuiltProgram) -> str:
-    text = f"{output.as_posix()}: {len(result.program):,} bytes"
-    if result.changes is not None:
-        text += f"; {len(result.changes.written)} files new, {result.changes.kept} as they were"
-        text += f", {len(result.changes.removed)} removed" if result.changes.removed else ""
-    return text
 
 
 def _check(args: argparse.Namespace) -> int:
