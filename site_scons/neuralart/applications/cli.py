@@ -245,7 +245,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from neuralart.applications import cube_compare, cube_project
+    from neuralart.applications import cube_project
     from neuralart.files import read_bytes
 
     top: Path = args.folder.resolve()
@@ -253,7 +253,7 @@ def _compare(args: argparse.Namespace) -> int:
     cpu = f"cortex-m{args.core.lower().removeprefix('cm')}"
     project = cube_project.read(place, top, args.configuration, cpu, shown, "--configuration")
     said = sys.stdin.buffer.read() if str(args.commands) == "-" else read_bytes(args.commands)
-    found = cube_compare.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
+    found = cube_project.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
     for line in (*project.notes, *found.differences):
         say(line)
     say(f"{found.sources} sources in both, {len(found.differences)} differences")

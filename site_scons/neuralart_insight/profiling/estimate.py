@@ -181,7 +181,7 @@ def from_csv(
 
 def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
     """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some."""
-    from neuralart.vendor.network_c.ports import port_of
+    from neuralart.vendor.network_c.read import port_of
 
     epochs = tuple(
         EpochEstimate(
