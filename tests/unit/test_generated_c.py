@@ -13,7 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text import c_source
 from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks, initializers, pools
-from neuralart.vendor.network_c.blocks import guard, model_name
+from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.checks import covered, rows_by_pool
 from neuralart.vendor.network_c.pools import in_use
 from neuralart.vendor.network_c.read import parse, read

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.compilers.stedgeai import normalize as n
-from neuralart.vendor.network_c.blocks import banner
+from neuralart.vendor.network_c.banner import banner
 
 NOTHING = n.folders({}, {})
 

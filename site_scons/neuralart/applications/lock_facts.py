@@ -14,7 +14,7 @@ from neuralart.applications.runtime import NEWLIB, PICOLIBC, ArchiveName, parse_
 from neuralart.applications.staging import Generated
 from neuralart.files import read_bytes
 from neuralart.text.c_source import Lines, decode
-from neuralart.vendor.network_c.blocks import guard
+from neuralart.vendor.network_c.banner import guard
 from neuralart.vendor.releases import CoreVersion, parse_core
 from neuralart.vendor.runtime_header import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 

@@ -13,7 +13,8 @@ from neuralart.network.facts import Port
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c
-from neuralart.vendor.network_c.blocks import banner, blocks, getter_name, guard
+from neuralart.vendor.network_c.banner import banner, guard
+from neuralart.vendor.network_c.blocks import blocks, getter_name
 from neuralart.vendor.network_c.pools import pools
 from neuralart.vendor.network_c.types import NetworkPort
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from neuralart.vendor.network_c.blocks import Banner
+from neuralart.vendor.network_c.banner import Banner
 
 USER_BUFFER = "_mem_pool__user_io_"
 HW, SW, HYBRID, EC = "HW", "SW", "HYBRID", "EC"
