@@ -9,7 +9,7 @@ import pytest
 
 from neuralart.cli import main
 from neuralart.text import image_header
-from neuralart_board.signing.cli import arguments
+from neuralart_board.signing.vendor_tool import arguments
 from support import fake_signing_tool
 
 STACK, RESET = 0x34100000, 0x34000455

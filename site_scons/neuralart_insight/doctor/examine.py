@@ -35,7 +35,7 @@ from neuralart_board.runners.cubeprogrammer import CubeProgrammer
 from neuralart_board.runners.gdb import Gdb
 from neuralart_board.runners.openocd import OpenOcd
 from neuralart_board.runners.pyocd import PyOcd
-from neuralart_board.signing.cli import SIGNING
+from neuralart_board.signing.vendor_tool import SIGNING
 from neuralart_insight.doctor import compilers, known_bad, python_environment
 from neuralart_insight.doctor.compilers import STEDGEAI, Wanted
 from neuralart_insight.doctor.known_bad import Circumstances
