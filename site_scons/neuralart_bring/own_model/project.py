@@ -20,7 +20,7 @@ from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
-from neuralart.resources import TEMPLATE_RULES
+from neuralart.resources import templates
 from neuralart.text.console import say
 from neuralart_bring.schema.cli import schema_text
 
@@ -84,14 +84,10 @@ def files(names: Names, board: Board, toolpath: str = "", memory: str = "") -> d
     SConstruct finds it; empty: the package is installed. ``memory``: the network's key of that name; empty: without.
     NeuralArtError: the names cannot be those of a variant.
     """
-    import jinja2
-
     from neuralart import config
     from neuralart_bring.export import ide
 
-    loader = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
-    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
-    environment = jinja2.Environment(loader=loader, **rules)  # nosec B701 - no HTML
+    environment = templates(Path(__file__).with_name("templates"))
     cpu = flow_of(board.target) == CPU
     said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
     said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
