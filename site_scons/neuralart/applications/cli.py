@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import outputs
-from neuralart.applications.staging import Generated
+from neuralart.applications.staging import Generated, scan
 from neuralart.config.application import (
     BUILDS,
     CONFIGURATION,
@@ -28,6 +28,7 @@ from neuralart.config.application import (
     inside,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_text
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
@@ -246,7 +247,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     from neuralart.applications import cube_project
-    from neuralart.files import read_bytes
 
     top: Path = args.folder.resolve()
     place, shown = top / _inside(args.directory, "--directory"), (args.folder / args.directory).as_posix()
@@ -264,7 +264,6 @@ def _build(args: argparse.Namespace) -> int:
     from hashlib import sha256
 
     from neuralart.applications import build
-    from neuralart.files import read_bytes, write_text
 
     # A program cannot say who put it there. Of one that is only copied, nothing is remembered: it is compared.
     record = args.work / "program.sha256"
@@ -297,7 +296,6 @@ def _build(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     from neuralart.applications import lock_facts, version_lock
-    from neuralart.applications.staging import scan
 
     tree: dict[str, Path] = {}
     for folder in args.folder:
