@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PACKAGE = Path(__file__).resolve().parent
 IMPORTED = Path(__file__).parent
@@ -26,6 +29,15 @@ def firmware_dir() -> Path:
 def board_data_dir() -> Path:
     """Board descriptions, families of boards, stock memory pools and profiles."""
     return PACKAGE / "boards" / "data"
+
+
+def templates(folder: Path, **more: Any) -> Environment:
+    """The templates (Jinja) of a folder of the package: a name without a value is an error."""
+    import jinja2
+
+    loader = jinja2.FileSystemLoader(folder)
+    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES, **more}
+    return jinja2.Environment(loader=loader, **rules)  # nosec B701 - whoever makes HTML says autoescape
 
 
 def stable_name(text: str) -> str:

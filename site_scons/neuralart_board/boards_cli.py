@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from neuralart.text.sizes import size_text
 
 if TYPE_CHECKING:
-    from neuralart.boards.types import Board, MemoryRegion
+    from neuralart.boards.types import Board
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,22 +66,18 @@ def listing(boards: Sequence[Board]) -> str:
     return "\n".join(table(rows))
 
 
-def _enabled_by(region: MemoryRegion, board: Board) -> str:
-    words = []
-    if region.enable is not None and region.enable.clock_bit is not None:
-        words.append(f"clock bit {region.enable.clock_bit}")
-    if region.enable is not None and region.enable.ramcfg_offset is not None:
-        words.append(f"RAMCFG+0x{region.enable.ramcfg_offset:03x} bit {board.registers.shutdown_bit}")
-    return ", ".join(words)
-
-
 def _memory_rows(board: Board) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("MEMORY", "ADDRESS", "ALIAS", "SIZE", "KIND", "OWNER", "POOL", "AT RESET", "GATES")]
     for region in board.memory:
         alias = f"0x{region.alias:08x}" if region.alias is not None else "-"
         place = region.name, f"0x{region.base:08x}", alias, size_text(region.size), region.kind, region.owner
         state = "on" if region.on_at_reset else "off"
-        rows.append((*place, region.pool_name or "-", state, _enabled_by(region, board) or "-"))
+        words = []
+        if region.enable is not None and region.enable.clock_bit is not None:
+            words.append(f"clock bit {region.enable.clock_bit}")
+        if region.enable is not None and region.enable.ramcfg_offset is not None:
+            words.append(f"RAMCFG+0x{region.enable.ramcfg_offset:03x} bit {board.registers.shutdown_bit}")
+        rows.append((*place, region.pool_name or "-", state, ", ".join(words) or "-"))
     return rows
 
 

@@ -10,17 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.applications import (
-    cli,
-    commands,
-    compiler_wrappers,
-    errorlines,
-    external,
-    runtime,
-    sources,
-    staging,
-    version_lock,
-)
+from neuralart.applications import cli, commands, errorlines, external, runtime, sources, staging, version_lock
 from neuralart.cli import main
 from neuralart.config.application import ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.errors import NeuralArtError
@@ -343,7 +333,7 @@ def test_flags_are_left_out_and_added(tmp_path: Path) -> None:
     (chain / "gcc").write_text("the host's")
     given = ["-fbad", "*-specs=n*.specs", "-D$(x)*", "-['a]", "+-DX='$Y `z`'", "+-g"]
     if sys.platform != "win32":
-        compiler_wrappers.wrappers(given, chain, tools, "v.yaml:3")
+        external.wrappers(given, chain, tools, "v.yaml:3")
         assert [path.name for path in tools.iterdir()] == ["arm-none-eabi-gcc"]
         words = [
             "-c",
@@ -360,15 +350,15 @@ def test_flags_are_left_out_and_added(tmp_path: Path) -> None:
         done = subprocess.run([tools / "arm-none-eabi-gcc", *words], capture_output=True, text=True, check=True)
         assert done.stdout.split("\n") == ["-c", "", "a b", "-fbad2", "*", "-DX='$Y `z`'", "-g", ""]
         before = (tools / "arm-none-eabi-gcc").stat().st_mtime_ns
-        compiler_wrappers.wrappers(given, chain, tools, "v.yaml:3")
+        external.wrappers(given, chain, tools, "v.yaml:3")
         assert (tools / "arm-none-eabi-gcc").stat().st_mtime_ns == before
-        compiler_wrappers.wrappers(["+-g"], chain, tools, "v.yaml:3")
+        external.wrappers(["+-g"], chain, tools, "v.yaml:3")
         done = subprocess.run([tools / "arm-none-eabi-gcc", "x"], capture_output=True, text=True, check=True)
         assert done.stdout.split("\n") == ["x", "-g", ""]
-    said = refusal(compiler_wrappers.wrappers, given, chain, tools, "v.yaml:3", "win32")
+    said = refusal(external.wrappers, given, chain, tools, "v.yaml:3", "win32")
     assert said == "v.yaml:3: toolchain: tolerate: this system runs no shell scripts"
     for folder in (None, tmp_path / "none"):
-        said = refusal(compiler_wrappers.wrappers, given, folder, tools, "v.yaml:3")
+        said = refusal(external.wrappers, given, folder, tools, "v.yaml:3")
         assert said == "v.yaml:3: toolchain: tolerate: no compiler for Arm to put a script in front of"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.applications.runtime_files import RuntimePart
+from neuralart.applications.runtime import RuntimePart
 from neuralart.errors import NeuralArtError
 from neuralart.text.ihex import ihex
 from neuralart_bring.export import collect, folder, makefiles, plan

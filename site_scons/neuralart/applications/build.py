@@ -7,15 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from neuralart.applications import (
-    commands,
-    compiler_wrappers,
-    errorlines,
-    external,
-    lock_facts,
-    overlay,
-    version_lock,
-)
+from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
 from neuralart.applications.staging import Generated, Staged, Tree, ignored, scan, stage
 from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, NATIVE, ApplicationConfig
 from neuralart.errors import NeuralArtError
@@ -152,7 +144,7 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
         changes = overlay.synchronize(made.files, work, made.tree.folders, made.staged.files, settings)
         child = external.environment(environ, request.toolchain)
         if request.tolerate:
-            compiler_wrappers.wrappers(request.tolerate, request.toolchain, work / "tools", config.said("tolerate"))
+            external.wrappers(request.tolerate, request.toolchain, work / "tools", config.said("tolerate"))
             child = external.environment(child, work / "tools")
         kind = MAKE if given.build == NATIVE else config.kind
         run = commands.commands(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import outputs
-from neuralart.applications.staging import Generated
+from neuralart.applications.staging import Generated, scan
 from neuralart.config.application import (
     BUILDS,
     CONFIGURATION,
@@ -28,11 +28,12 @@ from neuralart.config.application import (
     inside,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_text
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
-    from neuralart.applications.build import BuiltProgram
+    pass
 
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _STEM = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
@@ -245,15 +246,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from neuralart.applications import cube_compare, cube_project
-    from neuralart.files import read_bytes
+    from neuralart.applications import cube_project
 
     top: Path = args.folder.resolve()
     place, shown = top / _inside(args.directory, "--directory"), (args.folder / args.directory).as_posix()
     cpu = f"cortex-m{args.core.lower().removeprefix('cm')}"
     project = cube_project.read(place, top, args.configuration, cpu, shown, "--configuration")
     said = sys.stdin.buffer.read() if str(args.commands) == "-" else read_bytes(args.commands)
-    found = cube_compare.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
+    found = cube_project.compare(project, said.decode("utf-8", "replace"), (args.ran_in or top).resolve(), top)
     for line in (*project.notes, *found.differences):
         say(line)
     say(f"{found.sources} sources in both, {len(found.differences)} differences")
@@ -264,7 +264,6 @@ def _build(args: argparse.Namespace) -> int:
     from hashlib import sha256
 
     from neuralart.applications import build
-    from neuralart.files import read_bytes, write_text
 
     # A program cannot say who put it there. Of one that is only copied, nothing is remembered: it is compared.
     record = args.work / "program.sha256"
@@ -287,21 +286,16 @@ def _build(args: argparse.Namespace) -> int:
     for note in result.notes:
         say(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:
-        print(_summary(request.output, result))
+        text = f"{request.output.as_posix()}: {len(result.program):,} bytes"
+        if result.changes is not None:
+            text += f"; {len(result.changes.written)} files new, {result.changes.kept} as they were"
+            text += f", {len(result.changes.removed)} removed" if result.changes.removed else ""
+        print(text)
     return 0
-
-
-def _summary(output: Path, result: BuiltProgram) -> str:
-    text = f"{output.as_posix()}: {len(result.program):,} bytes"
-    if result.changes is not None:
-        text += f"; {len(result.changes.written)} files new, {result.changes.kept} as they were"
-        text += f", {len(result.changes.removed)} removed" if result.changes.removed else ""
-    return text
 
 
 def _check(args: argparse.Namespace) -> int:
     from neuralart.applications import lock_facts, version_lock
-    from neuralart.applications.staging import scan
 
     tree: dict[str, Path] = {}
     for folder in args.folder:

@@ -23,7 +23,7 @@ from neuralart.network.targets import NPU, flow_of
 from neuralart.text.c_source import decode
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
-from neuralart.vendor.generated import cpu_headers
+from neuralart.vendor.generated import files
 from neuralart.vendor.generated.files import GeneratedSet, check_pool_file, find
 from neuralart.vendor.generated.initializers import assign, read
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
@@ -160,7 +160,7 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> facts.Network:
     c_name = found.c_name if found.c_name != name else ""
     # An image tells the stamp that its network was compiled with.
     said = next((match for text in codes if (match := _STAMP.search(text)) is not None), None)
-    header = cpu_headers.parse([text for each, text in texts.items() if each.endswith(".h")], found.c_name)
+    header = files.parse([text for each, text in texts.items() if each.endswith(".h")], found.c_name)
     if info is not None and info.graph is not None and (info.core is not None or ours):
         macc = sum(node.macc for node in info.graph.nodes)
         if header.macc in (None, macc):
@@ -208,7 +208,7 @@ def _of_info(found: GeneratedSet, info: CInfo, codes: list[str], ours: bool) -> 
     return replace(made, runtime_version=facts.NEURALART_VERSION)
 
 
-def _header_ports(ports: tuple[cpu_headers.HeaderPort, ...]) -> tuple[facts.Port, ...]:
+def _header_ports(ports: tuple[files.HeaderPort, ...]) -> tuple[facts.Port, ...]:
     return tuple(facts.Port(each.name, "", 0, each.bytes, each.shape, each.dtype, 0.0, 0) for each in ports)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from neuralart.compilers.command_line import ADOPTED, STEDGEAI, board_as_target, configure
+from neuralart.errors import NeuralArtError, nearest
 
 __all__ = ["configure", "run"]
 
@@ -21,8 +22,6 @@ _RELOCATABLE = {
 
 def _relocatable(args: argparse.Namespace, folder: str) -> list[str]:
     """The command that makes a relocatable model of what was compiled; NeuralArtError for words of the list."""
-    from neuralart.errors import NeuralArtError, nearest
-
     words = ["relocatable", "build", "--input", folder, "--output", folder]
     words += ["--name", args.name or "network"] if args.compiler != ADOPTED else []
     words += ["--force"] * args.force

@@ -17,7 +17,8 @@ from neuralart.compilers.command_line import parsed, split_words
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
-from neuralart.network.pools import initializer_name
+from neuralart.network.pools import default_initializers, initializer_name
+from neuralart.plugins import OWN, find
 
 if TYPE_CHECKING:
     from neuralart.compilers.request import CompileRequest
@@ -106,8 +107,6 @@ class Job:
     @cached_property
     def initializers(self) -> dict[str, str]:
         """Declared pools (fname) and the names that the package's own compilers give their files."""
-        from neuralart.network.pools import default_initializers
-
         asked = self.request.initializers
         wanted = default_initializers(self.pools) if asked is None else asked
         return {pool: initializer_name(self.name, self.pools.prefix, pool) for pool in wanted}
@@ -176,7 +175,6 @@ def refuse_foreign(name: str, job: Job, output: Path) -> None:
     without ``--force``.
     """
     from neuralart.compilers import fileset
-    from neuralart.plugins import OWN, find
 
     if not job.args.force and output.is_dir():
         plugin = find("compilers", name, "--compiler")
@@ -186,8 +184,6 @@ def refuse_foreign(name: str, job: Job, output: Path) -> None:
 
 def compile_job(name: str, job: Job, output: Path) -> str:
     """Compile by the compiler of a name; NeuralArtError also if a file that it declared is missing."""
-    from neuralart.plugins import OWN, find
-
     plugin = find("compilers", name, "--compiler")
     if plugin.source is OWN:
         # Ours look at their results themselves.

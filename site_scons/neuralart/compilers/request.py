@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.compilers.command_line import DOC, option_key, split_words
 from neuralart.compilers.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
-from neuralart.network.targets import CPU, flow_of, usable
+from neuralart.network.targets import CPU, check_name, flow_of, usable
+from neuralart.resources import board_data_dir
 
 if TYPE_CHECKING:
     from neuralart.vendor.profile import Profile
@@ -100,7 +101,6 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def _profile(args: argparse.Namespace) -> Profile | None:
     """The profile that was named, or the board's own; None if only a pool file was named."""
-    from neuralart.resources import board_data_dir
     from neuralart.vendor import profile
 
     if args.st_neural_art is None and args.mpool is not None:
@@ -116,7 +116,6 @@ def _profile(args: argparse.Namespace) -> Profile | None:
     found = profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None)
     if args.profile_add is None and args.profile_remove is None and args.pair is None:
         return found
-    from dataclasses import replace
 
     from neuralart.compilers.profile_edits import edit, for_profiling
 
@@ -149,8 +148,6 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
 
 def checked_common(args: argparse.Namespace) -> tuple[str, ...]:
     """Check what both flows want; the notes of what has no effect."""
-    from neuralart.network.targets import check_name
-
     notes = _checked(args)
     for needed in ("model", "target"):
         if not getattr(args, needed):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from neuralart import plugins
+from neuralart.plugins.collection import members, protocol_of
 from neuralart.plugins.kinds import Kind
 
 if TYPE_CHECKING:
@@ -30,8 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List all; one line for each that cannot be loaded, and then 1. NeuralArtError: There is no such kind."""
-    import sys
-
     if args.markdown:
         print(markdown(), end="")
         return 0
@@ -83,10 +84,6 @@ def markdown() -> str:
 
 
 def _section(kind: Kind) -> list[str]:
-    import inspect
-
-    from neuralart.plugins.collection import members, protocol_of
-
     protocol = protocol_of(kind)
     summary, _, rest = inspect.getdoc(protocol).partition("\n")  # type: ignore[union-attr]
     told = dict(re.findall(_ATTRIBUTE, rest.partition("Attributes:\n")[2], re.M))

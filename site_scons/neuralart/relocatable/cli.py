@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.errors import NeuralArtError
 from neuralart.lazy_regex import lazy_regex
 from neuralart.text import sizes
 from neuralart.text.console import say
@@ -51,7 +53,6 @@ def _declare_image(parser: argparse.ArgumentParser, params: str = "--params") ->
 
 
 def _read_image(args: argparse.Namespace) -> Image:
-    from neuralart.errors import NeuralArtError
     from neuralart.files import read_bytes
     from neuralart.relocatable.format import container
 
@@ -64,8 +65,6 @@ def _read_image(args: argparse.Namespace) -> Image:
 
 
 def _print_findings(image: Image, findings: tuple[Finding, ...], note: str = "") -> None:
-    import sys
-
     for finding in findings:
         say(f"{image.where}: {finding.level}: {note or finding.check}: {finding}", file=sys.stderr)
 

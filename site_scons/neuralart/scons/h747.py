@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neuralart.applications.runtime_files import runtime_parts
+from neuralart.applications.runtime import runtime_parts
 from neuralart.applications.sources import collect
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board

@@ -153,15 +153,6 @@ def is_known(series: tuple[int, ...]) -> bool:
     return any(release.series == series[:2] for release in RELEASES)
 
 
-def of_core(numbers: tuple[int, ...]) -> Release | None:
-    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one. None
-    if the version is older than the first with an NPU compiler.
-    """
-    fitting = [release for release in RELEASES if release.series <= numbers[:2]]
-    same = [release for release in fitting if release.core == dotted(numbers[:3])]
-    return (same or fitting)[-1] if fitting else None
-
-
 def relocatable() -> tuple[Release, ...]:
     """Releases that make relocatable models."""
     return tuple(release for release in RELEASES if release.relocation is not None)
@@ -190,7 +181,9 @@ OLDEST = (2, 0)
 
 def release_of(version: CoreVersion) -> Release:
     """The release whose habits a version has; NeuralArtError if it is older than the first with an NPU compiler."""
-    release = of_core(version.numbers)
+    fitting = [release for release in RELEASES if release.series <= version.numbers[:2]]
+    same = [release for release in fitting if release.core == dotted(version.numbers[:3])]
+    release = (same or fitting)[-1] if fitting else None
     if release is None:
         hint = "2.0 is the first version that has"
         raise NeuralArtError(f"ST Edge AI Core {version.full} has no Neural-ART compiler", hint=hint)

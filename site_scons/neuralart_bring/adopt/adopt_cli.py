@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import outputs
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import write_text
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _found(args: argparse.Namespace) -> FoundTree:
     from neuralart import boards
-    from neuralart.errors import NeuralArtError, nearest
     from neuralart_bring.adopt import builds, entries, flash, networks, tree
 
     known = boards.names(())
@@ -100,8 +101,6 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from neuralart import boards
-    from neuralart.errors import NeuralArtError
-    from neuralart.files import write_text
     from neuralart_bring.adopt import entries
 
     found = _found(args)

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import outputs
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE
+from neuralart.config.networks import NAME
+from neuralart.config.patch import ASPECT_RATIOS
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
 from neuralart.text.console import say
+from neuralart_bring.model_zoo import convert, sections, tree
 from neuralart_bring.model_zoo.convert import Dropped, Imported
 
 if TYPE_CHECKING:
@@ -38,9 +44,7 @@ def _with_application(imported: Imported, config: Path, base: Path, named: str) 
     ``base``: what paths of variants.yaml are relative to. ``named``: the name of the network, if the user said one.
     """
     from neuralart import boards
-    from neuralart.config.application import CMAKE, CUBEIDE, MAKE
     from neuralart_bring.adopt import builds, entries, flash, tree
-    from neuralart_bring.model_zoo import convert, sections
 
     project, configuration = imported.project, imported.configuration
     cpu = not str(imported.variant_settings["board"]).startswith(sections.N6_BOARDS)
@@ -107,8 +111,6 @@ def _fitted(imported: Imported, folder: Path, repository: Repository, name: str)
     """For an application without an NPU: the name of its network and ``patch`` where a list fits, and ``stage``: the
     files of the network take the places of those that the application has.
     """
-    from neuralart.config.patch import ASPECT_RATIOS
-    from neuralart.errors import NeuralArtError
     from neuralart_bring.patching import patchlist
 
     section = imported.settings.get("app_config")
@@ -132,10 +134,6 @@ def run(args: argparse.Namespace) -> int:
     no such configuration, or there is an output file already.
     """
     from neuralart import boards
-    from neuralart.config.networks import NAME
-    from neuralart.errors import NeuralArtError
-    from neuralart.files import write_text
-    from neuralart_bring.model_zoo import convert, tree
 
     if args.name and not NAME.fullmatch(args.name):
         raise NeuralArtError(f"'{args.name}' is no C identifier", hint="the name of a network becomes part of symbols")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from neuralart.applications.runtime_files import runtime_parts
+from neuralart.applications.runtime import runtime_parts
 from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import products
-from neuralart.applications.runtime_files import RuntimePart
+from neuralart.applications.runtime import RuntimePart
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
 from neuralart.text.ihex import ihex

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import jsontext
+from neuralart import boards, config, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
-from neuralart.resources import TEMPLATE_RULES
+from neuralart.resources import templates
 from neuralart.text.console import say
 from neuralart_bring.schema.cli import schema_text
 
@@ -84,14 +84,9 @@ def files(names: Names, board: Board, toolpath: str = "", memory: str = "") -> d
     SConstruct finds it; empty: the package is installed. ``memory``: the network's key of that name; empty: without.
     NeuralArtError: the names cannot be those of a variant.
     """
-    import jinja2
-
-    from neuralart import config
     from neuralart_bring.export import ide
 
-    loader = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
-    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
-    environment = jinja2.Environment(loader=loader, **rules)  # nosec B701 - no HTML
+    environment = templates(Path(__file__).with_name("templates"))
     cpu = flow_of(board.target) == CPU
     said = {"schema": SCHEMA, "variant": names.variant, "network": names.network, "model": names.model, "cpu": cpu}
     said |= {"board": board.name, "check": names.check, "macro": names.network.upper(), "toolpath": toolpath}
@@ -128,7 +123,6 @@ def try_compile(model: Path, names: Names, board: Board) -> tuple[Network, str]:
     Raises:
         NeuralArtError: It cannot be compiled. The hint names boards that the model fits.
     """
-    from neuralart import boards
     from neuralart_reference import fit
 
     try:
@@ -224,8 +218,6 @@ def configure_new(parser: argparse.ArgumentParser) -> None:
 
 def _asked_board() -> str:
     """The board, by a question if there is a terminal."""
-    from neuralart import boards
-
     known = ", ".join(boards.names())
     if not sys.stdin.isatty():
         raise NeuralArtError("no board", where="--board", hint=f"known: {known}")
@@ -237,8 +229,6 @@ def _asked_board() -> str:
 
 def run_new(args: argparse.Namespace) -> int:
     """Make the folder, and say what comes next. NeuralArtError: it cannot be made."""
-    from neuralart import boards
-
     check_empty(args.folder)
     board = boards.load(args.board or _asked_board(), (), "--board")
     names, network = make(args.folder, board, args.model, args.toolpath)

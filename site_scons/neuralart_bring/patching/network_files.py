@@ -58,15 +58,6 @@ def read_c_info(data: bytes, file: str) -> CInfo:
     return info
 
 
-def _check_network(info: CInfo) -> None:
-    """Refuse what was compiled for the NPU."""
-    if any("ATONN" in tool.name for tool in info.tools):
-        raise refuse_n6(info.file, "compiled by the Neural-ART compiler")
-    npu = [pool.name for pool in info.pools if pool.name.startswith(("npuRAM", "cpuRAM"))]
-    if npu:
-        raise refuse_n6(info.file, f"pool {npu[0]} is a memory of the STM32N6")
-
-
 def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
     NeuralArtError: it is no picture, its size is not fixed, or its layout is not known.
@@ -276,7 +267,11 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
         hint = f"there is {', '.join(others)}: the application wants --name {name}" if others else "generate writes it"
         raise NeuralArtError("no such file", where=str(c_info), hint=hint)
     info = read_c_info(read_bytes(c_info), str(c_info))
-    _check_network(info)
+    if any("ATONN" in tool.name for tool in info.tools):
+        raise refuse_n6(info.file, "compiled by the Neural-ART compiler")
+    npu = [pool.name for pool in info.pools if pool.name.startswith(("npuRAM", "cpuRAM"))]
+    if npu:
+        raise refuse_n6(info.file, f"pool {npu[0]} is a memory of the STM32N6")
     headers = [CSource(str(path), read_bytes(path)) for path in paths if path.is_file()]
     said = read_headers(headers, name)
     if said is None:

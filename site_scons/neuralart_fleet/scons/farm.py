@@ -55,19 +55,16 @@ class FarmSteps(Farm):
                     raise ValueError(f"plugins bring {' and '.join(code)}, and their code is not sent")
                 done = self.run(self._step(kind, argv[3:], targets, env), Path(env.Dir("#").abspath))
             except (NeuralArtError, OSError, ValueError) as error:
-                self._tell_once(f"{targets[0]} is done here, and others like it: {error}")
+                with self._lock:
+                    told, self._told = self._told, True
+                if not told:
+                    self._tell(f"{targets[0]} is done here, and others like it: {error}")
         if done is None:
             with _slots if kind == "vendor" or not ours else contextlib.nullcontext():
                 return int(plain(*call))
         print(done[1], end="", flush=True)
         print(done[2], end="", file=sys.stderr, flush=True)
         return done[0]
-
-    def _tell_once(self, what: str) -> None:
-        with self._lock:
-            told, self._told = self._told, True
-        if not told:
-            self._tell(what)
 
     def interrupted(self) -> bool:
         """SCons's handler only tells its jobs, which it holds in a default."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import SCons.Node
 import SCons.Script
 
+from neuralart.config.read import FLASH_PARTS, verbs
 from neuralart.errors import NeuralArtError
 from neuralart.scons.project import target_node
 from neuralart.scons.registry import registry_of
@@ -24,8 +25,6 @@ def narrow(env: Any, config: ProjectConfig, project: Path) -> None:
     """Leave only the targets of one shard on the command line. NeuralArtError: a target belongs to no variant, the
     shard is none, or the recorded costs are damaged.
     """
-    from neuralart.config.read import FLASH_PARTS, verbs
-
     prefixes = ("", *verbs(), *(f"flash-{part}" for part in FLASH_PARTS))
     variant_of = {prefix + name: name for prefix in prefixes for name in config.titles}
     script = SCons.Script

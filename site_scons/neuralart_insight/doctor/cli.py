@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import project_folder
 from neuralart.text.sizes import number_that
-from neuralart.vendor.tools import OK, Host, ToolRow
+from neuralart.vendor.tools import OK, Host, ToolRow, system_of
 
 if TYPE_CHECKING:
     from neuralart_insight.doctor.examine import Examination
@@ -74,11 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report: 0, or 1 if something is missing that the targets need."""
-    import os
-    import sys
-
     from neuralart import boards, config
-    from neuralart.vendor.tools import system_of
     from neuralart_insight.doctor.examine import examine
 
     default = project_folder.default(_DEFAULT)

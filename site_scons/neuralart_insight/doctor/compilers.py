@@ -63,7 +63,11 @@ def gcc_row(wanted: Wanted, host: Host) -> ToolRow:
         return made(status, problem=f"{at}{error.what}", get=_get_gcc(error))
     path = Path(found.folder) / f"{found.prefix}gcc"
     path = path if path.is_file() else path.with_suffix(".exe")
-    details = _libraries(path, found.libc)
+    try:
+        others = ", ".join(name for name in toolchain.version_and_libcs(path)[1] if name != found.libc)
+    except NeuralArtError:
+        others = ""
+    details = (f"C library {found.libc}{f' (also {others})' if others else ''}",)
     for flags in wanted.cores:
         try:
             toolchain.libraries(found, flags)
@@ -74,15 +78,6 @@ def gcc_row(wanted: Wanted, host: Host) -> ToolRow:
 
 def _get_gcc(error: NeuralArtError) -> str:
     return _GET_GCC if error.what.startswith("no ") or not error.hint else f"{error.hint}; {_GET_GCC}"
-
-
-def _libraries(path: Path, chosen: str) -> tuple[str, ...]:
-    """The C libraries that it has, the one that is used first."""
-    try:
-        others = ", ".join(name for name in toolchain.version_and_libcs(path)[1] if name != chosen)
-    except NeuralArtError:
-        others = ""
-    return (f"C library {chosen}{f' (also {others})' if others else ''}",)
 
 
 def gcc_shadowed(host: Host, compilers: Sequence[Wanted]) -> list[Remark]:

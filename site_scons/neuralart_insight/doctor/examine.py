@@ -123,22 +123,18 @@ def _machines(variant: VariantConfig, board: Board, others: Mapping[str, Board])
     return [machine for machine in found if machine is not None]
 
 
-def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
-    names = [*ALWAYS, next((each.name for each in compilers if each.config == variant.toolchain), "")]
-    for network in variant.networks:
-        if network.compiler == STEDGEAI:
-            names.append(f"{STEDGEAI} {network.compiler_version}".strip())
-    names.append(_APPLICATIONS.get(variant.application.kind, ""))
-    return [name for name in dict.fromkeys(names) if name]
-
-
 def needs(variants: _Variants, others: Mapping[str, Board] | None = None) -> dict[str, Need]:
     """Who needs which tool, by the names of the rows. ``others``: further boards that variants name."""
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
     compilers = compilers_of(variants, others)
     for variant, board in variants:
-        for tool in _built_with(variant, compilers):
+        names = [*ALWAYS, next((each.name for each in compilers if each.config == variant.toolchain), "")]
+        for network in variant.networks:
+            if network.compiler == STEDGEAI:
+                names.append(f"{STEDGEAI} {network.compiler_version}".strip())
+        names.append(_APPLICATIONS.get(variant.application.kind, ""))
+        for tool in [name for name in dict.fromkeys(names) if name]:
             build.setdefault(tool, []).append(variant.name)
         for number, machine in enumerate(_machines(variant, board, others or {})):
             # A model is loaded on all of its boards; what else there is to do is done on the first.

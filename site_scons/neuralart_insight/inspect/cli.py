@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart.errors import one_line
+from neuralart.errors import NeuralArtError, nearest, one_line
 from neuralart.text import sizes
 from neuralart.text.console import say
 
@@ -29,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _kind(path: Path, asked: str | None) -> FileKind:
-    from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes
     from neuralart_insight.inspect import kinds
 
@@ -53,7 +53,6 @@ def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[FileK
     take it for; None: what its contents say. ``options``: ``offset`` and ``params`` of a relocatable model. Raises
     NeuralArtError: it is of no known kind, cannot be read, or is damaged.
     """
-    from neuralart.errors import NeuralArtError
     from neuralart_insight.inspect import kinds
     from neuralart_insight.inspect.views.images import relocatable
 
@@ -112,10 +111,6 @@ def _one(args: argparse.Namespace, path: Path) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the records; of several files also how many there were. Raises NeuralArtError: the only file is refused."""
-    import sys
-
-    from neuralart.errors import NeuralArtError
-
     if len(args.files) == 1:
         _one(args, args.files[0])
         return 0

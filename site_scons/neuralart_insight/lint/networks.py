@@ -50,14 +50,6 @@ def _pools(generated: GeneratedNetwork, file: str) -> tuple[LintedPool, ...]:
     return tuple(made)
 
 
-def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple[tuple[str, str], ...]:
-    """Floating-point tensors: from the C if it lists its inner buffers, else from c_info."""
-    lines = Lines(generated.text)
-    inner = [row for row in generated.rows if row.table == "internal" and not row.is_param]
-    found = tuple((row.name, f"{file}:{lines.of(row.offset)}") for row in inner if _FLOAT.search(row.body))
-    return found if inner or info is None else _info_floats(info, file)
-
-
 def _info_floats(info: CInfo, file: str) -> tuple[tuple[str, str], ...]:
     graph = info.graph
     ports = {*graph.inputs, *graph.outputs} if graph is not None else set()
@@ -94,6 +86,10 @@ def from_c(path: Path, file: str, data: bytes) -> LintedNetwork:
             raws.append(RawFile(parts[1], each.name, len(raw), hashlib.sha256(raw).hexdigest()))
     at = generated.text.find("LL_ATON_VERSION_MAJOR")
     model = generated.banner.model
+    info = _info_beside(path)
+    lines = Lines(generated.text)
+    inner = [row for row in generated.rows if row.table == "internal" and not row.is_param]
+    found = tuple((row.name, f"{file}:{lines.of(row.offset)}") for row in inner if _FLOAT.search(row.body))
     return LintedNetwork(
         name=generated.name,
         where=file,
@@ -103,7 +99,7 @@ def from_c(path: Path, file: str, data: bytes) -> LintedNetwork:
         guard_where=f"{file}:{Lines(generated.text).of(at)}" if at >= 0 else file,
         pools=_pools(generated, file),
         steps=_steps(generated, file),
-        floats=_floats(generated, file, _info_beside(path)),
+        floats=found if inner or info is None else _info_floats(info, file),
         blob_header=generated.ecblobs,
         files=frozenset(each.name for each in beside),
         raws=tuple(raws),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart import outputs, project_folder
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import LOG, write_lines
+from neuralart.files import LOG, write_bytes, write_lines, write_text
 from neuralart.text.console import say
 from neuralart.text.sizes import number_that
 
@@ -119,7 +119,6 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
 
 def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasurement]:
     """What the board at a port measures now."""
-    from neuralart.files import write_text
     from neuralart.network import facts
     from neuralart.text.progress import at_work
     from neuralart_board.ports import BoardPort
@@ -288,7 +287,6 @@ def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults
 
 def run(args: argparse.Namespace) -> int:
     """Print the profile; 2 if a checked limit is not kept. NeuralArtError: no such network, or a wrong file of it."""
-    from neuralart.files import write_bytes, write_text
     from neuralart_insight.profiling import measured_report as report
     from neuralart_insight.profiling import totals
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.network import facts
 from neuralart.network.facts import Port
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
@@ -181,7 +182,7 @@ def from_csv(
 
 def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
     """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some."""
-    from neuralart.vendor.network_c.ports import port_of
+    from neuralart.vendor.network_c.read import port_of
 
     epochs = tuple(
         EpochEstimate(
@@ -333,8 +334,6 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
 
 def of_build(folder: Path) -> NetworkEstimate:
     """As :func:`of_folder`, of a network of a build: its files may have another name than the project gives it."""
-    from neuralart.network import facts
-
     return of_folder(folder, facts.load(folder / "network.json").symbol)
 
 

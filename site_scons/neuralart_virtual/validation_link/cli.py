@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart import outputs
+from neuralart.files import read_bytes, write_bytes
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def _described(tensor: Fields) -> str:
 
 
 def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
-    from neuralart.files import read_bytes, write_bytes
     from neuralart_virtual.validation_link import layer_files
     from neuralart_virtual.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA
 
@@ -70,8 +70,6 @@ def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
 
 
 def _answers(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
-    from neuralart.files import write_bytes
-
     system = client.system
     yield f"device 0x{system['device']:x}, core {system['core_hz'] / 1e6:g} MHz, framing {client.framing}"
     if args.memory:

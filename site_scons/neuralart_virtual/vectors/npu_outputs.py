@@ -11,7 +11,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import LL_ATON, pieces
 from neuralart.vendor.generated.files import candidates
-from neuralart.vendor.network_c.ports import port_of
+from neuralart.vendor.network_c.read import port_of
 from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.variant_networks import built_network
 from neuralart_virtual.vectors.expected import ExpectedOutputs

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.errors import NeuralArtError
 from neuralart.outputs import add_force, refuse
 from neuralart.text.console import say
 
@@ -96,7 +97,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _network(variants: Path, model: Path) -> NetworkConfig:
     """The network of a model that says something about it. NeuralArtError: none does."""
     from neuralart import config
-    from neuralart.errors import NeuralArtError
 
     file = config.read(variants)
     for name in file.config.titles:
@@ -121,7 +121,6 @@ def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preproces
 
 def _inputs(args: argparse.Namespace, how: Preprocessing, ports: Sequence[Port]) -> list[bytes]:
     """All vectors that are asked for. NeuralArtError: none is, or an input does not fit."""
-    from neuralart.errors import NeuralArtError
     from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, input_data
 
     feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
@@ -144,7 +143,6 @@ def _write(
 
 def _from_npu(args: argparse.Namespace) -> int:
     """Outputs of a compiled network. NeuralArtError: it cannot be executed, or an option is of models."""
-    from neuralart.errors import NeuralArtError
     from neuralart.text.progress import at_work
     from neuralart_virtual.vectors import npu_outputs
     from neuralart_virtual.virtual_npu import of_arguments
@@ -164,7 +162,6 @@ def _from_npu(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder. NeuralArtError: an input does not fit, or the outputs cannot be computed."""
-    from neuralart.errors import NeuralArtError
     from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
     from neuralart_virtual.vectors import expected

@@ -18,7 +18,7 @@ from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
 from neuralart.text import yaml_values
-from neuralart.vendor.generated import cpu_headers
+from neuralart.vendor.generated import files
 from neuralart_bring.adopt import builds, flash
 from neuralart_bring.adopt import networks as adopt_networks
 from neuralart_bring.adopt import tree as adopt_tree
@@ -361,7 +361,7 @@ KINDS = [
     Kind(
         "network.h.adopted",
         [repositories.H747_H.encode()],
-        lambda path: cpu_headers.parse([path.read_text("utf-8", "replace")], "network"),
+        lambda path: files.parse([path.read_text("utf-8", "replace")], "network"),
         text,
         file="network.h",
     ),

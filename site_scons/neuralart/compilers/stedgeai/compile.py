@@ -29,9 +29,11 @@ from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
 from neuralart.network.targets import check_name
 from neuralart.resources import stable_name
+from neuralart.text.c_source import decode
 from neuralart.text.progress import at_work
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.releases import CoreVersion, is_known, release_of
 
 
@@ -90,9 +92,6 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: ToolPlan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.text.c_source import decode
-    from neuralart.vendor.network_c.read import parse
-
     given = planned.given
     name = given.name
     texts = {file: decode(content) for file, content in files.items() if file.endswith((".c", ".h"))}

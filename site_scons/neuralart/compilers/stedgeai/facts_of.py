@@ -13,7 +13,7 @@ from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.checks import used as used_of
-from neuralart.vendor.network_c.ports import port_of
+from neuralart.vendor.network_c.read import port_of
 
 _MOVES = {False: "USEMODE_RELATIVE", True: APPLICATION}
 NUMERICS = "neural-art"

@@ -81,17 +81,13 @@ RULES: Mapping[str, OptionRule] = {
 _ALSO_OURS = ("--no-workspace", "--version", "--help", "-h")
 
 
-def _spelling(word: str) -> str:
-    return word.partition("=")[0].replace("_", "-") if word.startswith("--") else word[:2]
-
-
 def check_extra(words: Sequence[str]) -> None:
     """Refuse words for the tool that have a place of their own on this command line."""
     known = {name: option.name for option in GENERATE for name in option.names}
     for word in words:
         if not word.startswith("-"):
             continue
-        name = _spelling(word)
+        name = word.partition("=")[0].replace("_", "-") if word.startswith("--") else word[:2]
         if name in _ALSO_OURS:
             raise NeuralArtError(f"'{name}' is not allowed here", where="words for the tool", hint="leave it out")
         if name in known:

@@ -12,13 +12,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import boards
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
 from neuralart.findings import Finding, error, warning
-from neuralart.memory.image import code_checks, image_facts, place_checks
+from neuralart.memory.image import code_checks, elf_facts, image_facts, place_checks
 from neuralart.memory.image.image_facts import ImageFacts, folded
 from neuralart.memory.image.place_checks import stack_range
 from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
+from neuralart.network import facts
 from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
 from neuralart.text import sizes
 from neuralart.text.console import say
@@ -163,7 +166,6 @@ def read(path: Path, data: bytes, board: Board, address: int | None = None) -> I
         return image_facts.read_binary(path, data, board, address)
     if address is not None:
         raise NeuralArtError("--address is for a binary: an ELF file says where it goes", where=str(path))
-    from neuralart.memory.image import elf_facts
 
     return elf_facts.read(path, data)
 
@@ -239,10 +241,6 @@ def summary(data: dict[str, Any]) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Check it: 0 without errors, 1 with any. NeuralArtError: the file cannot be read, or another input is wrong."""
-    from neuralart import boards
-    from neuralart.files import read_bytes
-    from neuralart.network import facts
-
     board = boards.load(args.board, args.board_file)
     machine = machine_of(board, args.machine)
     networks = [facts.load(path) for path in args.network]

@@ -6,6 +6,7 @@ stand in the identity descriptor in flash, so that new weights need no new firmw
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
@@ -22,26 +23,8 @@ from neuralart.memory.startup.tables import (
 )
 from neuralart.network.facts import Network
 
-HEADER = """/* Brings up the memories that the networks use, and the constants in them. Generated. */
-#ifndef NPU_MEMORY_INIT_H
-#define NPU_MEMORY_INIT_H
-
-#include "npu_memory.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Call once, before the first access to any buffer of a network. Returns 0, or an error: npu_memory_error_text,
- * npu_memory_error_pool and npu_memory_stamps say what it is about. */
-int npu_memory_init(void);
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif
-"""
+HEADER = Path(__file__).with_name("npu_memory_init.h").read_text("utf-8")
+"""Text of ``npu_memory_init.h``."""
 
 # The row of an error is one byte, and 0xff stands for none.
 _MOST_ROWS = 254

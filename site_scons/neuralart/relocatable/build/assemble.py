@@ -11,6 +11,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, ClassVar
 
 from neuralart import jsontext
@@ -29,103 +31,10 @@ def script(layout: str, *, clang: bool = False) -> str:
     """Text of the script. ``layout``: ``aligned`` or ``vendor``; ``clang``: data and bss share a segment, whose start
     its code has in r9.
     """
-    align = RO_ALIGN[layout]
-    text = f"""\
-MEMORY
-{{
-  flash    : ORIGIN = 0x{FLASH:08x}, LENGTH = 16M
-  ram      : ORIGIN = 0x{RAM:08x}, LENGTH = 16M
-  params_0 : ORIGIN = 0x{PARAM_0:08x}, LENGTH = 128M
-  params_1 : ORIGIN = 0x{PARAM_1:08x}, LENGTH = 128M
-  trash    : ORIGIN = 0xf0000000, LENGTH = 256K
-}}
-
-ENTRY(_network_entries)
-
-SECTIONS
-{{
-  .flash :
-  {{
-    LONG(0x{MAGIC:08x})
-    KEEP(*(.network_flags))
-    LONG(__data_start)
-    LONG(__data_end)
-    LONG(__data_data)
-    LONG(__bss_start)
-    LONG(__bss_end)
-    LONG(__got_start)
-    LONG(__got_end)
-    LONG(0) /* rel_start */
-    LONG(0) /* rel_end */
-    LONG(__params_start)
-    LONG(0) /* params_offset */
-    KEEP(*(.network_entries))
-    *(.text .text.*)
-    *(.rodata .rodata.*)
-    . = ALIGN({align});
-  }} > flash =0xffffffff
-
-  .data : ALIGN({align})
-  {{
-    __data_start = .;
-    *(.data .data.*)
-    . = ALIGN(8);
-    KEEP(*(.network_rt_ctx))
-    . = ALIGN(4);
-    __params_start = .;
-    KEEP(*(.params_desc))
-    . = ALIGN(4);
-    __data_end = .;
-    KEEP(*(.init_array .init_array.*))
-    KEEP(*(.fini_array .fini_array.*))
-    . = ALIGN(4);
-    __got_start = .;
-    *(.got)
-    *(.got.plt)
-    __got_end = .;
-  }} > ram AT > flash
-  __data_data = LOADADDR(.data);
-
-  .relocs :
-  {{
-    KEEP(*(.relocs))
-  }} > flash
-
-  .params_0 :
-  {{
-    . = ALIGN({align});
-    KEEP(*(.const_ec_blob))
-    . = ALIGN({align});
-    KEEP(*(.params_0))
-    . = ALIGN(8);
-  }} > params_0
-
-  .params_1 :
-  {{
-    KEEP(*(.params_1))
-  }} > params_1
-
-  .bss (NOLOAD) :
-  {{
-    . = ALIGN(8);
-    __bss_start = .;
-    *(.bss .bss.*)
-    *(COMMON)
-    . = ALIGN(8);
-    __bss_end = .;
-  }} > ram
-
-  .trash :
-  {{
-    *(.dynstr .dynsym .dynamic .hash .gnu.* .interp)
-  }} > trash
-
-  /DISCARD/ :
-  {{
-    *(.note .note.* .comment .ARM.exidx .ARM.exidx.* .ARM.extab .ARM.extab.* .ARM.attributes .debug_*)
-  }}
-}}
-"""
+    addresses = {"FLASH": FLASH, "RAM": RAM, "PARAM_0": PARAM_0, "PARAM_1": PARAM_1, "MAGIC": MAGIC}
+    words = {name: f"{value:08x}" for name, value in addresses.items()}
+    template = Template(Path(__file__).with_name("network_rel.ld").read_text("utf-8"))
+    text = template.substitute(words, ALIGN=RO_ALIGN[layout])
     if not clang:
         return text
     segments = "".join(f"  {name} PT_LOAD;\n" for name in re.findall(r"^  (\w+) +: ORIGIN", text, re.M))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart import __version__, jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import LOG, is_file, read_bytes
+from neuralart.files import LOG, is_file, read_bytes, write_lines, write_text
 from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build import driver_options
+from neuralart.relocatable.build.request import BuildRequest, find_network
 from neuralart.relocatable.format.types import MAGIC, OFFSET, Image, align8
 from neuralart.text.console import say
 from neuralart.vendor.releases import dotted
@@ -57,8 +58,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def request_of(args: argparse.Namespace) -> BuildRequest:
     """What the command line and the environment ask for. NeuralArtError: there is no network."""
-    from neuralart.relocatable.build.request import BuildRequest, find_network
-
     network = find_network(Path(args.input), args.name or "")
     pack = args.pack_dir or os.environ.get("STEDGEAI_CORE_DIR")
     request = BuildRequest(
@@ -195,8 +194,6 @@ def _is_result(data: bytes) -> bool:
 def _write_json(path: Path | None, data: dict[str, Any]) -> None:
     import json
 
-    from neuralart.files import write_text
-
     if path is not None:
         write_text(path, json.dumps({"schema": SCHEMA, **data}, indent=1, sort_keys=True) + "\n")
 
@@ -258,8 +255,6 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output, pat
 
 def run(args: argparse.Namespace) -> int:
     """Build. NeuralArtError: the network cannot become a relocatable model."""
-    from neuralart.files import write_lines
-
     request = request_of(args)
     output = _Output(2 if args.debug else int(args.verbosity))
     json, log = _places(args, request)

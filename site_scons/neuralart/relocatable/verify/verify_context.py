@@ -195,13 +195,6 @@ def _relocations(image: Image) -> Iterator[Finding]:
             yield error("relocations", f"{who}: the word at 0x{place:08x} is 0x{value:08x}: it {fault}")
 
 
-def _missing(image: Image) -> Iterator[Finding]:
-    listed = set(image.relocations)
-    for name, place in pointer_places(image).items():
-        if place not in listed:
-            yield error("relocations", f"the pointer {name} of the context at 0x{place:08x} is not in the list")
-
-
 def _first(findings: Iterator[Finding]) -> Iterator[Finding]:
     rows = list(findings)
     yield from rows[:_SHOWN]
@@ -213,4 +206,7 @@ def check_words(image: Image) -> Iterator[Finding]:
     """Check GOT and relocation list: each word points into the image, and every pointer is in the list."""
     yield from _first(_got(image))
     yield from _first(_relocations(image))
-    yield from _missing(image)
+    listed = set(image.relocations)
+    for name, place in pointer_places(image).items():
+        if place not in listed:
+            yield error("relocations", f"the pointer {name} of the context at 0x{place:08x} is not in the list")

@@ -188,7 +188,16 @@ class _Files:
             memory_files.write_sources,
             (plan.board, plan.layout, plan.board_layout),
             json.dumps([plan.board.name, plan.board_layout]),
-            (self.code("memory-start-up", "memory/startup/startup.py", "memory/plan/plan.py"), self.board, self.layout),
+            (
+                self.code(
+                    "memory-start-up",
+                    "memory/startup/startup.py",
+                    "memory/startup/npu_memory_init.h",
+                    "memory/plan/plan.py",
+                ),
+                self.board,
+                self.layout,
+            ),
         )
 
     def contract(self) -> FilePart:

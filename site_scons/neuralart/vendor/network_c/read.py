@@ -9,12 +9,14 @@ from typing import TypeVar
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
 from neuralart.lazy_regex import lazy_regex
+from neuralart.network.facts import Port
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
 from neuralart.vendor.network_c.pools import pools
+from neuralart.vendor.network_c.types import NetworkPort
 
 Number = TypeVar("Number", int, float)
 _LAST_NAME = lazy_regex(r"([A-Za-z_]\w*)[\s)]*$")
@@ -250,3 +252,19 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
 
 
 read = of_file(lambda data, file: parse(decode(data), file))
+
+
+def port_of(port: NetworkPort) -> Port:
+    """Shape as in memory; the first scale and zero point, if there are several."""
+    return Port(
+        name=port.row.name,
+        pool=port.pool,
+        address=port.address,
+        bytes=port.row.bytes,
+        shape=port.mem_shape or port.shape,
+        dtype=port.dtype,
+        scale=port.quant.scales[0] if port.quant and port.quant.scales else 0.0,
+        zero_point=port.quant.zero_points[0] if port.quant and port.quant.zero_points else 0,
+        channel_position=port.channel_position,
+        user_allocated=port.row.user_allocated,
+    )

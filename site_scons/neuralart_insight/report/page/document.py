@@ -14,7 +14,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.resources import TEMPLATE_RULES
+from neuralart.resources import templates
 from neuralart_insight.report.page import (
     figures,
     lifetimes,
@@ -90,19 +90,16 @@ def _hash(script: str) -> str:
 
 
 def _html(facts: PageFacts, parts: list[PageSection]) -> str:
-    import jinja2
 
     version, library = figures.script()
     # A browser hashes lines as it reads them: with \n.
     scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
-    rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES}
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, **rules)
     said: dict[str, Any] = {
         **{"name": f"{facts.index['variant']} on {facts.board.name}", "title": facts.title, "sections": parts},
         **{"style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"), "pictures": data(parts)},
         **{"scripts": scripts, "hashes": " ".join(map(_hash, scripts)), "bokeh": version},
     }
-    return environment.get_template("page.html").render(said)
+    return templates(_TEMPLATES, autoescape=True).get_template("page.html").render(said)
 
 
 def html(facts: PageFacts, more: More | None = None) -> str:

@@ -62,7 +62,11 @@ class GdbCommands:
         if name == b"?":
             return self.stopped(self.last)
         if name in b"cCsS":
-            self._resume(name, rest)
+            address = rest.partition(b";")[2] if name in b"CS" else rest
+            if address:
+                (pc,) = _numbers(address, 1)
+                self.board.set_register(15, pc.to_bytes(4, "little"))
+            self.wish = "step" if name in b"sS" else "go"
             return None
         if name in b"gGpP":
             return self._registers(name, rest)
@@ -81,14 +85,6 @@ class GdbCommands:
     def stopped(halt: debugged.Halt) -> bytes:
         """The report that the core stands still."""
         return f"T{halt.signal:02x}{halt.detail}".encode()
-
-    def _resume(self, name: bytes, rest: bytes) -> None:
-        # A signal means nothing to a core; an address does.
-        address = rest.partition(b";")[2] if name in b"CS" else rest
-        if address:
-            (pc,) = _numbers(address, 1)
-            self.board.set_register(15, pc.to_bytes(4, "little"))
-        self.wish = "step" if name in b"sS" else "go"
 
     def _registers(self, name: bytes, rest: bytes) -> bytes:
         board = self.board
