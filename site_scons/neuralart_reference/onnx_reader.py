@@ -28,9 +28,9 @@ class OnnxReader:
         return importlib.util.find_spec("onnx") is not None
 
     def read(self, data: bytes, display: str, name: str, asked: Sequence[Sequence[str]]) -> Model:
-        """Read a model. NeuralArtError: ``onnx`` is missing; or as ``lowerings.parse``."""
+        """Read a model. NeuralArtError: ``onnx`` is missing; or as ``parsing.parse``."""
         self._needed(display)
-        from neuralart_reference.onnx.lowerings import parse
+        from neuralart_reference.onnx.parsing import parse
 
         return parse(data, display, name, asked)
 
@@ -52,9 +52,9 @@ def onnx_kinds() -> list[str]:
     """The operators of ONNX that are read; none if the package ``onnx`` is not installed."""
     if not OnnxReader().reads():
         return []
-    from neuralart_reference.onnx.lowerings import FOLDED, LOWERINGS
+    from neuralart_reference.onnx.lowerings import FOLDED, LOWERINGS, NUMBERS
 
-    return sorted({*LOWERINGS, *FOLDED, "Constant", "Shape"})
+    return sorted({*LOWERINGS, *NUMBERS, *FOLDED, "Constant", "Shape"})
 
 
 register("readers", "onnx", OnnxReader(), protocol=1)
