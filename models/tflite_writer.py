@@ -34,6 +34,7 @@ OPTIONS = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "GATHER": "GatherOptions",
     "GELU": "GeluOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
     "L2_POOL_2D": "Pool2DOptions",
     "LEAKY_RELU": "LeakyReluOptions",
     "MAX_POOL_2D": "Pool2DOptions",

@@ -173,6 +173,7 @@ _case(
     stride_w=2,
     stride_h=2,
 )
+_case("L2_NORMALIZATION", [_IMAGE], [_IMAGE], fused_activation_function="RELU")
 _case("LEAKY_RELU", [_IMAGE], [_IMAGE], alpha=0.25)
 _case(
     "ARG_MAX", [_IMAGE, ()], [(1, 4, 4)], constants={1: np.array(3, np.int32)}, out_dtype="int32", output_type="int32"

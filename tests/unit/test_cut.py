@@ -118,7 +118,7 @@ def test_a_custom_operator_proposes_the_cut_that_works() -> None:
 
 def test_no_cut_is_proposed_where_none_works() -> None:
     """In front of most operators, of names that are not unique, or because of an operator that is known."""
-    for middle, kinds in (("a", ["SIN", "RELU", "RELU"]), ("x1", ["RELU", "SIN"]), ("a", ["RELU", "LOGISTIC"])):
+    for middle, kinds in (("a", ["UNIQUE", "RELU", "RELU"]), ("x1", ["RELU", "UNIQUE"]), ("a", ["RELU", "LOGISTIC"])):
         writer = ModelWriter()
         last = first = writer.tensor("x0", (4,), "int8", 0.5)
         for number, kind in enumerate(kinds):

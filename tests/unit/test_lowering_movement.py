@@ -263,7 +263,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "64 bits",
         one("TRANSPOSE", x=((4,), "uint64"), p=ints(0), y=((4,), "uint64")),
         "(TRANSPOSE): element type uint64 is not supported: 'x' uint64[4] "
-        "(supported: int8, uint8, int16, int32, int64, float32)",
+        "(supported: int8, uint8, int16, int32, int64, float32, bool)",
     ),
     (
         "another type",

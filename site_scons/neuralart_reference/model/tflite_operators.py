@@ -77,6 +77,7 @@ asymmetric_quantize_inputs:bool quantized_bias_type:type
 9 SoftmaxOptions SOFTMAX beta:float32
 10 ConcatenationOptions CONCATENATION axis fused_activation_function:activation
 11 AddOptions ADD fused_activation_function:activation pot_scale_int16:bool=1
+12 L2NormOptions L2_NORMALIZATION fused_activation_function:activation
 15 ResizeBilinearOptions RESIZE_BILINEAR - - align_corners:bool half_pixel_centers:bool
 17 ReshapeOptions RESHAPE new_shape:int32[]
 19 SpaceToDepthOptions SPACE_TO_DEPTH block_size
