@@ -6,7 +6,7 @@ The package ``onnx`` is loaded with the first model.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import register
@@ -40,6 +40,13 @@ class OnnxReader:
         from neuralart_reference.onnx import cutting
 
         return cutting.ended(data, display, cut)
+
+    def shaped(self, data: bytes, display: str, shapes: Mapping[str, Sequence[int]]) -> bytes:
+        """The bytes of a model whose inputs have these shapes. NeuralArtError: as ``cutting.shaped``."""
+        self._needed(display)
+        from neuralart_reference.onnx import cutting
+
+        return cutting.shaped(data, display, shapes)
 
     def _needed(self, display: str) -> None:
         if not self.reads():

@@ -94,7 +94,13 @@ def default_board() -> str:
     return "stm32n6570-dk" if importlib.util.find_spec("unicorn") is not None else "mps3-an547"
 
 
-def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
+def by_board(
+    model: Path,
+    board_name: str,
+    inputs: Sequence[bytes],
+    cut: Sequence[str] = (),
+    shapes: reader.Shapes = reader.AS_IT_IS,
+) -> ExpectedOutputs:
     """Outputs of the model on a virtual board (needs an Arm GCC). NeuralArtError: it cannot be built or run there."""
     from neuralart import boards
     from neuralart_bring.last_build import network_folders
@@ -108,9 +114,9 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequenc
     machine = machine_of(board, "")
     with tempfile.TemporaryDirectory() as work:
         folder, ends = Path(work) / "model", Path(work) / model.name
-        if cut:
-            write_bytes(ends, reader.ended(model, cut))
-        names, _ = project.make(folder, board, ends if cut else model, package_parent())
+        if cut or shapes:
+            write_bytes(ends, reader.ended(model, cut, shapes=shapes))
+        names, _ = project.make(folder, board, ends if cut or shapes else model, package_parent())
         words = [sys.executable, "-m", "SCons", "-Q", "-s", names.check]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
