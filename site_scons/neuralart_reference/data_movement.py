@@ -151,6 +151,11 @@ class Sources:
             raise Unsupported(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
 
 
+def filled_output(sources: Sources, shape: Sequence[int], steps: Sequence[int], start: int = 0) -> Piece:
+    """All of the output, in its order, from the input."""
+    return Piece(sources.op.inputs[0], sources.op.outputs[0], Move(tuple(shape), tuple(steps), dense(shape), start))
+
+
 def filled(values: Sequence[int], fill: int, rank: int) -> str:
     """A C initializer of ``rank`` numbers, filled up in front."""
     return "{" + ", ".join(map(str, (*[fill] * (rank - len(values)), *values))) + "}"

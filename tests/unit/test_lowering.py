@@ -379,8 +379,8 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "float part that only int8 has",
-        one("TRANSPOSE_CONV", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
-        "(TRANSPOSE_CONV): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
+        one("TABLE", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
+        "(TABLE): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
         "(quantize it to int8 (full integer quantization))",
     ),
     (

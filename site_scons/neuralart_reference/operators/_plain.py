@@ -108,9 +108,9 @@ def bounds(ctx: Lowering, op: Operator) -> dict[str, str]:
     }
 
 
-def weights_and_bias(ctx: Lowering, op: Operator, channels: int) -> tuple[Arg, Arg]:
+def weights_and_bias(ctx: Lowering, op: Operator, channels: int, position: int = 2) -> tuple[Arg, Arg]:
     """Constant float32 weights and the bias of a layer, or a null pointer; NeuralArtError when they do not fit."""
-    weights, bias = ctx.input(op, 1), ctx.optional(op, 2)
+    weights, bias = ctx.input(op, 1), ctx.optional(op, position)
     first = ctx.data(op, ctx.constant(op, weights, "weights", ("float32",)), "float", "weights", weights)
     if bias is None:
         return first, Null()
