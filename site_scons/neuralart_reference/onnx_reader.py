@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from neuralart.errors import NeuralArtError
+from neuralart.network.model_parts import external
 from neuralart.plugins import register
 from neuralart.text.filekind import describe
 from neuralart_reference.model.graph import Model
@@ -40,6 +42,15 @@ class OnnxReader:
         from neuralart_reference.onnx import cutting
 
         return cutting.ended(data, display, cut)
+
+    def whole(self, data: bytes, display: str, folder: Path) -> bytes:
+        """The bytes of a model with the constants that lie in files beside it. NeuralArtError: one cannot be read."""
+        if not external(data):
+            return data
+        self._needed(display)
+        from neuralart_reference.onnx import cutting
+
+        return cutting.whole(data, display, folder)
 
     def shaped(self, data: bytes, display: str, shapes: Mapping[str, Sequence[int]]) -> bytes:
         """The bytes of a model whose inputs have these shapes. NeuralArtError: as ``cutting.shaped``."""

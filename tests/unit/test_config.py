@@ -238,7 +238,7 @@ BAD = [
         "    input_data_type: uint8",
         "    model: x.tflite",
         "variants.yaml:6: defaults.network.model: cannot be the same for all of them\n  allowed here: "
-        + NETWORK_KEYS.replace(" model,", "").replace(" cut,", ""),
+        + NETWORK_KEYS.replace(" model,", "").replace(" cut,", "").replace(" input_shapes,", ""),
     ),
     (
         "    input_data_type: uint8",

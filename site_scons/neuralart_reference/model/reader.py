@@ -19,7 +19,8 @@ _TFLITE = b"TFL3"  # At offset 4: https://ai.google.dev/edge/litert, schema.fbs,
 
 class ModelReader(Protocol):
     """A format of models besides .tflite, registered under the name of the format. A format that leaves sizes of inputs
-    open may have ``shaped(data, display, shapes)``, which fixes them in the bytes of a file.
+    open may have ``shaped(data, display, shapes)``, which fixes them in the bytes of a file. One that keeps constants
+    in other files may have ``whole(data, display, folder)``, which gives the bytes of one file.
 
     An example, which reads models from a format of lines::
 
@@ -97,7 +98,9 @@ def ended(path: Path, cut: Sequence[str], display: str = "", shapes: Shapes = AS
     """
     shown = display or str(path)
     data = tflite.content(path, shown)
-    plugin = _reader(path, shown) if cut or shapes else None
+    plugin = _reader(path, shown)
+    if plugin is not None and hasattr(plugin.made, "whole"):
+        data = plugin.call("whole", data, shown, path.parent)
     if shapes and (plugin is None or not hasattr(plugin.made, "shaped")):
         raise NeuralArtError("the sizes of this format are fixed", where=shown, hint="leave input_shapes out")
     if plugin is not None and shapes:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import onnx
+import onnx.external_data_helper
 from onnx import helper
 
 from neuralart.errors import NeuralArtError, similar
+from neuralart.network.model_parts import external
 from neuralart_reference.model import cut
 
 
@@ -32,6 +35,22 @@ def ended(data: bytes, display: str, names: Sequence[str]) -> bytes:
     del graph.output[:]
     # Types and shapes are computed when the model is read.
     graph.output.extend(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, []) for name in outputs)
+    return bytes(model.SerializeToString())
+
+
+def whole(data: bytes, display: str, folder: Path) -> bytes:
+    """The bytes of a model with the constants that lie in files of its folder. NeuralArtError: one cannot be read."""
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except Exception:  # of protobuf: the reader says what is wrong
+        return data
+    try:
+        onnx.external_data_helper.load_external_data_for_model(model, str(folder))
+    except Exception as error:  # of files that are missing, too short, or elsewhere: the package has many
+        names = ", ".join(external(data)) or "another folder"
+        what = f"its constants are in {names}: {' '.join(str(error).split())}"
+        hint = "put the file beside it, or make it one file: onnx.save(onnx.load(FILE), NEW)"
+        raise NeuralArtError(what, where=display, hint=hint) from error
     return bytes(model.SerializeToString())
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.version_converter
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
@@ -21,7 +22,8 @@ from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
 
 Array = npt.NDArray[Any]
-_OPSETS = range(11, 22)
+_OPSETS = range(11, 1 + onnx.defs.onnx_opset_version())
+_CONVERTED = 13  # To which older ones are converted
 _MOST = 1 << 24  # Elements of a value: more than the memory of any board here
 _FEW = 4096  # Elements of a constant that a shape may depend on
 _INPUTS = ("FLOAT", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL")
@@ -139,10 +141,14 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
     """
     try:
         model = onnx.ModelProto.FromString(data)
+        if any(each.domain in ("", "ai.onnx") and 7 <= each.version < _OPSETS[0] for each in model.opset_import):
+            model = onnx.version_converter.convert_version(model, _CONVERTED)
         what, hint = _refused(model)
         if not what:
             _drop(model.graph)
             _sort(model.graph)
+            for value in model.graph.output:
+                value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)
         given = [] if what else model.graph.initializer
         constants = {each.name: onnx.numpy_helper.to_array(each) for each in given}
@@ -218,8 +224,6 @@ def _refused(model: Any) -> tuple[str, str]:
         if each.domain in ("", "ai.onnx") and each.version not in _OPSETS:
             hint = f"{_OPSETS[0]} to {_OPSETS[-1]} are read: onnx.version_converter.convert_version(model, 17)"
             return f"opset {each.version} is not supported", hint
-    if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        return "its constants are in another file", "make it one file: onnx.save(onnx.load(FILE), NEW)"
     return "", ""
 
 

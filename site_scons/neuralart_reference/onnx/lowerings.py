@@ -16,7 +16,7 @@ import numpy as np
 from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last, order_of
 from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, run
 from neuralart_reference.onnx.plain import PLAIN
-from neuralart_reference.onnx.qoperator import FORMS
+from neuralart_reference.onnx.qoperator import DYNAMIC, FORMS
 from neuralart_reference.onnx.quantization import MOVES
 from neuralart_reference.onnx.windows import LAST, convolution, in_rows, pool, product, transposed
 
@@ -137,7 +137,8 @@ def _move(builder: Builder, node: Node) -> None:
     if node.kind == "Resize" and node.get("mode", "nearest") == "linear":
         _linear(builder, node, ramp)
         return
-    elements = _nearest(builder, node, ramp) if node.kind == "Resize" else run(graph, node, [ramp, *more])
+    resized = node.kind == "Resize"
+    elements = [ramp[np.ix_(*_taken(builder, node))]] if resized else run(graph, node, [ramp, *more])
     for output, found in zip(node.outputs, elements, strict=True):
         orders = [tuple(range(found.ndim)), channels_last(found.ndim)]
         if node.kind == "Transpose":
@@ -150,18 +151,35 @@ def _move(builder: Builder, node: Node) -> None:
         builder.define(output, builder.moved(value.tensor, found.transpose(order), output), order)
 
 
-def _nearest(builder: Builder, node: Node, ramp: Array) -> list[Array]:
-    """The rows and columns that a Resize to the nearest ones takes, asked for one dimension at a time."""
-    shape, taken = builder.graph.shapes[node.outputs[0]], []
-    scales = builder.graph.constants.get(node.input(2), np.zeros(0))
-    for axis, (before, after) in enumerate(zip(ramp.shape, shape, strict=True)):
-        line = np.arange(before, dtype=np.float32)
-        factor = np.array([scales[axis] if scales.size == len(shape) else after / before], np.float32)
+def _taken(builder: Builder, node: Node) -> list[Array]:
+    """The numbers of those that a Resize to the nearest ones takes, asked for one dimension at a time."""
+    before, shape = (builder.graph.shapes[each] for each in (node.inputs[0], node.outputs[0]))
+    scales, taken = builder.graph.constants.get(node.input(2), np.zeros(0)), []
+    for axis, (old, new) in enumerate(zip(before, shape, strict=True)):
+        line = np.arange(old, dtype=np.float32)
+        factor = np.array([scales[axis] if scales.size == len(shape) else new / old], np.float32)
         one = run(builder.graph, Node("Resize", ["x", "", "s"], ["y"], node.attributes), [line, None, factor])[0]
         taken.append(one.astype(np.int64))
-    if ramp[np.ix_(*taken)].shape != shape:
+    if tuple(map(len, taken)) != shape:
         raise Unfit("a scale that gives no whole size")
-    return [ramp[np.ix_(*taken)]]
+    return taken
+
+
+def _resize(builder: Builder, node: Node) -> None:
+    """Lower a Resize over plain numbers, or one that takes rows at irregular distances."""
+    if node.get("mode", "nearest") != "nearest":
+        _plain_move(builder, node)
+        return
+    held = builder.values[node.inputs[0]]
+    made = (builder.plain if held.results is not None else builder.arranged)(node.inputs[0], held.order)
+    taken = _taken(builder, node)
+    for at, axis in enumerate(held.order):
+        shape = list(builder.tensors[made].shape)
+        if shape[at] != len(taken[axis]):
+            shape[at] = len(taken[axis])
+            target = builder.like(made, f"{node.outputs[0]}_{axis}", shape)
+            made = builder.emit("GATHER", [made, builder.constant(taken[axis])], target, axis=at, batch_dims=0)
+    builder.define(node.outputs[0], made, held.order)
 
 
 def _linear(builder: Builder, node: Node, ramp: Array) -> None:
@@ -306,8 +324,9 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
 NUMBERS: Mapping[str, Callable[[Builder, Node], None]] = {
     **dict.fromkeys(MOVES, _plain_move),
     **dict.fromkeys(("ArgMax", "ArgMin"), partial(_position, plain=True)),
+    "Resize": _resize,
     **PLAIN,
 }
 """Those over plain numbers."""
-FOLDED = ("DequantizeLinear", *FORMS)
+FOLDED = ("DequantizeLinear", *FORMS, *DYNAMIC)
 """Operators that become a part of others."""

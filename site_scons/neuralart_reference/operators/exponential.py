@@ -154,6 +154,7 @@ def _inverse_root(value: int) -> FixedPoint:
 
 @operator("CEIL", limits="", plain=FUNCTION)
 @operator("COS", limits="", plain=FUNCTION)
+@operator("ERF", limits="", plain=FUNCTION)
 @operator("FLOOR", limits="", plain=FUNCTION)
 @operator("NEG", limits="", plain=FUNCTION)
 @operator("ROUND", limits="", plain=FUNCTION)
