@@ -44,13 +44,14 @@ def whole(data: bytes, display: str, folder: Path) -> bytes:
         model = onnx.ModelProto.FromString(data)
     except Exception:  # of protobuf: the reader says what is wrong
         return data
+    hint = "put the file beside it, or make it one file: onnx.save(onnx.load(FILE), NEW)"
+    if missing := [name for name in external(data) if not (folder / name).is_file()]:
+        raise NeuralArtError(f"its constants are in {', '.join(missing)}, which is missing", where=display, hint=hint)
     try:
         onnx.external_data_helper.load_external_data_for_model(model, str(folder))
-    except Exception as error:  # of files that are missing, too short, or elsewhere: the package has many
-        names = ", ".join(external(data)) or "another folder"
-        what = f"its constants are in {names}: {' '.join(str(error).split())}"
-        hint = "put the file beside it, or make it one file: onnx.save(onnx.load(FILE), NEW)"
-        raise NeuralArtError(what, where=display, hint=hint) from error
+    except Exception as error:  # of files that are too short, or links: the package has many
+        what = f"its constants cannot be read from {', '.join(external(data))}"
+        raise NeuralArtError(what, where=display, hint="it is cut off, or belongs to another model") from error
     return bytes(model.SerializeToString())
 
 

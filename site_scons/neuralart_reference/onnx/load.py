@@ -224,6 +224,8 @@ def _refused(model: Any) -> tuple[str, str]:
         if each.domain in ("", "ai.onnx") and each.version not in _OPSETS:
             hint = f"{_OPSETS[0]} to {_OPSETS[-1]} are read: onnx.version_converter.convert_version(model, 17)"
             return f"opset {each.version} is not supported", hint
+    if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
+        return "its constants are in a file of another folder", "make it one file: onnx.save(onnx.load(FILE), NEW)"
     return "", ""
 
 
