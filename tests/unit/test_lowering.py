@@ -378,9 +378,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(LOGISTIC): element type float32 is not supported: 'y' float32[1, 4] (supported: int8)",
     ),
     (
-        "float part that only int8 has",
-        one("TABLE", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
-        "(TABLE): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
+        "float part that only truths have",
+        one("LOGICAL_NOT", x=((1, 4, 4, 1), "bool"), y=((1, 2, 2, 1), "float32")),
+        "(LOGICAL_NOT): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
         "(quantize it to int8 (full integer quantization))",
     ),
     (

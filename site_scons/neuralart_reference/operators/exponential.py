@@ -168,8 +168,18 @@ def not_quantized(ctx: Lowering, op: Operator) -> None:
     )
 
 
-@operator("TABLE", limits="int8; of ONNX models: any function of one value, with requantization")
+_RESULTS = "any function of one value, with requantization or to float32"
+
+
+@operator("TABLE", limits=f"int8; of ONNX models: {_RESULTS}", floats=True)
 def looked_up(ctx: Lowering, op: Operator) -> None:
     """Lower a table; input 1 has the result for each stored value from -128 to 127."""
+    if (target := ctx.output(op)).dtype == "float32":
+        source = ctx.operand(op, ctx.input(op)).tensor
+        data = ctx.constant(op, ctx.input(op, 1), "results", ("float32",))
+        args = (ctx.read(op, source), ctx.data(op, data, "float", "table"), ctx.write(target))
+        parameters = struct("na_table_t", count=source.elements)
+        ctx.emit(op, "na_table_s8_f32", (*args, parameters), macc=source.elements)
+        return
     results = unpack("<256b", ctx.constant(op, ctx.input(op, 1), "results", ("int8",)))
     table(ctx, op, *ctx.ends(op), lambda stored: results[stored + 128])
