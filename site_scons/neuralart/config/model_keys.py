@@ -40,7 +40,7 @@ MODEL_KEYS = (
         "input_shapes",
         _input_shapes,
         "`{NAME: [1, 3, 48, 320]}`: the shapes of inputs whose sizes a model leaves open "
-        "([onnx.md](onnx.md#open-sizes))",
+        "([operators.md](operators.md#open-sizes))",
         "a batch that is open is 1, other open sizes are refused",
         option="--input-shape",
         shared=False,
