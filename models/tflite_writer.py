@@ -37,6 +37,7 @@ OPTIONS = {
     "L2_NORMALIZATION": "L2NormOptions",
     "L2_POOL_2D": "Pool2DOptions",
     "LEAKY_RELU": "LeakyReluOptions",
+    "LSTM": "LSTMOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MIRROR_PAD": "MirrorPadOptions",
@@ -52,6 +53,7 @@ OPTIONS = {
     "RESHAPE": "ReshapeOptions",
     "RESIZE_BILINEAR": "ResizeBilinearOptions",
     "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighborOptions",
+    "RNN": "RNNOptions",
     "SHAPE": "ShapeOptions",
     "SOFTMAX": "SoftmaxOptions",
     "SPACE_TO_DEPTH": "SpaceToDepthOptions",
@@ -64,6 +66,7 @@ OPTIONS = {
     "SVDF": "SVDFOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
+    "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNNOptions",
     "UNPACK": "UnpackOptions",
     "VAR_HANDLE": "VarHandleOptions",
 }

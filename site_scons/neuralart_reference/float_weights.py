@@ -15,8 +15,13 @@ from math import prod
 
 from neuralart_reference.model.graph import Model, Operator, Tensor
 
-# Operator -> positions of its weights.
-_LAYERS = dict.fromkeys(("BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"), (1,))
+_WEIGHTS = {
+    ("BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"): (1,),
+    ("RNN", "SVDF", "UNIDIRECTIONAL_SEQUENCE_RNN"): (1, 2),
+    ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"): (*range(1, 12), 16, *range(20, 24)),
+}
+_LAYERS = {kind: positions for kinds, positions in _WEIGHTS.items() for kind in kinds}
+"""Operator -> positions of its weights."""
 
 
 def in_float32(model: Model) -> Model:

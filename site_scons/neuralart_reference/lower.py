@@ -18,6 +18,7 @@ from neuralart_reference.model.cut import frontier, proposed
 from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart_reference.model.refusal import ModelRefusal, check_compiled, refusal
 from neuralart_reference.model.tflite_operators import quoted
+from neuralart_reference.open_shapes import resolved
 from neuralart_reference.operators import lookup
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.pad_folding import fold_pads
@@ -131,6 +132,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     that are not supported are named at once.
     """
     check_compiled(model)
+    model = resolved(model)
     check_positions(model, options)
     _check_border(model)
     refused: list[tuple[Operator, NeuralArtError]] = []

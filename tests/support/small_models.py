@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from support.cases_recurrent import lstm, svdf
+from support.cases_recurrent import lstm, lstm_f32, rnn_f32, svdf
 from support.operator_draws import Draw
 from tflite_writer import ModelWriter
 
@@ -215,4 +215,7 @@ def _drawn(kind: str, draw: Draw) -> None:
 
 
 _drawn("SVDF", svdf)
+_drawn("LSTM", lstm_f32("LSTM"))
+_drawn("RNN", rnn_f32("RNN"))
+_drawn("UNIDIRECTIONAL_SEQUENCE_RNN", rnn_f32("UNIDIRECTIONAL_SEQUENCE_RNN"))
 _drawn("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm("projection"))

@@ -363,9 +363,9 @@ IMAGE = ((1, 4, 4, 2),)
 REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "unknown operator",
-        one("LSTM", x=((1, 4),), z=((2, 2), "int16", 0.5), y=((1, 2),)),
-        "(LSTM): recurrent, and not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2] "
-        "(neuralart operators lists those that are)",
+        one("BIDIRECTIONAL_SEQUENCE_RNN", x=((1, 4),), z=((2, 2), "int16", 0.5), y=((1, 2),)),
+        "(BIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2]"
+        " (neuralart operators lists those that are)",
     ),
     (
         "float model",
@@ -378,9 +378,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(LOGISTIC): element type float32 is not supported: 'y' float32[1, 4] (supported: int8)",
     ),
     (
-        "float part that only int8 has",
-        one("TABLE", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
-        "(TABLE): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
+        "float part that only truths have",
+        one("LOGICAL_NOT", x=((1, 4, 4, 1), "bool"), y=((1, 2, 2, 1), "float32")),
+        "(LOGICAL_NOT): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
         "(quantize it to int8 (full integer quantization))",
     ),
     (
@@ -608,8 +608,11 @@ def test_refusals(make: Callable[[Graph], None], message: str) -> None:
 
 
 def test_the_operator_at_fault_is_named() -> None:
-    graph, n = reshape_chain("RELU", "RESHAPE", "LSTM")
-    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(LSTM\): recurrent, and not supported: 't2'"):
+    graph, n = reshape_chain("RELU", "RESHAPE", "BIDIRECTIONAL_SEQUENCE_RNN")
+    with pytest.raises(
+        NeuralArtError,
+        match=r"^m\.tflite: operator 2 \(BIDIRECTIONAL_SEQUENCE_RNN\): recurrent, and not supported: 't2'",
+    ):
         lowered(graph, [n[0]], [n[3]])
 
 

@@ -79,8 +79,8 @@ def test_recurrent_operators_are_named() -> None:
     writer = ModelWriter()
     x, y = writer.tensor("x", (1, 4, 2), "int8", 0.5), writer.tensor("y", (1, 4, 3), "int8", 0.5)
     state = writer.tensor("state", (1, 3), "int8", 0.5, variable=True)
-    writer.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, state], [y])
-    assert "(UNIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4, 2], 'state'" in refused(
+    writer.op("BIDIRECTIONAL_SEQUENCE_RNN", [x, state], [y])
+    assert "(BIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4, 2], 'state'" in refused(
         writer.finish([x], [y])
     )
     writer = ModelWriter()

@@ -4,14 +4,6 @@
 
 static float logarithm(float x) { return (float)na_log(x); }
 
-static float hyperbolic_tangent(float value) {
-  const double x = (double)value, a = x < 0.0 ? -x : x;
-  if (a < 0x1p-12) return (float)(x * (1.0 - x * x / 3.0));
-  if (a > 20.0) return x < 0.0 ? -1.0f : 1.0f;
-  const double e = na_exp(2.0 * a), t = (e - 1.0) / (e + 1.0);
-  return (float)(x < 0.0 ? -t : t);
-}
-
 static float exponential(float x) { return (float)na_exp((double)x); }
 
 /* The profile leaves out what float32 would lose: the one far below zero, and all but the one far above. */
@@ -57,7 +49,7 @@ static float sign(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; }
 static float gelu(float x) { return 0.5f * x * (float)na_erfc(-(double)(x * 0.70710678118654752440f)); }
 
 static float gelu_by_tanh(float x) {
-  return 0.5f * x * (1.0f + hyperbolic_tangent(0.79788456080286535588f * (x + 0.044715f * x * x * x)));
+  return 0.5f * x * (1.0f + na_tanh(0.79788456080286535588f * (x + 0.044715f * x * x * x)));
 }
 
 #define FUNCTION(name, expression)                                                                                     \
@@ -76,7 +68,7 @@ FUNCTION(sqrt, na_square_root(x))
 FUNCTION(rsqrt, 1.0f / na_square_root(x))
 FUNCTION(exp, exponential(x))
 FUNCTION(log, logarithm(x))
-FUNCTION(tanh, hyperbolic_tangent(x))
+FUNCTION(tanh, na_tanh(x))
 FUNCTION(logistic, logistic(x))
 FUNCTION(relu, x < 0.0f ? 0.0f : x)
 FUNCTION(clip, x > p->high ? p->high : x < p->low ? p->low : x)

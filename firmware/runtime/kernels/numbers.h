@@ -32,6 +32,14 @@ static inline double na_exp(double x) {
   return sum * na_power_of_two((int32_t)k);
 }
 
+static inline float na_tanh(float value) {
+  const double x = (double)value, a = x < 0.0 ? -x : x;
+  if (a < 0x1p-12) return (float)(x * (1.0 - x * x / 3.0));
+  if (a > 20.0) return x < 0.0 ? -1.0f : 1.0f;
+  const double e = na_exp(2.0 * a), t = (e - 1.0) / (e + 1.0);
+  return (float)(x < 0.0 ? -t : t);
+}
+
 typedef union {
   float value;
   uint32_t bits;

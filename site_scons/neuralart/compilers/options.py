@@ -109,7 +109,7 @@ GENERATE: tuple[Option, ...] = (
         "--memory", "smallest: layers in stripes of rows where that saves memory (own option)", VALUE, "", "smallest"
     ),
     _used("--cut-output-tensors --cut", "the tensors where the model ends, comma separated", VALUE, metavar="NAMES"),
-    _used("--input-shape", "sizes that an .onnx leaves open: NAME=1x3x48,... (own option)", VALUE, metavar="SHAPES"),
+    _used("--input-shape", "sizes that a model leaves open: NAME=1x3x48,... (own option)", VALUE, metavar="SHAPES"),
     _used("--type -t", "type of the model: tflite or onnx", VALUE, choices="tflite onnx", metavar="TYPE"),
     _used(
         "--input-data-type",

@@ -39,8 +39,8 @@ MODEL_KEYS = (
     Key(
         "input_shapes",
         _input_shapes,
-        "`{NAME: [1, 3, 48, 320]}`: the shapes of inputs of an ONNX model that leaves sizes open "
-        "([onnx.md](onnx.md#open-sizes))",
+        "`{NAME: [1, 3, 48, 320]}`: the shapes of inputs whose sizes a model leaves open "
+        "([operators.md](operators.md#open-sizes))",
         "a batch that is open is 1, other open sizes are refused",
         option="--input-shape",
         shared=False,

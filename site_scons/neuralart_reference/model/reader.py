@@ -10,6 +10,7 @@ from neuralart import plugins
 from neuralart.errors import NeuralArtError
 from neuralart_reference.model import tflite
 from neuralart_reference.model.graph import Model
+from neuralart_reference.model.tflite_shapes import shaped
 
 Shapes = Mapping[str, Sequence[int]]
 AS_IT_IS: Shapes = {}
@@ -87,7 +88,8 @@ def read(
     if plugin is None and not shapes:
         return tflite.read(path, display, cut)
     data = ended(path, cut, shown, shapes)
-    assert plugin is not None
+    if plugin is None:
+        return tflite.parse(data, shown, path.stem)
     model: Model = plugin.call("read", data, shown, path.stem, asked)
     return model
 
@@ -101,10 +103,10 @@ def ended(path: Path, cut: Sequence[str], display: str = "", shapes: Shapes = AS
     plugin = _reader(path, shown)
     if plugin is not None and hasattr(plugin.made, "whole"):
         data = plugin.call("whole", data, shown, path.parent)
-    if shapes and (plugin is None or not hasattr(plugin.made, "shaped")):
+    if shapes and plugin is not None and not hasattr(plugin.made, "shaped"):
         raise NeuralArtError("the sizes of this format are fixed", where=shown, hint="leave input_shapes out")
-    if plugin is not None and shapes:
-        data = plugin.call("shaped", data, shown, shapes)
+    if shapes:
+        data = plugin.call("shaped", data, shown, shapes) if plugin is not None else shaped(data, shown, shapes)
     if not cut:
         return data
     return plugin.call("ended", data, shown, cut) if plugin is not None else tflite.ended(data, shown, cut)

@@ -187,7 +187,7 @@ def run(args: argparse.Namespace) -> int:
     inputs, outputs = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))
     data = _inputs(args, how, inputs)
     if args.expected == expected.LITERT or (not args.expected and expected.has_litert() and not model.channels_first):
-        found = expected.by_litert(args.model, inputs, data, cut)
+        found = expected.by_litert(args.model, inputs, data, cut, shapes)
     else:
         found = expected.by_board(args.model, args.board or expected.default_board(), data, cut, shapes)
         text = "the outputs come from the compiler of this project: they show later changes, not whether it is right"
