@@ -27,36 +27,41 @@ def _module() -> Any:
     return interpreter
 
 
-def interpreter(model: Path | str | bytes, *, preserve_all: bool = False) -> Any:
+def interpreter(model: Path | str | bytes, *, preserve_all: bool = False, reference: bool = True) -> Any:
     """An interpreter with its tensors allocated.
 
     Args:
         model: The file or its bytes.
+        reference: False: of operators that have no reference kernel.
         preserve_all: Keep every intermediate tensor readable.
     """
     module = _module()
     content = bytes(model) if isinstance(model, (bytes, bytearray)) else Path(model).read_bytes()
+    resolver = "BUILTIN_REF" if reference else "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
     made = module.Interpreter(
         model_content=content,
         num_threads=1,
-        experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
+        experimental_op_resolver_type=getattr(module.OpResolverType, resolver),
         experimental_preserve_all_tensors=preserve_all,
     )
     made.allocate_tensors()
     return made
 
 
-def run(model: Path | str | bytes, inputs: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+def run(
+    model: Path | str | bytes, inputs: Sequence[Sequence[np.ndarray]], *, reference: bool = True
+) -> list[list[np.ndarray]]:
     """The model's outputs.
 
     Args:
         model: The file or its bytes.
         inputs: For each vector its inputs, in the order of the model.
+        reference: As of :func:`interpreter`.
 
     Returns:
         For each vector its outputs, in the order of the model.
     """
-    made = interpreter(model)
+    made = interpreter(model, reference=reference)
     outputs = [detail["index"] for detail in made.get_output_details()]
     result = []
     for vector in inputs:

@@ -87,7 +87,7 @@ def lowered(
     progress("reading the model")
     border = request.border
     asked = (border.input_dtypes, border.output_dtypes, border.inputs_ch_position, border.outputs_ch_position)
-    model = read(request.model, request.model_display or str(request.model), asked, request.cut)
+    model = read(request.model, request.model_display or str(request.model), asked, request.cut, request.input_shapes)
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")

@@ -14,7 +14,7 @@ from neuralart_reference.ir import Arg, Call, ConstArg, StructArg, TensorArg
 from neuralart_reference.model.graph import Model, Operator, Quantization, Tensor
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t"}
-C_TYPES |= {"int32": "int32_t", "int64": "int64_t", "float32": "float"}
+C_TYPES |= {"int32": "int32_t", "int64": "int64_t", "float32": "float", "bool": "uint8_t"}
 WIDE = ("int8", "int16")
 """Types of activations of an operator that has kernels for int16, too."""
 BYTES_T = "na_bytes_t"

@@ -23,6 +23,16 @@ class Unsupported(Exception):
         self.hint = hint
 
 
+class Misfit(Unsupported):
+    """A tensor has another shape than follows from the inputs of its operator."""
+
+    def __init__(self, tensor: Tensor, shape: Sequence[int]) -> None:
+        gives = ", ".join(map(str, shape))
+        super().__init__(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
+        self.tensor = tensor
+        self.shape = tuple(shape)
+
+
 @dataclass(frozen=True)
 class Move:
     """A grid of elements, walked in two tensors."""
@@ -147,8 +157,12 @@ class Sources:
     def expect(self, tensor: Tensor, shape: Sequence[int]) -> None:
         """Check the model's shape of an output against what follows from the inputs; Unsupported when they differ."""
         if tensor.shape != tuple(shape):
-            gives = ", ".join(map(str, shape))
-            raise Unsupported(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
+            raise Misfit(tensor, shape)
+
+
+def filled_output(sources: Sources, shape: Sequence[int], steps: Sequence[int], start: int = 0) -> Piece:
+    """All of the output, in its order, from the input."""
+    return Piece(sources.op.inputs[0], sources.op.outputs[0], Move(tuple(shape), tuple(steps), dense(shape), start))
 
 
 def filled(values: Sequence[int], fill: int, rank: int) -> str:

@@ -15,7 +15,13 @@ from math import prod
 
 from neuralart_reference.model.graph import Model, Operator, Tensor
 
-_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+_WEIGHTS = {
+    ("BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"): (1,),
+    ("RNN", "SVDF", "UNIDIRECTIONAL_SEQUENCE_RNN"): (1, 2),
+    ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"): (*range(1, 12), 16, *range(20, 24)),
+}
+_LAYERS = {kind: positions for kinds, positions in _WEIGHTS.items() for kind in kinds}
+"""Operator -> positions of its weights."""
 
 
 def in_float32(model: Model) -> Model:
@@ -23,19 +29,23 @@ def in_float32(model: Model) -> Model:
     tensors, operators = list(model.tensors), list[Operator]()
     for op in model.operators:
         # Operators of damaged models may have no inputs; their own checks say so later.
-        first, second = (tensors[n] if n >= 0 else None for n in (*op.inputs, -1, -1)[:2])
+        first = tensors[op.inputs[0]] if op.inputs and op.inputs[0] >= 0 else None
         if first is None:
             operators.append(op)
-        elif op.kind == "DEQUANTIZE" and first.dtype == "float16" and first.data is not None and op.outputs:
+            continue
+        if op.kind == "DEQUANTIZE" and first.dtype == "float16" and first.data is not None and op.outputs:
             count = len(first.data) // 2
             values = struct.unpack(f"<{count}e", first.data[: 2 * count])
             made = replace(tensors[op.outputs[0]], data=struct.pack(f"<{count}f", *values))
             tensors[made.index] = made
-        elif op.kind in _LAYERS and first.dtype == "float32" and second is not None and _of_bytes(second):
-            tensors.append(replace(_dequantized(second), index=len(tensors)))
-            operators.append(replace(op, inputs=(op.inputs[0], len(tensors) - 1, *op.inputs[2:])))
-        else:
-            operators.append(op)
+            continue
+        inputs = list(op.inputs)
+        if op.outputs and op.outputs[0] >= 0 and tensors[op.outputs[0]].dtype == "float32":
+            for position in _LAYERS.get(op.kind, ()):
+                if position < len(inputs) and inputs[position] >= 0 and _of_bytes(tensors[inputs[position]]):
+                    tensors.append(replace(_dequantized(tensors[inputs[position]]), index=len(tensors)))
+                    inputs[position] = len(tensors) - 1
+        operators.append(replace(op, inputs=tuple(inputs)))
     return replace(model, tensors=tuple(tensors), operators=tuple(operators))
 
 

@@ -163,11 +163,11 @@ def fold(model: Model) -> Model:
     tensors = list(model.tensors)
     operators = []
     for op in model.operators:
-        if not _foldable(tensors, op):
+        if not foldable(tensors, op):
             operators.append(op)
             continue
         try:
-            made = _values(tensors, op)
+            made = computed(tensors, op)
         except Unsupported as error:
             where = f"{model.path}: operator {op.index} ({op.kind})"
             raise NeuralArtError(error.what, where=where, hint=error.hint) from error
@@ -178,7 +178,8 @@ def fold(model: Model) -> Model:
     return replace(model, tensors=tuple(tensors), operators=tuple(operators))
 
 
-def _foldable(tensors: list[Tensor], op: Operator) -> bool:
+def foldable(tensors: Sequence[Tensor], op: Operator) -> bool:
+    """All that the operator needs is constant, and :func:`computed` takes it."""
     present = [tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0]
     if not op.inputs or any(tensor.dtype not in DTYPE_BYTES or min(tensor.shape, default=1) < 1 for tensor in present):
         return False
@@ -191,8 +192,8 @@ def _foldable(tensors: list[Tensor], op: Operator) -> bool:
     return op.kind in ARITHMETIC and all(tensor.dtype in ("int32", "int64") for tensor in present)
 
 
-def _values(tensors: list[Tensor], op: Operator) -> dict[int, bytes]:
-    """The bytes of each output."""
+def computed(tensors: Sequence[Tensor], op: Operator) -> dict[int, bytes]:
+    """The bytes of each output. Raises Unsupported when the operator makes no sense."""
     sources = Sources(tensors, op)
     if op.kind not in REARRANGE:
         return {sources.output().index: ARITHMETIC[op.kind](sources)}

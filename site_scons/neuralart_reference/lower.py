@@ -18,7 +18,8 @@ from neuralart_reference.model.cut import frontier, proposed
 from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 from neuralart_reference.model.refusal import ModelRefusal, check_compiled, refusal
 from neuralart_reference.model.tflite_operators import quoted
-from neuralart_reference.operators import every, lookup
+from neuralart_reference.open_shapes import resolved
+from neuralart_reference.operators import lookup
 from neuralart_reference.operators._plain import SUFFIXES
 from neuralart_reference.pad_folding import fold_pads
 
@@ -131,6 +132,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
     that are not supported are named at once.
     """
     check_compiled(model)
+    model = resolved(model)
     check_positions(model, options)
     _check_border(model)
     refused: list[tuple[Operator, NeuralArtError]] = []
@@ -188,7 +190,7 @@ def _lower_operator(ctx: Lowering, op: Operator, known: set[int]) -> None:
             what = f"constants of these types are not computed: {_signature(ctx, op)}"
             ctx.refuse(op, what, "leave it out of the model")
         what = "recurrent, and not supported" if _RECURRENT.search(op.kind) else "operator is not supported"
-        ctx.refuse(op, f"{what}: {_signature(ctx, op)}", f"supported: {', '.join(each.kind for each in every())}")
+        ctx.refuse(op, f"{what}: {_signature(ctx, op)}", "neuralart operators lists those that are")
     _check_graph(ctx, op, known)
     if not entry.floats:
         _refuse_float(ctx, op)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from neuralart_reference.block_movement import batch_to_space, depth_to_space, space_to_depth
 from neuralart_reference.context import describe
-from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, whole
+from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, filled_output, whole
 from neuralart_reference.model.graph import Tensor
 
 
@@ -129,14 +130,9 @@ def slice_(sources: Sources) -> list[Piece]:
     return _taken(sources, walk)
 
 
-def _filled(sources: Sources, shape: Sequence[int], steps: Sequence[int], start: int = 0) -> Piece:
-    """All of the output, in its order, from the input."""
-    return Piece(sources.op.inputs[0], sources.op.outputs[0], Move(tuple(shape), tuple(steps), dense(shape), start))
-
-
 def _taken(sources: Sources, walk: _SliceWalk) -> list[Piece]:
     sources.expect(sources.output(), walk.shape)
-    return [_filled(sources, walk.shape, walk.steps, walk.start)]
+    return [filled_output(sources, walk.shape, walk.steps, walk.start)]
 
 
 def _same(sources: Sources) -> list[Piece]:
@@ -182,7 +178,31 @@ def _transpose(sources: Sources) -> list[Piece]:
         raise Unsupported(f"the order {list(given)} of the dimensions of {describe(tensor)} has one twice")
     shape = tuple(tensor.shape[axis] for axis in order)
     sources.expect(target, shape)
-    return [_filled(sources, shape, [steps[axis] for axis in order])]
+    return [filled_output(sources, shape, [steps[axis] for axis in order])]
+
+
+def _reverse(sources: Sources) -> list[Piece]:
+    """REVERSE_V2: some dimensions, from their ends."""
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    sources.expect(target, tensor.shape)
+    axes = {sources.axis(value, len(tensor.shape), tensor) for value in sources.numbers(1, "dimensions")}
+    steps = dense(tensor.shape)
+    start = sum((tensor.shape[axis] - 1) * steps[axis] for axis in axes)
+    turned = [-step if axis in axes else step for axis, step in enumerate(steps)]
+    return [filled_output(sources, tensor.shape, turned, start)]
+
+
+def _broadcast_to(sources: Sources) -> list[Piece]:
+    """BROADCAST_TO: dimensions of 1 are repeated."""
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    wanted = sources.numbers(1, "sizes")
+    sources.expect(target, wanted)
+    own = (*[1] * (len(wanted) - len(tensor.shape)), *tensor.shape)
+    if len(own) != len(wanted) or any(size not in (1, all_) for size, all_ in zip(own, wanted, strict=True)):
+        raise Unsupported(f"{describe(tensor)} does not broadcast to {list(wanted)}")
+    return [filled_output(sources, wanted, [step * (size > 1) for size, step in zip(own, dense(own), strict=True)])]
 
 
 def _concatenation(sources: Sources) -> list[Piece]:
@@ -286,39 +306,6 @@ def _unpack(sources: Sources) -> list[Piece]:
     return pieces
 
 
-def _block_size(sources: Sources) -> tuple[int, tuple[int, ...]]:
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
-    if len(tensor.shape) != 4:
-        raise Unsupported(f"{describe(tensor)} has {len(tensor.shape)} dimensions", "it must have 4: N, H, W, C")
-    size = int(sources.op.options.get("block_size", 0))
-    if size < 1:
-        raise Unsupported(f"block_size {size} is not above 0")
-    return size, tensor.shape
-
-
-def _depth_to_space(sources: Sources) -> list[Piece]:
-    """DEPTH_TO_SPACE: the channels of a pixel become a square of pixels."""
-    size, (batches, height, width, channels) = _block_size(sources)
-    depth = channels // (size * size)
-    if channels % (size * size):
-        raise Unsupported(f"{channels} channels cannot be {size} x {size} pixels")
-    sources.expect(sources.output(), (batches, height * size, width * size, depth))
-    n, h, w, i, j, c = dense((batches, height, width, size, size, depth))
-    return [_filled(sources, (batches, height, size, width, size, depth), (n, h, i, w, j, c))]
-
-
-def _space_to_depth(sources: Sources) -> list[Piece]:
-    """SPACE_TO_DEPTH: a square of pixels becomes the channels of one."""
-    size, (batches, height, width, channels) = _block_size(sources)
-    if height % size or width % size:
-        raise Unsupported(f"{height} x {width} pixels are not made of squares of {size} x {size}")
-    high, wide = height // size, width // size
-    sources.expect(sources.output(), (batches, high, wide, channels * size * size))
-    n, h, i, w, j, c = dense((batches, high, size, wide, size, channels))
-    return [_filled(sources, (batches, high, wide, size, size, channels), (n, h, w, i, j, c))]
-
-
 def _tile(sources: Sources) -> list[Piece]:
     """TILE: the input, so many times along each dimension."""
     tensor, target = sources.input(), sources.output()
@@ -340,14 +327,17 @@ def _move(sources: Sources) -> list[Piece]:
 
 
 REARRANGE: Mapping[str, Callable[[Sources], list[Piece]]] = {
+    "BATCH_TO_SPACE_ND": batch_to_space,
+    "BROADCAST_TO": _broadcast_to,
     "CONCATENATION": _concatenation,
-    "DEPTH_TO_SPACE": _depth_to_space,
+    "DEPTH_TO_SPACE": depth_to_space,
     "EXPAND_DIMS": _expand_dims,
     "MOVE": _move,
     "PACK": _pack,
     "RESHAPE": _same,
+    "REVERSE_V2": _reverse,
     "SLICE": slice_,
-    "SPACE_TO_DEPTH": _space_to_depth,
+    "SPACE_TO_DEPTH": space_to_depth,
     "SPLIT": _split,
     "SPLIT_V": _split_v,
     "SQUEEZE": _squeeze,

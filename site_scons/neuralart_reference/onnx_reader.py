@@ -6,9 +6,11 @@ The package ``onnx`` is loaded with the first model.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from neuralart.errors import NeuralArtError
+from neuralart.network.model_parts import external
 from neuralart.plugins import register
 from neuralart.text.filekind import describe
 from neuralart_reference.model.graph import Model
@@ -28,9 +30,9 @@ class OnnxReader:
         return importlib.util.find_spec("onnx") is not None
 
     def read(self, data: bytes, display: str, name: str, asked: Sequence[Sequence[str]]) -> Model:
-        """Read a model. NeuralArtError: ``onnx`` is missing; or as ``lowerings.parse``."""
+        """Read a model. NeuralArtError: ``onnx`` is missing; or as ``parsing.parse``."""
         self._needed(display)
-        from neuralart_reference.onnx.lowerings import parse
+        from neuralart_reference.onnx.parsing import parse
 
         return parse(data, display, name, asked)
 
@@ -40,6 +42,22 @@ class OnnxReader:
         from neuralart_reference.onnx import cutting
 
         return cutting.ended(data, display, cut)
+
+    def whole(self, data: bytes, display: str, folder: Path) -> bytes:
+        """The bytes of a model with the constants that lie in files beside it. NeuralArtError: one cannot be read."""
+        if not external(data):
+            return data
+        self._needed(display)
+        from neuralart_reference.onnx import cutting
+
+        return cutting.whole(data, display, folder)
+
+    def shaped(self, data: bytes, display: str, shapes: Mapping[str, Sequence[int]]) -> bytes:
+        """The bytes of a model whose inputs have these shapes. NeuralArtError: as ``cutting.shaped``."""
+        self._needed(display)
+        from neuralart_reference.onnx import cutting
+
+        return cutting.shaped(data, display, shapes)
 
     def _needed(self, display: str) -> None:
         if not self.reads():
@@ -52,9 +70,9 @@ def onnx_kinds() -> list[str]:
     """The operators of ONNX that are read; none if the package ``onnx`` is not installed."""
     if not OnnxReader().reads():
         return []
-    from neuralart_reference.onnx.lowerings import FOLDED, LOWERINGS
+    from neuralart_reference.onnx.lowerings import FOLDED, LOWERINGS, NUMBERS
 
-    return sorted({*LOWERINGS, *FOLDED, "Constant", "Shape"})
+    return sorted({*LOWERINGS, *NUMBERS, *FOLDED, "Constant", "Shape"})
 
 
 register("readers", "onnx", OnnxReader(), protocol=1)

@@ -152,11 +152,11 @@ def _reader_and_operator(product: Built) -> None:
     """A packed model of one cosine: neither is known without the plugins."""
     writer = ModelWriter()
     x, y = (writer.tensor(name, (1, 4), "int8", 0.5) for name in ("x", "y"))
-    writer.op("COS", [x], [y])
+    writer.op("STABLEHLO_COSINE", [x], [y])
     (product.root / "cos.tflite.gz").write_bytes(gzip.compress(writer.finish([x], [y], "cos"), mtime=0))
     product.neuralart("compile", "-m", "cos.tflite.gz", "--target", "stm32n6", "-n", "cos", "-o", "cos")
     assert "na_table_s8(" in product.text("cos/cos.c")
-    assert product.neuralart("operators", "COS").startswith("COS  int8, by table\n")
+    assert product.neuralart("operators", "STABLEHLO_COSINE").startswith("STABLEHLO_COSINE  int8, by table\n")
 
 
 def _runner(product: Built) -> None:

@@ -211,6 +211,7 @@ OPERATORS: dict[str, Draw] = {
     "LEAKY_RELU": function("LEAKY_RELU", decades=3),
     "ABS": function("ABS", decades=3),
     "EXP": curve("EXP", -1.3),
+    "ELU": curve("ELU", -1.3),
     "LOG": curve("LOG", 1),
     "GELU": function("GELU"),
 }

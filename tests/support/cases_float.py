@@ -94,9 +94,52 @@ def pool(kind: str) -> Draw:
     return draw
 
 
+def transpose_conv(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Gaps between windows, and windows over each other."""
+    padding = str(rng.choice(["SAME", "VALID"]))
+    taps = [int(k) for k in rng.choice([1, 2, 3, 3, 4, 5], 2)]
+    strides = [int(s) for s in rng.choice([1, 1, 2, 2, 3], 2)]
+    size = [int(s) for s in rng.integers(1, 6, 2)]
+    least = [(n - 1) * s + (1 if padding == "SAME" else k) for n, k, s in zip(size, taps, strides, strict=True)]
+    out = [n + int(rng.integers(0, s)) for n, s in zip(least, strides, strict=True)]
+    batch, depth, outputs = int(rng.choice([1, 1, 2])), int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    number, fused, shape = len(writer.operators), str(rng.choice(FUSED)), (outputs, *taps, depth)
+    o = writer.tensor(f"o{number}", (4,), "int32", data=np.array([batch, *out, outputs]))
+    w = writer.tensor(f"w{number}", shape, "float32", data=rng.normal(0, 1, shape).astype(np.float32))
+    x = writer.tensor(f"x{number}", (batch, *size, depth), "float32")
+    inputs = [o, w, x]
+    if rng.random() < 0.7:
+        bias = rng.normal(0, 3, outputs).astype(np.float32)
+        inputs.append(writer.tensor(f"b{number}", (outputs,), "float32", data=bias))
+    y = writer.tensor(f"y{number}", (batch, *out, outputs), "float32")
+    options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": fused}
+    writer.op("TRANSPOSE_CONV", inputs, [y], padding=padding, **options)
+    text = f"{batch}x{size}x{depth} k{taps} s{strides} {padding} {fused} -> {out}x{outputs}"
+    return Case([x], [y], _values(rng, (batch, *size, depth)), text)
+
+
+def resize(kind: str) -> Draw:
+    """Up and down, by whole factors and others."""
+
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        size, out = ([int(s) for s in rng.choice([1, 2, 3, 5, 7, 8, 12, 17], 2)] for _ in range(2))
+        batch, channels, number = int(rng.choice([1, 1, 2])), int(rng.choice([1, 2, 3, 8])), len(writer.operators)
+        align, centers = [(False, False), (True, False), (False, True)][int(rng.integers(0, 3))]
+        x = writer.tensor(f"x{number}", (batch, *size, channels), "float32")
+        o = writer.tensor(f"o{number}", (2,), "int32", data=np.array(out))
+        y = writer.tensor(f"y{number}", (batch, *out, channels), "float32")
+        writer.op(kind, [x, o], [y], align_corners=align, half_pixel_centers=centers)
+        text = f"{batch}x{size}x{channels} -> {out}, align {align}, centers {centers}"
+        return Case([x], [y], _values(rng, (batch, *size, channels)), text)
+
+    return draw
+
+
 OPERATORS: dict[str, Draw] = {
     **{f"{kind} float32": convolution(kind) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D")},
     "FULLY_CONNECTED float32": fully_connected,
+    "TRANSPOSE_CONV float32": transpose_conv,
+    **{f"{kind} float32": resize(kind) for kind in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")},
     **{f"{kind} float32": pool(kind) for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D")},
 }
 """What is compared; the first word is the operator's kind."""

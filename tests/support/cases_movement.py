@@ -374,6 +374,51 @@ def tile(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return Case([x], [y], build.values(shape), f"{build.dtype} {shape} x {times}")
 
 
+def reverse(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Neighboring dimensions only: LiteRT takes no others."""
+    build = _Builder(rng, writer)
+    shape = _shape(rng)
+    first = int(rng.integers(0, len(shape)))
+    axes = list(range(first, int(rng.integers(first + 1, len(shape) + 1))))
+    x, y = build.tensor(shape), build.tensor(shape)
+    writer.op("REVERSE_V2", [x, build.numbers(axes)], [y])
+    return Case([x], [y], build.values(shape), f"{build.dtype} {shape} along {axes}")
+
+
+def broadcast_to(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    build = _Builder(rng, writer)
+    out = _shape(rng)
+    shape = tuple(size if rng.random() < 0.5 else 1 for size in out)[int(rng.integers(0, 2)) :] or (1,)
+    x, y = build.tensor(shape), build.tensor(out)
+    writer.op("BROADCAST_TO", [x, build.numbers(out)], [y], version=2)
+    return Case([x], [y], build.values(shape), f"{build.dtype} {shape} -> {out}")
+
+
+def batches(kind: str) -> Draw:
+    """SPACE_TO_BATCH_ND, padded or not, and back, cropped or not."""
+
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        build = _Builder(rng, writer, ("int8", "int8", "float32"))
+        count = int(rng.choice([1, 2, 2]))
+        sizes = [int(b) for b in rng.integers(1, 4, count)]
+        inner = [int(n) for n in rng.integers(1, 5, count)]
+        margins = [[int(m) for m in rng.choice([0, 0, 1, 2], 2)] for _ in sizes]
+        whole = [max(b * n, sum(m) + 1) for b, n, m in zip(sizes, inner, margins, strict=True)]
+        whole = [-(-size // b) * b for size, b in zip(whole, sizes, strict=True)]
+        space = (
+            (n := int(rng.integers(1, 3))),
+            *(size - sum(m) for size, m in zip(whole, margins, strict=True)),
+            int(rng.integers(1, 4)),
+        )
+        batch = (n * prod(sizes), *(size // b for size, b in zip(whole, sizes, strict=True)), space[-1])
+        ends = (space, batch) if kind == "SPACE_TO_BATCH_ND" else (batch, space)
+        x, y = (build.tensor(shape) for shape in ends)
+        writer.op(kind, [x, build.numbers(sizes), build.numbers(margins)], [y])
+        return Case([x], [y], build.values(ends[0]), f"{build.dtype} {ends[0]} -> {ends[1]} {sizes} {margins}")
+
+    return draw
+
+
 def constant_outputs(rng: np.random.Generator, writer: ModelWriter) -> Case:
     """Beside one that is computed: a constant, one that is tiled, one that is dequantized, one that is quantized."""
     build = _Builder(rng, writer, ("int8", "uint8"))
@@ -443,6 +488,10 @@ OPERATORS: dict[str, Draw] = {
     "GATHER": gather,
     "RESHAPE open batch": open_batch,
     "TILE": tile,
+    "REVERSE_V2": reverse,
+    "BROADCAST_TO": broadcast_to,
+    "BATCH_TO_SPACE_ND": batches("BATCH_TO_SPACE_ND"),
+    "SPACE_TO_BATCH_ND": batches("SPACE_TO_BATCH_ND"),
     "DEQUANTIZE constant": constant_outputs,
 }
 """What is compared; the first word is the operator's kind."""

@@ -82,27 +82,100 @@ def quotient(kind: str) -> Draw:
     return draw
 
 
-def function(kind: str, *, low: float = -3, high: float = 1.5, positive: bool = False, ulps: int = 0) -> Draw:
+def function(
+    kind: str, *, low: float = -3, high: float = 1.5, positive: bool = False, ulps: int = 0, off: float = 0.0
+) -> Draw:
     """A function of float32."""
 
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         shape, number = small_shape(rng), len(writer.operators)
         x, y = writer.tensor(f"x{number}", shape, "float32"), writer.tensor(f"y{number}", shape, "float32")
-        options = {"alpha": f32(rng.choice([0.01, 0.2, -0.5, 1.5]))} if kind == "LEAKY_RELU" else {}
+        options: dict[str, Any] = {"alpha": f32(rng.choice([0.01, 0.2, -0.5, 1.5]))} if kind == "LEAKY_RELU" else {}
+        options |= {"approximate": bool(rng.random() < 0.5)} if kind == "GELU" else {}
         writer.op(kind, [x], [y], **options)
         vectors = _numbers(rng, shape, "float32", low, high)
         if positive:
             vectors = [[np.abs(value) + np.float32(1e-3)] for (value,) in vectors]
-        return Case([x], [y], vectors, f"{shape}", ulps)
+        return Case([x], [y], vectors, f"{shape} {options}", ulps, off)
 
     return draw
 
 
-def softmax(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    shape, number = (*small_shape(rng)[:3], int(rng.choice([1, 2, 10, 100]))), len(writer.operators)
-    x, y = writer.tensor(f"x{number}", shape, "float32"), writer.tensor(f"y{number}", shape, "float32")
-    writer.op("SOFTMAX", [x], [y], beta=f32(rng.choice([1.0, 1.0, 0.25, 3.7])))
-    return Case([x], [y], _numbers(rng, shape, "float32", -3, 1), f"{shape}", 4)
+def rows(kind: str, ulps: int, off: float = 0.0) -> Draw:
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        shape, number = (*small_shape(rng)[:3], int(rng.choice([1, 2, 10, 100]))), len(writer.operators)
+        x, y = writer.tensor(f"x{number}", shape, "float32"), writer.tensor(f"y{number}", shape, "float32")
+        writer.op(kind, [x], [y], **({"beta": f32(rng.choice([1.0, 1.0, 0.25, 3.7]))} if kind == "SOFTMAX" else {}))
+        return Case([x], [y], _numbers(rng, shape, "float32", -3, 1), f"{shape}", ulps, off)
+
+    return draw
+
+
+def power(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Also negative ones to whole exponents, which LiteRT refuses of no float32."""
+    first, second, out = broadcast_shapes(rng)
+    number = len(writer.operators)
+    x, z, y = (writer.tensor(f"{n}{number}", s, "float32") for n, s in (("x", first), ("z", second), ("y", out)))
+    writer.op("POW", [x, z], [y])
+    bases = [np.abs(v[0]) for v in _numbers(rng, first, "float32", -2, 2)]
+    bases[2] = rng.integers(-5, 6, first).astype(np.float32)
+    exponents = [*(rng.normal(0, 3, second) for _ in range(2)), rng.integers(0, 6, second)]
+    vectors = [[a, np.asarray(b).astype(np.float32)] for a, b in zip(bases, exponents, strict=True)]
+    return Case([x, z], [y], vectors, f"{first} {second}", 1)
+
+
+def compare(kind: str) -> Draw:
+    """Of all types; int8 of any two scales."""
+
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        first, second, out = broadcast_shapes(rng)
+        number, dtype = len(writer.operators), str(rng.choice(["int8", "int32", "int64", "float32"]))
+        scales = [(min(scale(rng), 0.9), zero_point(rng)) if dtype == "int8" else () for _ in range(2)]
+        scales = [scales[0]] * 2 if rng.random() < 0.5 else scales
+        x = writer.tensor(f"x{number}", first, dtype, *scales[0])
+        z = writer.tensor(f"z{number}", second, dtype, *scales[1])
+        y = writer.tensor(f"y{number}", out, "bool")
+        writer.op(kind, [x, z], [y])
+        a, b = _numbers(rng, first, dtype, -1, 0), _numbers(rng, second, dtype, -1, 0)
+        return Case([x, z], [y], _pairs(a, b), f"{dtype} {first} {second} {scales}")
+
+    return draw
+
+
+def logical(kind: str) -> Draw:
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        first, second, out = broadcast_shapes(rng)
+        number, single = len(writer.operators), kind == "LOGICAL_NOT"
+        shapes = [out] if single else [first, second]
+        ends = [writer.tensor(f"x{number}_{n}", shape, "bool") for n, shape in enumerate(shapes)]
+        y = writer.tensor(f"y{number}", out, "bool")
+        writer.op(kind, ends, [y])
+        return Case(ends, [y], [[rng.random(shape) < 0.5 for shape in shapes] for _ in range(3)], f"{shapes}")
+
+    return draw
+
+
+def select(kind: str) -> Draw:
+    """SELECT_V2 broadcasts all three; SELECT takes whole rows by a condition of one dimension."""
+
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        first, second, out = (shape[-5:] for shape in broadcast_shapes(rng))
+        number, dtype = len(writer.operators), str(rng.choice(["int8", "int32", "float32"]))
+        condition = tuple(size if rng.random() < 0.6 else 1 for size in out)
+        if kind == "SELECT":
+            first = second = out
+            condition = out if rng.random() < 0.5 else out[:1]
+        else:
+            out = np.broadcast_shapes(condition, first, second)
+        ends = (scale(rng), zero_point(rng)) if dtype == "int8" else ()
+        c = writer.tensor(f"c{number}", condition, "bool")
+        x, z, y = (writer.tensor(f"{n}{number}", s, dtype, *ends) for n, s in (("x", first), ("z", second), ("y", out)))
+        writer.op(kind, [c, x, z], [y])
+        given = _pairs(_numbers(rng, first, dtype), _numbers(rng, second, dtype))
+        vectors = [[rng.random(condition) < 0.5, *pair] for pair in given]
+        return Case([c, x, z], [y], vectors, f"{dtype} {condition} {first} {second}")
+
+    return draw
 
 
 def root(kind: str) -> Draw:
@@ -191,7 +264,9 @@ def batch_matmul(*dtypes: str) -> Draw:
 
 def cast(rng: np.random.Generator, writer: ModelWriter, *, wide: bool = False) -> Case:
     shape, number = small_shape(rng), len(writer.operators)
-    source, target = (str(d) for d in rng.choice(["int8", "uint8", "int32", "int64", "float32"], 2))
+    source, target = (
+        str(d) for d in rng.choice(["int8", "uint8", "int32", "int64", "float32", *["bool"] * (not wide)], 2)
+    )
     if wide:
         source, target = ("int16", target) if rng.random() < 0.5 else (source, "int16")
     x, y = writer.tensor(f"x{number}", shape, source), writer.tensor(f"y{number}", shape, target)
@@ -285,7 +360,18 @@ OPERATORS: dict[str, Draw] = {
     "LOG float32": function("LOG", low=-3, high=30, positive=True, ulps=1),
     "TANH float32": function("TANH", ulps=3),
     "LOGISTIC float32": function("LOGISTIC", ulps=2),
-    "SOFTMAX float32": softmax,
+    "SOFTMAX float32": rows("SOFTMAX", 4),
+    "LOG_SOFTMAX float32": rows("LOG_SOFTMAX", 2, 1e-6),
+    "L2_NORMALIZATION float32": rows("L2_NORMALIZATION", 0),
+    **{f"{kind} float32": function(kind, low=-3, high=6) for kind in ("CEIL", "ROUND", "SIGN")},
+    **{f"{kind} float32": function(kind, low=-3, high=4, ulps=1) for kind in ("SIN", "COS")},
+    "ELU float32": function("ELU", ulps=1),
+    "GELU float32": function("GELU", high=1, ulps=2, off=1e-6),
+    "POW float32": power,
+    "FLOOR_MOD numbers": plain("FLOOR_MOD", _PLAIN, divides=True),
+    **{kind: compare(kind) for kind in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")},
+    **{kind: logical(kind) for kind in ("LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR")},
+    **{kind: select(kind) for kind in ("SELECT", "SELECT_V2")},
     "SQRT int8": root("SQRT"),
     "RSQRT int8": root("RSQRT"),
     "MEAN float32": reduction("MEAN", "float32"),

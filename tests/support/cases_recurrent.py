@@ -109,4 +109,101 @@ def any_lstm(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return lstm(*(kind for kind in ("cifg", "peephole", "projection", "norm") if rng.random() < 0.35))(rng, writer)
 
 
-OPERATORS: dict[str, Draw] = {"SVDF": svdf, "UNIDIRECTIONAL_SEQUENCE_LSTM": any_lstm}
+def _floats(rng: np.random.Generator, shape: tuple[int, ...]) -> list[list[np.ndarray]]:
+    return [[rng.normal(0, 2, shape).astype(np.float32)] for _ in range(INFERENCES)]
+
+
+class _Reals:
+    """Tensors of float32."""
+
+    def __init__(self, rng: np.random.Generator, writer: ModelWriter) -> None:
+        self.rng, self.writer, self.number = rng, writer, len(writer.operators)
+
+    def constant(self, role: str, *shape: int) -> int:
+        data = self.rng.normal(0, shape[-1] ** -0.5, shape).astype(np.float32)
+        return self.writer.tensor(f"{role}{self.number}", shape, "float32", data=data)
+
+    def tensor(self, role: str, *shape: int, state: bool = False) -> int:
+        return self.writer.tensor(f"{role}{self.number}", shape, "float32", variable=state)
+
+
+def svdf_f32(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    batch, inputs, units = int(rng.choice([1, 1, 2, 3])), int(rng.integers(1, 20)), int(rng.integers(1, 8))
+    rank, memory, build = int(rng.choice([1, 1, 2, 3])), int(rng.choice([1, 2, 4, 7, 10])), _Reals(rng, writer)
+    filters, fused = units * rank, str(rng.choice(["NONE", "RELU", "RELU6"]))
+    x, y = build.tensor("x", batch, inputs), build.tensor("y", batch, units)
+    given = [x, build.constant("w", filters, inputs), build.constant("t", filters, memory)]
+    given += [build.constant("b", units) if rng.random() < 0.7 else -1]
+    given += [build.tensor("s", batch, memory * filters, state=True)]
+    writer.op("SVDF", given, [y], rank=rank, fused_activation_function=fused)
+    text = f"{batch}x{inputs} units {units} rank {rank} memory {memory} {fused}"
+    return Case([x], [y], _floats(rng, (batch, inputs)), text, off=1e-6)
+
+
+def _sizes(rng: np.random.Generator, kind: str) -> tuple[int, tuple[int, ...], int, bool]:
+    """Batch, dimensions of the input but for the last, inputs, and whether time is the first one."""
+    batch, steps, inputs = int(rng.choice([1, 1, 2, 3])), int(rng.integers(1, 6)), int(rng.integers(1, 16))
+    time_major = bool(rng.random() < 0.5) and kind.startswith("UNI")
+    if not kind.startswith("UNI"):
+        return batch, (batch,), inputs, False
+    return batch, (steps, batch) if time_major else (batch, steps), inputs, time_major
+
+
+def rnn_f32(kind: str) -> Draw:
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        (batch, leading, inputs, time_major), build = _sizes(rng, kind), _Reals(rng, writer)
+        units, fused = int(rng.integers(1, 12)), str(rng.choice(["NONE", "RELU", "TANH"]))
+        x, y = build.tensor("x", *leading, inputs), build.tensor("y", *leading, units)
+        given = [x, build.constant("w", units, inputs), build.constant("r", units, units), build.constant("b", units)]
+        options = {"time_major": time_major} if kind.startswith("UNI") else {}
+        state = build.tensor("s", batch, units, state=True)
+        writer.op(kind, [*given, state], [y], fused_activation_function=fused, **options)
+        return Case([x], [y], _floats(rng, (*leading, inputs)), f"{leading} {inputs} {units} {fused}", off=1e-6)
+
+    return draw
+
+
+def lstm_f32(kind: str) -> Draw:
+    """Any of the 16 forms."""
+
+    def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
+        kinds = [form for form in ("cifg", "peephole", "projection", "norm") if rng.random() < 0.35]
+        (batch, leading, inputs, time_major), build = _sizes(rng, kind), _Reals(rng, writer)
+        cells = int(rng.integers(1, 14))
+        outputs = int(rng.integers(1, 10)) if "projection" in kinds else cells
+        given = [-1] * 24
+        for gate in range(1 if "cifg" in kinds else 0, 4):  # input, forget, cell, output
+            given[1 + gate] = build.constant(f"w{gate}_", cells, inputs)
+            given[5 + gate] = build.constant(f"r{gate}_", cells, outputs)
+            given[12 + gate] = build.constant(f"b{gate}_", cells)
+            if "peephole" in kinds and gate != 2:
+                given[9 + gate - (gate == 3)] = build.constant(f"p{gate}_", cells)
+            if "norm" in kinds:
+                given[20 + gate] = build.constant(f"n{gate}_", cells)
+        if "projection" in kinds:
+            given[16] = build.constant("j", outputs, cells)
+            given[17] = build.constant("k", outputs) if rng.random() < 0.6 else -1
+        given[18], given[19] = (build.tensor(n, batch, s, state=True) for n, s in (("h", outputs), ("c", cells)))
+        x, y = build.tensor("x", *leading, inputs), build.tensor("y", *leading, outputs)
+        given[0] = x
+        options: dict[str, float | bool] = {
+            "cell_clip": f32(rng.choice([0, 0, 0.3])),
+            "proj_clip": f32(rng.choice([0, 0.2])),
+        }
+        options |= {"time_major": time_major} if kind.startswith("UNI") else {}
+        ends = given if "norm" in kinds or rng.random() < 0.5 else given[:20]
+        writer.op(kind, ends, [y], fused_activation_function="TANH", **options)
+        text = f"{kinds} {leading} {inputs} cells {cells} outputs {outputs} {options}"
+        # A gate of few cells normalizes differences of its sums that are nothing but their last digits.
+        return Case([x], [y], _floats(rng, (*leading, inputs)), text, off=1e-4 if "norm" in kinds else 2e-6)
+
+    return draw
+
+
+OPERATORS: dict[str, Draw] = {
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": any_lstm,
+    "SVDF float32": svdf_f32,
+    **{f"{kind} float32": rnn_f32(kind) for kind in ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")},
+    **{f"{kind} float32": lstm_f32(kind) for kind in ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")},
+}

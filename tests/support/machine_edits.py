@@ -69,6 +69,7 @@ LEFT_OUT = {
     "input": "only runs read it",
     "labels": "only runs read them",
     "cut": "names of one model's tensors, of two that are drawn: tests/unit/test_cut.py",
+    "input_shapes": "of a model that leaves sizes open: tests/unit/test_open_shapes.py",
     "min_cos": "only `neuralart validate` reads it",
     "min_accuracy": "only `neuralart validate` reads it",
     "fsbl": "a file of the vendor's: tests/build/test_signing_build.py",

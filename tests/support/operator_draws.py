@@ -24,6 +24,7 @@ class Case:
         vectors: For each vector a value per input.
         text: What it is, for the message of a failed comparison.
         ulps: Steps of float32 that results may be off: of functions whose last bits depend on the C library.
+        off: Part of the largest result, or of 1, that results may be off: of functions that cancel.
     """
 
     inputs: list[int]
@@ -31,6 +32,7 @@ class Case:
     vectors: list[list[np.ndarray]] = field(repr=False)
     text: str = ""
     ulps: int = 0
+    off: float = 0.0
 
 
 Draw = Callable[[np.random.Generator, ModelWriter], Case]

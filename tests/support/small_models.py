@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from support.cases_recurrent import lstm, svdf
+from support.cases_recurrent import lstm, lstm_f32, rnn_f32, svdf
 from support.operator_draws import Draw
 from tflite_writer import ModelWriter
 
@@ -173,6 +173,7 @@ _case(
     stride_w=2,
     stride_h=2,
 )
+_case("L2_NORMALIZATION", [_IMAGE], [_IMAGE], fused_activation_function="RELU")
 _case("LEAKY_RELU", [_IMAGE], [_IMAGE], alpha=0.25)
 _case(
     "ARG_MAX", [_IMAGE, ()], [(1, 4, 4)], constants={1: np.array(3, np.int32)}, out_dtype="int32", output_type="int32"
@@ -214,4 +215,7 @@ def _drawn(kind: str, draw: Draw) -> None:
 
 
 _drawn("SVDF", svdf)
+_drawn("LSTM", lstm_f32("LSTM"))
+_drawn("RNN", rnn_f32("RNN"))
+_drawn("UNIDIRECTIONAL_SEQUENCE_RNN", rnn_f32("UNIDIRECTIONAL_SEQUENCE_RNN"))
 _drawn("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm("projection"))

@@ -91,7 +91,7 @@ EXTRA: dict[str, Draw] = {
 """What shows only in uint8."""
 SIGNED_ONLY = (
     *("QUANTIZE integer", "QUANTIZE float32", "DEQUANTIZE"),  # they draw their types themselves
-    *("ABS", "EXP", "LOG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
+    *("ABS", "ELU", "EXP", "LOG", "SQUARED_DIFFERENCE"),  # LiteRT has no such kernel for uint8
     *cases_numbers.OPERATORS,
     *cases_recurrent.OPERATORS,  # nor in integers other than int8
 )

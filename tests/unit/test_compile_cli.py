@@ -399,7 +399,11 @@ def pools(*which) -> str:
         ("net.tflite", b"", ("net.tflite",)),
         ("net.tflite", b"hello, this is text", ("net.tflite",)),
         ("net.tflite", dense()[:200], ("net.tflite",)),
-        ("net.tflite", dense(kind="CUSTOM:Mine"), ("net.tflite: operator 0 (CUSTOM:Mine)", "not supported", "CONV_2D")),
+        (
+            "net.tflite",
+            dense(kind="CUSTOM:Mine"),
+            ("net.tflite: operator 0 (CUSTOM:Mine)", "not supported", "neuralart operators"),
+        ),
         ("net.tflite", dense(kind="FLOOR"), ("net.tflite: operator 0 (FLOOR)", "'in' int8[1, 8]", "supported: ")),
         ("pools/n6.mpool", pools(*N6_LIKE)[:-3] + ",\n}\n}", ("pools/n6.mpool:", "a comma before '}'")),
         (

@@ -189,7 +189,7 @@ VARIANT_KEYS = (
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, cut, dispatch_weights, "
-    "extra_options, failures, initializers, input, input_data_type, inputs_ch_position, labels, memory, "
+    "extra_options, failures, initializers, input, input_data_type, input_shapes, inputs_ch_position, labels, memory, "
     "min_accuracy, min_cos, model, mpool, options, output_data_type, outputs_ch_position, pair, profile, "
     "strategies, timeout, vectors"
 )
@@ -238,7 +238,7 @@ BAD = [
         "    input_data_type: uint8",
         "    model: x.tflite",
         "variants.yaml:6: defaults.network.model: cannot be the same for all of them\n  allowed here: "
-        + NETWORK_KEYS.replace(" model,", "").replace(" cut,", ""),
+        + NETWORK_KEYS.replace(" model,", "").replace(" cut,", "").replace(" input_shapes,", ""),
     ),
     (
         "    input_data_type: uint8",

@@ -359,13 +359,13 @@ def conv(**changes: Any) -> Callable[[Graph], None]:
     return lambda graph: (convolution(graph, **changes), None)[1]
 
 
-KINDS = ", ".join(info.kind for info in every())
 IMAGE = ((1, 4, 4, 2),)
 REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "unknown operator",
-        one("LSTM", x=((1, 4),), z=((2, 2), "int16", 0.5), y=((1, 2),)),
-        f"(LSTM): recurrent, and not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2] (supported: {KINDS})",
+        one("BIDIRECTIONAL_SEQUENCE_RNN", x=((1, 4),), z=((2, 2), "int16", 0.5), y=((1, 2),)),
+        "(BIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4], 'z' int16[2, 2] -> 'y' int8[1, 2]"
+        " (neuralart operators lists those that are)",
     ),
     (
         "float model",
@@ -378,9 +378,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(LOGISTIC): element type float32 is not supported: 'y' float32[1, 4] (supported: int8)",
     ),
     (
-        "float part that only int8 has",
-        one("TRANSPOSE_CONV", x=((1, 4, 4, 1),), y=((1, 2, 2, 1), "float32")),
-        "(TRANSPOSE_CONV): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
+        "float part that only truths have",
+        one("LOGICAL_NOT", x=((1, 4, 4, 1), "bool"), y=((1, 2, 2, 1), "float32")),
+        "(LOGICAL_NOT): this part of the model is computed in float32 on 'y' float32[1, 2, 2, 1] "
         "(quantize it to int8 (full integer quantization))",
     ),
     (
@@ -590,7 +590,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "reshape of strings",
         one("RESHAPE", x=((4,), "string"), y=((2, 2), "string")),
         "(RESHAPE): element type string is not supported: 'x' string[4] "
-        "(supported: int8, uint8, int16, int32, int64, float32)",
+        "(supported: int8, uint8, int16, int32, int64, float32, bool)",
     ),
 ]
 
@@ -608,8 +608,11 @@ def test_refusals(make: Callable[[Graph], None], message: str) -> None:
 
 
 def test_the_operator_at_fault_is_named() -> None:
-    graph, n = reshape_chain("RELU", "RESHAPE", "LSTM")
-    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(LSTM\): recurrent, and not supported: 't2'"):
+    graph, n = reshape_chain("RELU", "RESHAPE", "BIDIRECTIONAL_SEQUENCE_RNN")
+    with pytest.raises(
+        NeuralArtError,
+        match=r"^m\.tflite: operator 2 \(BIDIRECTIONAL_SEQUENCE_RNN\): recurrent, and not supported: 't2'",
+    ):
         lowered(graph, [n[0]], [n[3]])
 
 
@@ -627,9 +630,9 @@ GRAPH_ERRORS: list[tuple[Callable[[Graph], tuple[list[int], list[int]]], str]] =
         "m.tflite: 'c' int8[1] among the inputs is a constant",
     ),
     (
-        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "bool", None, 0, bytes(1))]),
-        "m.tflite: output 'c' bool[1] is a constant of a type that is not supported "
-        "(supported: int8, uint8, int16, int32, int64, float32)",
+        lambda g: ([g.tensor("x", (1,))], [g.tensor("c", (1,), "float64", None, 0, bytes(8))]),
+        "m.tflite: output 'c' float64[1] is a constant of a type that is not supported "
+        "(supported: int8, uint8, int16, int32, int64, float32, bool)",
     ),
     (
         lambda g: ([g.tensor("x", (1 << 16, 1 << 15))], [g.tensor("y", (1,))]),

@@ -13,7 +13,7 @@ from neuralart_reference.quantize import FixedPoint, single
 from neuralart_reference.tables import nearest, rounding_shift, scaled
 from support.lowering import Graph, lowered, one, parameters, refusal
 
-TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "RSQRT", "SQRT", "TANH")
+TABLES = ("ABS", "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "RSQRT", "SQRT", "TANH")
 TWO_INPUTS = ("ADD", "DIV", "FLOOR_DIV", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SQUARED_DIFFERENCE", "SUB")
 
 

@@ -260,10 +260,31 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(TRANSPOSE): 8 dimensions that cannot be joined are not supported (at most 6)",
     ),
     (
+        "blocks that do not fit",
+        one(
+            "SPACE_TO_BATCH_ND",
+            x=((1, 4, 3, 1), "float32"),
+            b=ints(2, 2),
+            p=ints(0, 0, 0, 0),
+            y=((4, 2, 2, 1), "float32"),
+        ),
+        "(SPACE_TO_BATCH_ND): paddings [0, 0, 0, 0] of 'x' float32[1, 4, 3, 1] make no whole blocks of [2, 2]",
+    ),
+    (
+        "crops without end",
+        one("BATCH_TO_SPACE_ND", x=((4, 1, 1, 1),), b=ints(2, 2), p=ints(0, -1, 0, 0), y=((1, 3, 2, 1),)),
+        "(BATCH_TO_SPACE_ND): crops [0, -1, 0, 0] of 'y' int8[1, 3, 2, 1] make no whole blocks of [2, 2]",
+    ),
+    (
+        "a shape that does not broadcast",
+        one("BROADCAST_TO", x=((3,),), s=ints(2, 4), y=((2, 4),)),
+        "(BROADCAST_TO): 'x' int8[3] does not broadcast to [2, 4]",
+    ),
+    (
         "64 bits",
         one("TRANSPOSE", x=((4,), "uint64"), p=ints(0), y=((4,), "uint64")),
         "(TRANSPOSE): element type uint64 is not supported: 'x' uint64[4] "
-        "(supported: int8, uint8, int16, int32, int64, float32)",
+        "(supported: int8, uint8, int16, int32, int64, float32, bool)",
     ),
     (
         "another type",

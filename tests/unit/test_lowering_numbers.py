@@ -74,6 +74,51 @@ def test_indices_of_several_dimensions() -> None:
 
 REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
+        "a scale that LiteRT cannot compare",
+        one("LESS", x=((4,), "int8", 1.5), z=((4,), "int8", 0.5), y=((4,), "bool")),
+        "(LESS): scale 1.5 of 'x' int8[4] is not supported (less than 1)",
+    ),
+    (
+        "an order of truths",
+        one("LESS", x=((4,), "bool"), z=((4,), "bool"), y=((4,), "bool")),
+        "(LESS): element type bool is not supported: 'x' bool[4] (supported: int8, int32, int64, float32)",
+    ),
+    (
+        "a condition of numbers",
+        one("SELECT_V2", c=((4,), "int8"), x=F, z=F, y=F),
+        "(SELECT_V2): element type int8 is not supported: 'c' int8[4] (supported: bool)",
+    ),
+    (
+        "a condition of another size",
+        one("SELECT_V2", c=((4,), "bool"), x=F, z=F, y=F),
+        "(SELECT_V2): shape [4] does not broadcast to [2, 3]",
+    ),
+    (
+        "choice of values that mean different things",
+        one("SELECT", c=((4,), "bool"), x=((4,), "int8", 0.5), z=((4,), "int8", 0.25), y=((4,), "int8", 0.5)),
+        "(SELECT): the quantizations of 'x' int8[4] and 'z' int8[4] differ (all inputs and outputs must have the same)",
+    ),
+    (
+        "int16 as truths",
+        one("CAST", x=((4,), "int16"), y=((4,), "bool")),
+        "(CAST): int16 to bool is not supported: 'x' int16[4]",
+    ),
+    (
+        "sines of stored values",
+        one("SIN", x=((4,),), y=((4,),)),
+        "(SIN): element type int8 is not supported: 'x' int8[4] (supported: float32)",
+    ),
+    (
+        "rows of stored values",
+        one("LOG_SOFTMAX", x=((1, 4),), y=((1, 4),)),
+        "(LOG_SOFTMAX): element type int8 is not supported: 'x' int8[1, 4] (supported: float32)",
+    ),
+    (
+        "rows with an activation",
+        one("L2_NORMALIZATION", options={"fused_activation_function": "RELU"}, x=F, y=F),
+        "(L2_NORMALIZATION): fused activation RELU is not supported (supported: NONE)",
+    ),
+    (
         "two types",
         mixed("ADD", x=F, z=((2, 3), "int32"), y=F),
         "(ADD): 'x' float32[2, 3] and 'z' int32[2, 3] have different types",
@@ -115,9 +160,9 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "truths",
-        one("CAST", x=((4,), "bool"), y=((4,), "float32")),
-        "(CAST): element type bool is not supported: 'x' bool[4] "
-        "(supported: int8, uint8, int16, int32, int64, float32)",
+        one("CAST", x=((4,), "uint16"), y=((4,), "float32")),
+        "(CAST): element type uint16 is not supported: 'x' uint16[4] "
+        "(supported: int8, uint8, int16, int32, int64, float32, bool)",
     ),
     (
         "another shape",

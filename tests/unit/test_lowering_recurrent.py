@@ -154,7 +154,7 @@ REFUSALS: list[tuple[Draw, Change, str]] = [
     (SMALLER, inputs({16: -1, 17: -1}), " needs a projection: there are "),
     (SMALLER, inputs({9: 13, 10: 13, 11: 13}), "a peephole and a projection to another size: LiteRT confuses the"),
     (LSTM, inputs({0: 18}), "input 'h0' int8"),
-    (LSTM, hybrid, "this part of the model is computed in float32 on 'x0'"),
+    (LSTM, hybrid, "bias of type int32 are not supported: 'b1_0' int32[11] (supported: float32)"),
 ]
 
 

@@ -403,8 +403,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "nearest to float",
         one("RESIZE_NEAREST_NEIGHBOR", x=IMAGE, size=ints(4, 4), y=(LARGER[0], "float32")),
-        "(RESIZE_NEAREST_NEIGHBOR): this part of the model is computed in float32 on 'y' float32[1, 4, 4, 3] "
-        "(quantize it to int8 (full integer quantization))",
+        "(RESIZE_NEAREST_NEIGHBOR): element type float32 is not supported: 'y' float32[1, 4, 4, 3] (supported: int8)",
     ),
 ]
 

@@ -566,7 +566,7 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
     """One that the package does not have, computed by a kernel that it has."""
     graph = Graph()
     x, y = graph.tensor("x", (3,), "int8", 0.5, 0), graph.tensor("y", (3,), "int8", 0.5, 0)
-    graph.op("COS", (x,), (y,))
+    graph.op("STABLEHLO_COSINE", (x,), (y,))
     with pytest.raises(NeuralArtError, match="operator is not supported"):
         lowered(graph, [x], [y])
     places.project(
@@ -574,16 +574,16 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
         "import math\n"
         "from neuralart_reference.operators import operator\n"
         "from neuralart_reference.tables import nearest, sampled, table\n"
-        "@operator('COS', limits='int8, by table', protocol=1)\n"
+        "@operator('STABLEHLO_COSINE', limits='int8, by table', protocol=1)\n"
         "def cos(ctx, op):\n"
         "    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))\n"
         "    table(ctx, op, source, target, sampled(source, target, nearest(math.cos)))\n",
     )
     (call,) = lowered(graph, [x], [y]).calls
-    assert (call.kind, call.kernel) == ("COS", "na_table_s8")
-    assert cli.main(["operators", "COS"]) == 0
+    assert (call.kind, call.kernel) == ("STABLEHLO_COSINE", "na_table_s8")
+    assert cli.main(["operators", "STABLEHLO_COSINE"]) == 0
     assert "int8, by table" in capsys.readouterr().out
-    assert plugins.code_of("operators").startswith("COS=")
+    assert plugins.code_of("operators").startswith("STABLEHLO_COSINE=")
     assert plugins.find("operators", "GELU").source is plugins.OWN
 
 

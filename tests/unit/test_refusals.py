@@ -31,10 +31,10 @@ def refused(data: bytes) -> str:
 
 
 def test_all_operators_at_once() -> None:
-    said = refused(chain(*["SIN"] * 5, "RELU", "COS", "COS", "CUSTOM:Mine"))
+    said = refused(chain(*["UNIQUE"] * 5, "RELU", "DILATE", "DILATE", "CUSTOM:Mine"))
     assert said == (
-        "m.tflite: operators that are not supported: 8, namely 5 SIN (not supported): 't1', 't2', 't3', ... "
-        "(2 COS (not supported): 't7', 't8'; 1 CUSTOM:Mine (not supported): 't9')"
+        "m.tflite: operators that are not supported: 8, namely 5 UNIQUE (not supported): 't1', 't2', 't3', ... "
+        "(2 DILATE (not supported): 't7', 't8'; 1 CUSTOM:Mine (not supported): 't9')"
     )
 
 
@@ -44,11 +44,11 @@ def test_reasons_are_told_apart() -> None:
     x = writer.tensor("x", (1, 4), "int8", 0.5)
     made = [writer.tensor(f"y{n}", (1, 4), dtype, 0.5) for n, dtype in enumerate(["int8", "int16", "int8", "int8"])]
     short = writer.tensor("z", (1, 3), "int8", 0.5)
-    for kind, output in zip(["SIN", "RELU", "RELU", "SIN"], made, strict=True):
+    for kind, output in zip(["UNIQUE", "RELU", "RELU", "UNIQUE"], made, strict=True):
         writer.op(kind, [x], [output])
     writer.op("RELU6", [x], [short])
     said = refused(writer.finish([x], [*made, short]))
-    assert "4, namely 2 SIN (not supported): 'y0', 'y3' (" in said
+    assert "4, namely 2 UNIQUE (not supported): 'y0', 'y3' (" in said
     assert "1 RELU (int16 activations are not supported): 'y1'" in said
     assert "1 RELU6 (does not fit its inputs, which give [1, 4]): 'z'" in said
 
@@ -79,8 +79,8 @@ def test_recurrent_operators_are_named() -> None:
     writer = ModelWriter()
     x, y = writer.tensor("x", (1, 4, 2), "int8", 0.5), writer.tensor("y", (1, 4, 3), "int8", 0.5)
     state = writer.tensor("state", (1, 3), "int8", 0.5, variable=True)
-    writer.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, state], [y])
-    assert "(UNIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4, 2], 'state'" in refused(
+    writer.op("BIDIRECTIONAL_SEQUENCE_RNN", [x, state], [y])
+    assert "(BIDIRECTIONAL_SEQUENCE_RNN): recurrent, and not supported: 'x' int8[1, 4, 2], 'state'" in refused(
         writer.finish([x], [y])
     )
     writer = ModelWriter()
@@ -96,18 +96,18 @@ def test_the_same_words_everywhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("m.tflite").write_bytes(chain("SIN", "RELU", "SIN", "COS"))
-    what = "operators that are not supported: 3, namely 2 SIN (not supported): 't1', 't3'"
+    Path("m.tflite").write_bytes(chain("UNIQUE", "RELU", "UNIQUE", "DILATE"))
+    what = "operators that are not supported: 3, namely 2 UNIQUE (not supported): 't1', 't3'"
     assert cli.main(["compile", "--model", "m.tflite", "--target", "mps3-an547", "--quiet"]) == 1
-    assert f"m.tflite: {what} (1 COS (not supported): 't4')" in capsys.readouterr().err
+    assert f"m.tflite: {what} (1 DILATE (not supported): 't4')" in capsys.readouterr().err
     assert cli.main(["lint", "m.tflite"]) == 0
-    assert f"m.tflite: warning: {what} (1 COS (not supported): 't4') [refused-model]" in capsys.readouterr().out
+    assert f"m.tflite: warning: {what} (1 DILATE (not supported): 't4') [refused-model]" in capsys.readouterr().out
     assert cli.main(["inspect", "m.tflite"]) == 0
     said = capsys.readouterr().out
-    assert f"refused by the reference compiler: {what} (1 COS (not supported): 't4')" in said
+    assert f"refused by the reference compiler: {what} (1 DILATE (not supported): 't4')" in said
     lines = [line.split() for line in said.splitlines()]
-    assert [line for line in lines if line[:1] in (["SIN"], ["RELU"], ["COS"])] == [
-        ["SIN", "2", "refused"],
-        ["COS", "1", "refused"],
+    assert [line for line in lines if line[:1] in (["UNIQUE"], ["RELU"], ["DILATE"])] == [
+        ["UNIQUE", "2", "refused"],
+        ["DILATE", "1", "refused"],
         ["RELU", "1"],
     ]

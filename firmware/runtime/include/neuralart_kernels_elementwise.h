@@ -53,6 +53,8 @@ typedef struct {
 /* output = table[input as uint8]; 256 entries, those of 0 .. 127 before those of -128 .. -1. Equal addresses of input
  * and output are allowed. */
 void na_table_s8(const int8_t *input, const int8_t *table, int8_t *output, const na_table_t *p);
+/* Likewise, with the entries of -128 .. -1 before those of 0 .. 127. */
+void na_table_s8_f32(const int8_t *input, const float *table, float *output, const na_table_t *p);
 
 #ifdef __cplusplus
 }

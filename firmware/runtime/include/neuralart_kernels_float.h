@@ -22,6 +22,14 @@ void na_depthwise_conv2d_f32(const float *input, const float *filter, const floa
                              const na_conv2d_f32_t *p);
 
 typedef struct {
+  na_transpose_conv_t window;
+  float low, high;
+} na_transpose_conv_f32_t;
+
+void na_transpose_conv_f32(const float *input, const float *filter, const float *bias, float *output,
+                           const na_transpose_conv_f32_t *p);
+
+typedef struct {
   int32_t batches, depth, units;
   float low, high;
 } na_fully_connected_f32_t;

@@ -2,7 +2,7 @@
  *
  * Included by neuralart_kernels.h, whose conventions hold here too. Suffixes name the element type: s8, u8, i32, i64,
  * f32. Integers that leave their type wrap around; a division by zero gives zero, or what float32 gives. No kernel
- * calls a library: square roots are exact, exp, log and tanh are computed in float64 and rounded once.
+ * calls a library: square roots are exact, other functions are computed in float64 and rounded once.
  */
 #ifndef NEURALART_KERNELS_NUMBERS_H
 #define NEURALART_KERNELS_NUMBERS_H
@@ -37,12 +37,42 @@ NA_NUMBERS(maximum)
 NA_NUMBERS(minimum)
 NA_NUMBERS(squared_difference)
 NA_NUMBERS(floor_div)
+NA_NUMBERS(floor_mod)
+void na_pow_f32(const float *input1, const float *input2, float *output, const na_numbers_f32_t *p);
 void na_prelu_f32(const float *input, const float *slope, float *output, const na_numbers_f32_t *p);
 
 /* Of stored values, whatever they mean. */
 void na_floor_div_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_extremum_t *p);
 /* Parameters as those of the product; a quotient by the zero point is the largest or smallest value. */
 void na_div_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_mul_t *p);
+
+/* ---- comparisons, with broadcasting: 0 or 1 */
+
+typedef struct {
+  na_broadcast_t broadcast;
+  int32_t holds; /* 1: where less, 2: where equal, 4: where greater, 8: where one is no number; or a sum of these */
+  int32_t input1_offset, input1_multiplier, input1_shift; /* of s8 alone: the scales are the factors */
+  int32_t input2_offset, input2_multiplier, input2_shift;
+} na_compare_t;
+
+void na_compare_f32(const float *input1, const float *input2, uint8_t *output, const na_compare_t *p);
+void na_compare_i32(const int32_t *input1, const int32_t *input2, uint8_t *output, const na_compare_t *p);
+void na_compare_i64(const int64_t *input1, const int64_t *input2, uint8_t *output, const na_compare_t *p);
+void na_compare_u8(const uint8_t *input1, const uint8_t *input2, uint8_t *output, const na_compare_t *p);
+
+void na_compare_s8(const int8_t *input1, const int8_t *input2, uint8_t *output, const na_compare_t *p);
+
+/* ---- choice: elements of the first or second input, where the condition is not or is 0 */
+
+typedef struct {
+  int32_t element; /* bytes */
+  int32_t shape[NA_BROADCAST_RANK];
+  int32_t condition_step[NA_BROADCAST_RANK]; /* in elements; 0 where it repeats */
+  int32_t step1[NA_BROADCAST_RANK], step2[NA_BROADCAST_RANK];
+} na_select_t;
+
+void na_select_8(const uint8_t *condition, const uint8_t *input1, const uint8_t *input2, uint8_t *output,
+                 const na_select_t *p);
 
 /* ---- one input: equal addresses of input and output are allowed */
 
@@ -67,6 +97,15 @@ NA_FUNCTION(relu)
 NA_FUNCTION(clip)
 NA_FUNCTION(leaky_relu)
 NA_FUNCTION(hard_swish)
+NA_FUNCTION(ceil)
+NA_FUNCTION(round)
+NA_FUNCTION(sign)
+NA_FUNCTION(sin)
+NA_FUNCTION(cos)
+NA_FUNCTION(elu)
+NA_FUNCTION(gelu)
+NA_FUNCTION(gelu_by_tanh)
+NA_FUNCTION(erf)
 
 typedef struct {
   int32_t rows, depth;
@@ -74,6 +113,9 @@ typedef struct {
 } na_softmax_f32_t;
 
 void na_softmax_f32(const float *input, float *output, const na_softmax_f32_t *p);
+/* Without beta: log(softmax), and rows of length 1. */
+void na_log_softmax_f32(const float *input, float *output, const na_softmax_f32_t *p);
+void na_l2_normalization_f32(const float *input, float *output, const na_softmax_f32_t *p);
 
 /* From float32 towards zero, and to the nearest value of the type; a value that is no number becomes the largest. */
 #define NA_CAST(from, from_t)                                                                                          \

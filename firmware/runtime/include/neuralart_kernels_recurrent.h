@@ -55,6 +55,42 @@ void na_lstm_s8(const int8_t *input, const int8_t *input_weights, const int8_t *
                 const int32_t *projection_bias, int8_t *output_state, int16_t *cell_state, int8_t *output,
                 void *working, const na_lstm_t *p);
 
+/* ---- the same in float32 */
+
+typedef struct {
+  int32_t batches, inputs, units, rank, memory;
+  float low, high; /* of the fused activation */
+} na_svdf_f32_t;
+
+void na_svdf_f32(const float *input, const float *weights, const float *time_weights, const float *bias, float *state,
+                 float *output, const na_svdf_f32_t *p);
+
+typedef struct {
+  int32_t batches, steps, inputs, cells, outputs;
+  int32_t batch_step, time_step, gates; /* as those of na_lstm_t */
+  float cell_clip, output_clip; /* to both sides, 0: none */
+} na_lstm_f32_t;
+
+typedef struct {
+  const float *input, *recurrent, *bias, *peephole, *norm, *projection, *projection_bias;
+} na_lstm_constants_t;
+
+/* Shapes as those of na_lstm_s8; bias [gates][cells]; working: 4 * gates * cells bytes. */
+void na_lstm_f32(const float *input, const float *input_weights, const float *recurrent_weights, const float *bias,
+                 const float *peephole, const float *norm, const float *projection, const float *projection_bias,
+                 float *output_state, float *cell_state, float *output, void *working, const na_lstm_f32_t *p);
+
+/* ---- a layer whose output is a part of its next input: weights [units][inputs], recurrent_weights [units][units] */
+
+typedef struct {
+  int32_t batches, steps, inputs, units;
+  int32_t batch_step, time_step; /* as those of na_lstm_t */
+  int32_t function; /* 0: none, 1: relu, 2: tanh */
+} na_rnn_f32_t;
+
+void na_rnn_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                float *state, float *output, const na_rnn_f32_t *p);
+
 #ifdef __cplusplus
 }
 #endif

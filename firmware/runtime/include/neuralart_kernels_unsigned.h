@@ -27,7 +27,7 @@ void na_depthwise_conv2d_offset_s8(const int8_t *input, const int8_t *filter, co
 
 void na_average_pool_half_up_s8(const int8_t *input, int8_t *output, const na_pool_t *p);
 
-/* ---- bilinear interpolation in float32 */
+/* ---- bilinear interpolation in float32, also of float32 */
 
 typedef struct {
   int32_t batches;
@@ -38,6 +38,7 @@ typedef struct {
 } na_resize_float_t;
 
 void na_resize_bilinear_float_s8(const int8_t *input, int8_t *output, const na_resize_float_t *p);
+void na_resize_bilinear_f32(const float *input, float *output, const na_resize_float_t *p);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ static inline int32_t floor_quotient(int32_t a, int32_t b) {
 
 BOTH(add, bounded_f32(a + b, p), bounded_i32((uint32_t)a + (uint32_t)b, p))
 BOTH(sub, bounded_f32(a - b, p), bounded_i32((uint32_t)a - (uint32_t)b, p))
-BOTH(mul, bounded_f32(a * b, p), bounded_i32((uint32_t)a * (uint32_t)b, p))
+BOTH(mul, bounded_f32(a *b, p), bounded_i32((uint32_t)a *(uint32_t)b, p))
 BOTH(div, bounded_f32(a / b, p), bounded_i32((uint32_t)quotient_i32(a, b), p))
 BOTH(maximum, a > b ? a : b, a > b ? a : b)
 BOTH(minimum, a < b ? a : b, a < b ? a : b)
@@ -52,6 +52,52 @@ static inline float prelu(float a, float b, const na_numbers_f32_t *p) {
 }
 
 NA_BROADCAST_NUMBERS(na_prelu_f32, float, na_numbers_f32_t, prelu)
+
+/* x^y: exp(y log |x|), negative for an odd y of a negative x. */
+static float power(float x, float y) {
+  if (y == 0.0f || x == 1.0f) return 1.0f;
+  const double exponent = (double)y, half = exponent * 0.5;
+  const float magnitude = (float)na_exp(exponent * na_log(x < 0.0f ? -x : x));
+  if (!(x < 0.0f) && !(x == 0.0f && 1.0f / x < 0.0f)) return magnitude;
+  if (na_floor(exponent) != exponent) return x == 0.0f ? magnitude : na_not_a_number();
+  return na_floor(half) != half ? -magnitude : magnitude;
+}
+
+static int32_t place_of(uint32_t bits) { return bits >> 23 ? (int32_t)(bits >> 23) : 1; }
+
+static uint64_t digits_of(uint32_t bits) { return bits >> 23 ? (bits & 0x7fffffu) | 0x800000u : bits; }
+
+/* The rest of a division of whole multiples of the last place of b: exact, as fmod. */
+static float remainder_f32(float a, float b) {
+  na_bits_t x = {a}, y = {b};
+  x.bits &= 0x7fffffffu, y.bits &= 0x7fffffffu;
+  if (y.bits == 0 || x.bits >= 0x7f800000u || y.bits > 0x7f800000u) return na_not_a_number();
+  if (x.bits < y.bits) return a;
+  const uint64_t by = digits_of(y.bits);
+  uint64_t rest = digits_of(x.bits) % by;
+  for (int32_t more = place_of(x.bits) - place_of(y.bits); more > 0; more -= 40)
+    rest = (rest << (more < 40 ? more : 40)) % by;
+  const float result = (float)((double)rest * na_power_of_two(place_of(y.bits) - 150));
+  return a < 0.0f ? -result : result;
+}
+
+static float modulo_f32(float a, float b) {
+  const float rest = remainder_f32(a, b);
+  return rest != 0.0f && (b < 0.0f) != (rest < 0.0f) ? rest + b : rest;
+}
+
+static int32_t modulo_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a - (uint32_t)floor_quotient(a, b) * (uint32_t)b);
+}
+
+BOTH(floor_mod, modulo_f32(a, b), modulo_i32(a, b))
+
+static inline float power_f32(float a, float b, const na_numbers_f32_t *p) {
+  (void)p;
+  return power(a, b);
+}
+
+NA_BROADCAST_NUMBERS(na_pow_f32, float, na_numbers_f32_t, power_f32)
 
 static inline int32_t floor_stored(int32_t a, int32_t b, const na_extremum_t *p) {
   (void)p;

@@ -1,63 +1,8 @@
-/* Functions of one float32 value, and SOFTMAX in float32. */
+/* Functions of one float32 value. */
 #include "neuralart_kernels.h"
 #include "numbers.h"
 
-enum { ROOT_BITS = 25 }; /* of the result, and one to round by */
-
-typedef union {
-  float value;
-  uint32_t bits;
-} bits_t;
-
-static float not_a_number(void) {
-  const bits_t quiet = {.bits = 0x7fc00000u};
-  return quiet.value;
-}
-
-/* The nearest float32, by digits: the mantissa as an integer of 49 or 50 bits has a root of 25. None is a tie. */
-static float square_root(float x) {
-  bits_t b = {x};
-  if (!(x > 0.0f)) return x == 0.0f ? x : not_a_number();
-  if (b.bits >= 0x7f800000u) return x;
-  int32_t exponent = 0;
-  if (b.bits < 0x00800000u) b.value *= 16777216.0f, exponent = -24; /* subnormal */
-  exponent += (int32_t)(b.bits >> 23) - 127 - 23; /* x = mantissa * 2^exponent */
-  uint64_t rest = (uint64_t)((b.bits & 0x007fffffu) | 0x00800000u);
-  const int32_t shift = exponent & 1 ? 25 : 26;
-  rest <<= shift;
-  exponent -= shift;
-  uint64_t root = 0;
-  for (uint64_t bit = (uint64_t)1 << (2 * (ROOT_BITS - 1)); bit != 0; bit >>= 2) {
-    const uint64_t next = root + bit;
-    root >>= 1;
-    if (rest >= next) rest -= next, root += bit;
-  }
-  return (float)((double)((root + 1) >> 1) * na_power_of_two(exponent / 2 + 1));
-}
-
-/* log(m * 2^k) for m about 1: the series of log((1 + s) / (1 - s)). */
-static float logarithm(float x) {
-  if (!(x > 0.0f)) return x == 0.0f ? -1.0f / 0.0f : not_a_number();
-  bits_t b = {x};
-  if (b.bits >= 0x7f800000u) return x;
-  int32_t exponent = 0;
-  if (b.bits < 0x00800000u) b.value *= 16777216.0f, exponent = -24;
-  const int32_t k = (int32_t)(b.bits - 0x3f3504f3u) >> 23; /* the bits of the root of one half */
-  b.bits -= (uint32_t)k << 23;
-  exponent += k;
-  const double m = (double)b.value, s = (m - 1.0) / (m + 1.0), s2 = s * s;
-  double sum = 0.0;
-  for (int32_t n = 17; n > 0; n -= 2) sum = sum * s2 + 1.0 / (double)n;
-  return (float)(2.0 * s * sum + (double)exponent * 0x1.62e42fefa39efp-1);
-}
-
-static float hyperbolic_tangent(float value) {
-  const double x = (double)value, a = x < 0.0 ? -x : x;
-  if (a < 0x1p-12) return (float)(x * (1.0 - x * x / 3.0));
-  if (a > 20.0) return x < 0.0 ? -1.0f : 1.0f;
-  const double e = na_exp(2.0 * a), t = (e - 1.0) / (e + 1.0);
-  return (float)(x < 0.0 ? -t : t);
-}
+static float logarithm(float x) { return (float)na_log(x); }
 
 static float exponential(float x) { return (float)na_exp((double)x); }
 
@@ -72,6 +17,41 @@ static float hard_swish(float x) {
   return x * (opened > 6.0f ? 6.0f : opened) / 6.0f;
 }
 
+/* Halves to the even neighbor. */
+static float to_nearest(float x) {
+  const double below = na_floor((double)x), rest = (double)x - below;
+  const int32_t up = rest > 0.5 || (rest == 0.5 && na_floor(below * 0.5) * 2.0 != below);
+  return (float)(up ? below + 1.0 : below);
+}
+
+/* e^x - 1; near zero, where the difference would lose digits, its series. */
+static float exponential_less_one(float value) {
+  const double x = (double)value;
+  if (x > -0.01 && x < 0.01) return (float)(x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0)))));
+  return (float)(na_exp(x) - 1.0);
+}
+
+/* sin(x + quarters * pi / 2): the series for what is left of x beside the nearest multiple of pi / 2, whose three parts
+ * multiply exactly. Beyond 2^27 such multiples the result means nothing. */
+static float sine(float value, int32_t quarters) {
+  const double x = (double)value;
+  if (!(x > -2.0e8 && x < 2.0e8)) return na_not_a_number();
+  const double k = na_floor(x * 0x1.45f306dc9c883p-1 + 0.5);
+  const double r = ((x - k * 0x1.921fb5p0) - k * 0x1.110b46p-26) - k * 0x1.1a62633145c07p-54;
+  const int32_t turn = (int32_t)((uint32_t)(int32_t)k + (uint32_t)quarters) & 3, odd = turn & 1;
+  double term = odd ? 1.0 : r, sum = term;
+  for (int32_t n = odd ? 1 : 2; n < 17; n += 2) sum += term *= -r * r / (double)(n * (n + 1));
+  return (float)(turn & 2 ? -sum : sum);
+}
+
+static float sign(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; }
+
+static float gelu(float x) { return 0.5f * x * (float)na_erfc(-(double)(x * 0.70710678118654752440f)); }
+
+static float gelu_by_tanh(float x) {
+  return 0.5f * x * (1.0f + na_tanh(0.79788456080286535588f * (x + 0.044715f * x * x * x)));
+}
+
 #define FUNCTION(name, expression)                                                                                     \
   void na_##name##_f32(const float *input, float *output, const na_function_f32_t *p) {                                \
     for (int32_t i = 0; i < p->count; i++) {                                                                           \
@@ -82,28 +62,24 @@ static float hard_swish(float x) {
 
 FUNCTION(abs, x < 0.0f ? -x : x + 0.0f)
 FUNCTION(neg, -x)
-FUNCTION(square, x * x)
+FUNCTION(square, x *x)
 FUNCTION(floor, (float)na_floor((double)x))
-FUNCTION(sqrt, square_root(x))
-FUNCTION(rsqrt, 1.0f / square_root(x))
+FUNCTION(sqrt, na_square_root(x))
+FUNCTION(rsqrt, 1.0f / na_square_root(x))
 FUNCTION(exp, exponential(x))
 FUNCTION(log, logarithm(x))
-FUNCTION(tanh, hyperbolic_tangent(x))
+FUNCTION(tanh, na_tanh(x))
 FUNCTION(logistic, logistic(x))
 FUNCTION(relu, x < 0.0f ? 0.0f : x)
 FUNCTION(clip, x > p->high ? p->high : x < p->low ? p->low : x)
 FUNCTION(leaky_relu, x > 0.0f ? x : x * p->low)
 FUNCTION(hard_swish, hard_swish(x))
-
-void na_softmax_f32(const float *input, float *output, const na_softmax_f32_t *p) {
-  for (int32_t row = 0; row < p->rows; row++, input += p->depth, output += p->depth) {
-    float largest = input[0], sum = 0.0f;
-    for (int32_t i = 1; i < p->depth; i++)
-      if (input[i] > largest) largest = input[i];
-    for (int32_t i = 0; i < p->depth; i++) {
-      output[i] = exponential((input[i] - largest) * p->beta);
-      sum += output[i];
-    }
-    for (int32_t i = 0; i < p->depth; i++) output[i] /= sum;
-  }
-}
+FUNCTION(ceil, -(float)na_floor(-(double)x))
+FUNCTION(round, to_nearest(x))
+FUNCTION(sign, sign(x))
+FUNCTION(sin, sine(x, 0))
+FUNCTION(cos, sine(x, 1))
+FUNCTION(elu, x < 0.0f ? exponential_less_one(x) : x)
+FUNCTION(gelu, gelu(x))
+FUNCTION(gelu_by_tanh, gelu_by_tanh(x))
+FUNCTION(erf, (float)na_erf((double)x))

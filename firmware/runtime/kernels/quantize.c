@@ -32,3 +32,7 @@ void na_dequantize_s8_f32(const int8_t *input, float *output, const na_quantize_
 void na_dequantize_u8_f32(const uint8_t *input, float *output, const na_quantize_t *p) {
   for (int32_t i = 0; i < p->count; i++) output[i] = p->scale * (float)(input[i] - p->zero_point);
 }
+
+void na_table_s8_f32(const int8_t *input, const float *table, float *output, const na_table_t *p) {
+  for (int32_t i = 0; i < p->count; i++) output[i] = table[input[i] + 128];
+}

@@ -1,4 +1,4 @@
-/* RESIZE_BILINEAR of uint8 models: float32, in the order of operations that the profile prescribes. */
+/* RESIZE_BILINEAR of float32 and of uint8 models: float32, in the order of operations that the profile prescribes. */
 #include "neuralart_kernels.h"
 
 /* Between which two input positions an output position lies. */
@@ -23,25 +23,31 @@ static between_t between(int32_t position, float scale, int32_t half_pixel_cente
 /* As the model stores it. */
 static inline float stored(int8_t value) { return (float)(value + 128); }
 
-void na_resize_bilinear_float_s8(const int8_t *input, int8_t *output, const na_resize_float_t *p) {
-  const int32_t row = p->input_width * p->channels;
-  for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * row) {
-    for (int32_t y = 0; y < p->output_height; y++) {
-      const between_t v = between(y, p->height_scale, p->half_pixel_centers, p->input_height);
-      for (int32_t x = 0; x < p->output_width; x++) {
-        const between_t h = between(x, p->width_scale, p->half_pixel_centers, p->input_width);
-        const int8_t *low_low = input + v.low * row + h.low * p->channels;
-        const int8_t *high_low = input + v.high * row + h.low * p->channels;
-        const int8_t *low_high = input + v.low * row + h.high * p->channels;
-        const int8_t *high_high = input + v.high * row + h.high * p->channels;
-        for (int32_t c = 0; c < p->channels; c++) {
-          const float sum = stored(low_low[c]) * v.towards_low * h.towards_low +
-                            stored(high_low[c]) * v.towards_high * h.towards_low +
-                            stored(low_high[c]) * v.towards_low * h.towards_high +
-                            stored(high_high[c]) * v.towards_high * h.towards_high + 0.5f;
-          *output++ = (int8_t)((int32_t)sum - 128);
-        }
-      }
-    }
+static inline int8_t rounded(float sum) { return (int8_t)((int32_t)(sum + 0.5f) - 128); }
+
+static inline float same(float value) { return value; }
+
+#define RESIZE(kernel, type, read, made)                                                                               \
+  void kernel(const type *input, type *output, const na_resize_float_t *p) {                                           \
+    const int32_t row = p->input_width * p->channels;                                                                  \
+    for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * row) {                             \
+      for (int32_t y = 0; y < p->output_height; y++) {                                                                 \
+        const between_t v = between(y, p->height_scale, p->half_pixel_centers, p->input_height);                       \
+        for (int32_t x = 0; x < p->output_width; x++) {                                                                \
+          const between_t h = between(x, p->width_scale, p->half_pixel_centers, p->input_width);                       \
+          const type *low_low = input + v.low * row + h.low * p->channels;                                             \
+          const type *high_low = input + v.high * row + h.low * p->channels;                                           \
+          const type *low_high = input + v.low * row + h.high * p->channels;                                           \
+          const type *high_high = input + v.high * row + h.high * p->channels;                                         \
+          for (int32_t c = 0; c < p->channels; c++)                                                                    \
+            *output++ = made(read(low_low[c]) * v.towards_low * h.towards_low +                                        \
+                             read(high_low[c]) * v.towards_high * h.towards_low +                                      \
+                             read(low_high[c]) * v.towards_low * h.towards_high +                                      \
+                             read(high_high[c]) * v.towards_high * h.towards_high);                                    \
+        }                                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
   }
-}
+
+RESIZE(na_resize_bilinear_float_s8, int8_t, stored, rounded)
+RESIZE(na_resize_bilinear_f32, float, same, same)

@@ -109,6 +109,7 @@ GENERATE: tuple[Option, ...] = (
         "--memory", "smallest: layers in stripes of rows where that saves memory (own option)", VALUE, "", "smallest"
     ),
     _used("--cut-output-tensors --cut", "the tensors where the model ends, comma separated", VALUE, metavar="NAMES"),
+    _used("--input-shape", "sizes that a model leaves open: NAME=1x3x48,... (own option)", VALUE, metavar="SHAPES"),
     _used("--type -t", "type of the model: tflite or onnx", VALUE, choices="tflite onnx", metavar="TYPE"),
     _used(
         "--input-data-type",
@@ -154,7 +155,7 @@ GENERATE: tuple[Option, ...] = (
     _refused("--cut-input-tensors", "a model is cut at its end alone, by tensors", VALUE, "--cut NAMES"),
     _refused("--cut-input-layers", "a model is cut at its end alone, by tensors", VALUE, "--cut NAMES"),
     _refused("--cut-output-layers", "a model is cut at its end alone, by tensors", VALUE, "--cut NAMES"),
-    _refused("--fix-parametric-shapes", "shapes must be fixed in the model", VALUE, "export it with fixed shapes"),
+    _refused("--fix-parametric-shapes", "it names no inputs", VALUE, "--input-shape NAME=1x3x48x320"),
     _refused("--custom", "custom layers are not supported", VALUE),
     _refused("--quantize -q", "models are compiled as they are", MAYBE, "quantize the model before"),
     _refused("--hsp", "there is no such accelerator here", MAYBE),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +51,8 @@ class CommonRequest:
     name: str = "network"  # C name of the network
     model_display: str = ""  # the model as the user named it; empty: the path
     cut: tuple[str, ...] = ()  # names of the tensors where the model ends; empty: its own outputs
+    # sizes of inputs that the model leaves open, by their names
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
     allocate_inputs: bool = True  # False: the application provides the input buffers
     allocate_outputs: bool = True  # likewise for the outputs
@@ -97,6 +101,14 @@ def _checked(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _split(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",")) if text is not None else ()
+
+
+def input_shapes(text: str, where: str = "--input-shape") -> dict[str, tuple[int, ...]]:
+    """The shapes of ``NAME=1x3x48x320,...``; a comma may be a part of a name. NeuralArtError: the text is another."""
+    found = re.findall(r"(.+?)=([1-9][0-9]{0,8}(?:x[1-9][0-9]{0,8})*)(?:,|$)", text)
+    if ",".join("=".join(pair) for pair in found) != text:
+        raise NeuralArtError(f"'{text}' is no list of shapes", where=where, hint="NAME=1x3x48x320, comma separated")
+    return {name: tuple(map(int, sizes.split("x"))) for name, sizes in found}
 
 
 def _profile(args: argparse.Namespace) -> Profile | None:
@@ -172,6 +184,7 @@ def common_members(args: argparse.Namespace, profile: Profile | None, notes: tup
         "target": args.target,
         "model_display": args.model,
         "cut": _split(args.cut_output_tensors),
+        "input_shapes": input_shapes(args.input_shape or ""),
         "border": BorderOptions(
             _split(args.input_data_type),
             _split(args.output_data_type),

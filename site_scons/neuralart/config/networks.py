@@ -27,6 +27,7 @@ from neuralart.config.keys import (
     with_added,
 )
 from neuralart.config.keys import read_settings as read_keys
+from neuralart.config.model_keys import MODEL_KEYS
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.lazy_regex import lazy_regex
@@ -59,12 +60,6 @@ def _data_types(value: Value) -> str:
             hint = f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
             raise value.error(f"'{part}' is not a data type", hint)
     return text
-
-
-def _cut(value: Value) -> tuple[str, ...]:
-    """``{outputs: [NAME, ...]}``."""
-    value.fields(("outputs",))
-    return distinct(value.need("outputs", "{outputs: [NAME, ...]}"))
 
 
 def _compiler(value: Value) -> Settings:
@@ -213,16 +208,7 @@ KEYS: tuple[Key, ...] = (
         form=PATH,
         taken=("--mpool", "--load-mpool", "--memory-pool"),
     ),
-    Key(
-        "cut",
-        _cut,
-        "`{outputs: [NAME, ...]}`: names of the tensors where the model ends. They become its outputs, and what only "
-        "others need goes ([operators.md](operators.md#a-model-that-ends-earlier))",
-        "the whole model",
-        form={"outputs": WORDS},
-        option="--cut",
-        shared=False,
-    ),
+    *MODEL_KEYS,
     Key(
         "memory",
         lambda value: value.choice(MEMORY, empty=True),

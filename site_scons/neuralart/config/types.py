@@ -107,6 +107,7 @@ class NetworkConfig(Located):
     timeout: float | None = None  # Seconds that ST Edge AI Core may take; None: any
     mpool: str = ""  # Pool file instead of the profile's; empty: the profile's
     cut: tuple[str, ...] = ()  # Names of the tensors where the model ends; empty: its own outputs
+    input_shapes: tuple[str, ...] = ()  # ``NAME=1x3x48x320`` of inputs whose sizes the model leaves open
     memory: str = ""  # ``smallest``: layers in stripes of rows where that takes less memory; empty: none
     input_data_type: str = ""  # As ``--input-data-type``; empty: the model's
     output_data_type: str = ""  # As ``--output-data-type``

@@ -137,14 +137,16 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
         raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
 
 
-def _take_model(bag: Bag, path: Path, where: str, level: str, cut: Sequence[str] = ()) -> None:
+def _take_model(bag: Bag, path: Path, where: str, level: str, config: NetworkConfig | None = None) -> None:
     """Find what the reference compiler refuses about a model, in its words."""
+    from neuralart.compilers.request import input_shapes
     from neuralart_reference.lower import lower
     from neuralart_reference.model import reader
 
     try:
         if path.suffix == ".tflite" or reader.can_read(path):
-            lower(reader.read(path, where, cut=cut))
+            shapes = input_shapes(",".join(config.input_shapes)) if config else {}
+            lower(reader.read(path, where, cut=config.cut if config else (), shapes=shapes))
     except NeuralArtError as error:
         bag.findings.append(findings.LintFinding(REFUSED, level, where, error.what, error.hint))
 
@@ -212,7 +214,7 @@ def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Pa
         folder = folders.get(config.name)
         bag.networks.append(_built(config, layout, board, folder))
         if config.compiler == REFERENCE and is_file(file.parent / config.model):
-            _take_model(bag, file.parent / config.model, config.said("model"), findings.ERROR, config.cut)
+            _take_model(bag, file.parent / config.model, config.said("model"), findings.ERROR, config)
         if layout.pools.pools and layout.pools not in bag.pool_files:
             bag.pool_files.append(layout.pools)
         _, profile = split_profile(config.profile)

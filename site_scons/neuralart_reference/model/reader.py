@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from neuralart import plugins
+from neuralart.errors import NeuralArtError
 from neuralart_reference.model import tflite
 from neuralart_reference.model.graph import Model
+from neuralart_reference.model.tflite_shapes import shaped
 
+Shapes = Mapping[str, Sequence[int]]
+AS_IT_IS: Shapes = {}
+"""What is open is fixed by itself, or refused."""
 _TFLITE = b"TFL3"  # At offset 4: https://ai.google.dev/edge/litert, schema.fbs, file_identifier
 
 
 class ModelReader(Protocol):
-    """A format of models besides .tflite, registered under the name of the format.
+    """A format of models besides .tflite, registered under the name of the format. A format that leaves sizes of inputs
+    open may have ``shaped(data, display, shapes)``, which fixes them in the bytes of a file. One that keeps constants
+    in other files may have ``whole(data, display, folder)``, which gives the bytes of one file.
 
     An example, which reads models from a format of lines::
 
@@ -63,33 +70,46 @@ class ModelReader(Protocol):
 
 
 def read(
-    path: Path, display: str = "", asked: Sequence[Sequence[str]] = ((), (), (), ()), cut: Sequence[str] = ()
+    path: Path,
+    display: str = "",
+    asked: Sequence[Sequence[str]] = ((), (), (), ()),
+    cut: Sequence[str] = (),
+    shapes: Shapes = AS_IT_IS,
 ) -> Model:
     """Read a model; ``display``: as :func:`neuralart_reference.model.tflite.read`.
 
     ``asked`` of a format that leaves it open (ONNX): types of inputs and of outputs, channel positions of both; of each
-    nothing, one for all or one for each. ``cut``: names of tensors where the model ends. Raises NeuralArtError: it
+    nothing, one for all or one for each. ``cut``: names of tensors where the model ends. ``shapes``: of inputs whose
+    sizes the model leaves open, by their names. Raises NeuralArtError: it
     cannot be read, is damaged, or has something that nothing here handles.
     """
     shown = display or str(path)
     plugin = _reader(path, shown)
-    if plugin is None:
+    if plugin is None and not shapes:
         return tflite.read(path, display, cut)
-    model: Model = plugin.call("read", ended(path, cut, shown), shown, path.stem, asked)
+    data = ended(path, cut, shown, shapes)
+    if plugin is None:
+        return tflite.parse(data, shown, path.stem)
+    model: Model = plugin.call("read", data, shown, path.stem, asked)
     return model
 
 
-def ended(path: Path, cut: Sequence[str], display: str = "") -> bytes:
-    """The bytes of a model that ends at tensors of these names; none: of its file. NeuralArtError: there is no such."""
+def ended(path: Path, cut: Sequence[str], display: str = "", shapes: Shapes = AS_IT_IS) -> bytes:
+    """The bytes of a model that ends at tensors of these names (none: of its file), with these shapes of inputs.
+    NeuralArtError: there is no such tensor, or a shape does not fit.
+    """
     shown = display or str(path)
     data = tflite.content(path, shown)
+    plugin = _reader(path, shown)
+    if plugin is not None and hasattr(plugin.made, "whole"):
+        data = plugin.call("whole", data, shown, path.parent)
+    if shapes and plugin is not None and not hasattr(plugin.made, "shaped"):
+        raise NeuralArtError("the sizes of this format are fixed", where=shown, hint="leave input_shapes out")
+    if shapes:
+        data = plugin.call("shaped", data, shown, shapes) if plugin is not None else shaped(data, shown, shapes)
     if not cut:
         return data
-    plugin = _reader(path, shown)
-    if plugin is None:
-        return tflite.ended(data, shown, cut)
-    shortened: bytes = plugin.call("ended", data, shown, cut)
-    return shortened
+    return plugin.call("ended", data, shown, cut) if plugin is not None else tflite.ended(data, shown, cut)
 
 
 def can_read(path: Path) -> bool:

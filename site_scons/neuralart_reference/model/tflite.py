@@ -134,9 +134,12 @@ def _shape(table: Table, *, is_input: bool) -> tuple[tuple[int, ...], tuple[int,
         # A batch that is open, written down as 1, is what converters make of a model without a fixed batch.
         if signed == size or (signed == -1 and axis == 0 and size == 1):
             continue
+        if signed == -1 and not is_input:
+            continue  # Its size follows from those of the inputs.
         if signed == -1:
             dynamic = f"has a dynamic shape {dimensions(signature)}: dimension {axis} is open"
-            table.fail(f"{table.what} {dynamic}", _FIX_SHAPE)
+            sizes = "x".join(str(old if old != -1 else f"N{at}") for at, old in enumerate(signature))
+            table.fail(f"{table.what} {dynamic}", f"input_shapes of the network or --input-shape NAME={sizes}")
         table.damaged(f"{table.what} has shape {dimensions(shape)} and signature {dimensions(signature)}")
     return shape, signature
 

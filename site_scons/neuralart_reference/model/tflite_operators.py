@@ -72,11 +72,14 @@ fused_activation_function:activation dilation_w_factor=1 dilation_h_factor=1
 5 Pool2DOptions AVERAGE_POOL_2D,L2_POOL_2D,MAX_POOL_2D padding:padding stride_w stride_h filter_width filter_height \
 fused_activation_function:activation
 6 SVDFOptions SVDF rank fused_activation_function:activation
+7 RNNOptions RNN fused_activation_function:activation asymmetric_quantize_inputs:bool
 8 FullyConnectedOptions FULLY_CONNECTED fused_activation_function:activation weights_format:format keep_num_dims:bool \
 asymmetric_quantize_inputs:bool quantized_bias_type:type
 9 SoftmaxOptions SOFTMAX beta:float32
 10 ConcatenationOptions CONCATENATION axis fused_activation_function:activation
 11 AddOptions ADD fused_activation_function:activation pot_scale_int16:bool=1
+12 L2NormOptions L2_NORMALIZATION fused_activation_function:activation
+14 LSTMOptions LSTM fused_activation_function:activation cell_clip:float32 proj_clip:float32
 15 ResizeBilinearOptions RESIZE_BILINEAR - - align_corners:bool half_pixel_centers:bool
 17 ReshapeOptions RESHAPE new_shape:int32[]
 19 SpaceToDepthOptions SPACE_TO_DEPTH block_size
@@ -86,6 +89,8 @@ asymmetric_quantize_inputs:bool quantized_bias_type:type
 28 SubOptions SUB fused_activation_function:activation pot_scale_int16:bool=1
 29 DivOptions DIV fused_activation_function:activation
 30 SqueezeOptions SQUEEZE squeeze_dims:int32[]
+31 SequenceRNNOptions UNIDIRECTIONAL_SEQUENCE_RNN time_major:bool fused_activation_function:activation \
+asymmetric_quantize_inputs:bool
 32 StridedSliceOptions STRIDED_SLICE begin_mask end_mask ellipsis_mask new_axis_mask shrink_axis_mask offset:bool
 35 SplitOptions SPLIT num_splits
 37 CastOptions CAST in_data_type:type out_data_type:type

@@ -5,22 +5,28 @@ an operator needs another order. A Transpose of the model mostly changes what is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from neuralart_reference.model.graph import Operator, Quantization, Tensor
-from neuralart_reference.onnx.load import Array, OnnxGraph, Scale, Unfit
+from neuralart_reference.onnx.load import Array, Node, OnnxGraph, Scale, Unfit
 
 Order = tuple[int, ...]
 GRID = np.arange(-128, 128, dtype=np.int8)
+_KINDS_OF_BOOL = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 
 
 def channels_last(rank: int) -> Order:
     """The order that kernels want: batch, rows, columns, channels."""
     return (0, *range(2, rank), 1) if rank > 2 else tuple(range(rank))
+
+
+def plain_dtype(dtype: str) -> str:
+    """The type in which numbers of a type are computed where they have no scale."""
+    return dtype if dtype == "bool" else "float32" if dtype.startswith("float") else "int32"
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,18 @@ class Builder:
         self.operators: list[Operator] = []
         self.values: dict[str, Held] = {}
         self._arranged: dict[tuple[int, Order, Order], int] = {}
+        self._plain: dict[tuple[int, int], int] = {}
+
+    def attempt(self, lower: Callable[[Builder, Node], None], node: Node) -> str:
+        """Lower a node; empty, or why that does not work: then nothing of it is left."""
+        kept = len(self.tensors), len(self.operators), dict(self.values), dict(self._arranged), dict(self._plain)
+        try:
+            lower(self, replace(node, inputs=[*node.inputs]))
+        except (Unfit, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
+            del self.tensors[kept[0] :], self.operators[kept[1] :]
+            self.values, self._arranged, self._plain = kept[2:]
+            return str(error) or type(error).__name__
+        return ""
 
     def free(self, name: str) -> str:
         """A name like this one, which no value of the model has."""
@@ -88,8 +106,11 @@ class Builder:
 
     def define(self, name: str, tensor: int, order: Order) -> None:
         """Let a value be what a tensor has, brought to the value's own scale if it has another."""
-        if self.tensors[tensor].dtype == "int8":
-            tensor = self.rescaled(name, tensor, self.graph.scales.get(name) or self.scale_of(tensor))
+        found, scale = self.tensors[tensor], self.graph.scales.get(name)
+        if found.dtype == "int8":
+            tensor = self.rescaled(name, tensor, scale or self.scale_of(tensor))
+        elif found.dtype == "float32" and scale is not None:
+            tensor = self.emit("QUANTIZE", [tensor], self.tensor(name, found.shape, scale))
         self.values[name] = Held(tensor, order)
 
     def value(self, name: str) -> Held:
@@ -98,27 +119,72 @@ class Builder:
             raise Unfit(f"'{name}' is not quantized")
         return self.values[name]
 
-    def in_float(self, name: str) -> None:
-        """Let a value that is a function of a stored one be computed in float: one of 256 results is taken."""
-        tensor, order, results = (held := self.values[name]).tensor, held.order, held.results
-        if results is None:
-            return
-        shape = self.tensors[tensor].shape
-        stored = self.emit("CAST", [tensor], self.tensor(f"{name}_stored", shape, None, "int32"))
-        from_zero = self.tensor(f"{name}_number", shape, None, "int32")
-        number = self.emit("ADD", [stored, self.constant([128])], from_zero, fused_activation_function="NONE")
-        table = self.constant(results.ravel(), "float32", name=f"{name}_results")
-        made = self.tensor(f"{name}_float", shape, None, "float32")
-        self.values[name] = Held(self.emit("GATHER", [table, number], made, axis=0, batch_dims=0), order)
-
     def arranged(self, name: str, order: Order | None = None) -> int:
         """The tensor of a value with its dimensions in an order, by default that of ONNX."""
-        value, order = self.value(name), order or tuple(range(len(self.graph.shapes[name])))
+        return self._placed(name, self.value(name), order)
+
+    def _placed(self, name: str, value: Held, order: Order | None) -> int:
+        """Dimensions that an order has more are of size 1, in front, as broadcasting wants them."""
+        rank = len(value.order)
+        order = order or tuple(range(rank))
         key = (value.tensor, value.order, order)
         if key not in self._arranged:
-            steps = [value.order.index(axis) for axis in order]
-            self._arranged[key] = self.moved(value.tensor, self.ramp(value.tensor).transpose(steps), f"{name}_ordered")
+            elements = self.ramp(value.tensor).transpose([value.order.index(axis) for axis in range(rank)])
+            elements = elements.reshape((1,) * (len(order) - rank) + elements.shape).transpose(order)
+            self._arranged[key] = self.moved(value.tensor, elements, f"{name}_ordered")
         return self._arranged[key]
+
+    def real(self, name: str) -> Array | None:
+        """A constant as plain numbers; None if it is none."""
+        stored, scale = self.graph.stored.get(name, (None, None))
+        return self.graph.constants.get(name) if stored is None or scale is None else scale.real(stored)
+
+    def plain(self, name: str, order: Order | None = None) -> int:
+        """The tensor of a value, constant or not, as plain numbers. Unfit: there is no such value."""
+        if (constant := self.real(name)) is not None:
+            order, dtype = order or tuple(range(constant.ndim)), plain_dtype(constant.dtype.name)
+            full = constant.reshape((1,) * (len(order) - constant.ndim) + constant.shape)
+            return self.constant(full.transpose(order), dtype, name=name)
+        if name not in self.values:
+            raise Unfit(f"'{name}' is not computed")
+        held = self.values[name]
+        if (held.tensor, id(held.results)) not in self._plain:
+            self._plain[held.tensor, id(held.results)] = self._in_numbers(name, held)
+        return self._placed(name, replace(held, tensor=self._plain[held.tensor, id(held.results)]), order)
+
+    def _in_numbers(self, name: str, held: Held) -> int:
+        """What bytes mean: of a function of them, one of 256 results is taken."""
+        found = self.tensors[held.tensor]
+        if held.results is not None:
+            source = [held.tensor, self.constant(held.results.ravel(), "float32", name=f"{name}_results")]
+            return self.emit("TABLE", source, self.tensor(f"{name}_float", found.shape, None, "float32"))
+        dtype = plain_dtype(found.dtype)
+        if dtype == found.dtype:
+            return held.tensor
+        kind = "CAST" if found.quantization is None else "DEQUANTIZE"
+        dtype = dtype if kind == "CAST" else "float32"
+        return self.emit(kind, [held.tensor], self.tensor(f"{name}_{dtype}", found.shape, None, dtype))
+
+    def plain_target(self, name: str, order: Order) -> int:
+        """The tensor of plain numbers that an operator writes for a value."""
+        shape = [self.graph.shapes[name][axis] for axis in order]
+        return self.tensor(name, shape, None, plain_dtype(self.graph.dtype(name)))
+
+    def apply(self, kind: str, sources: Sequence[int], dtype: str = "", **options: Any) -> int:
+        """The result of an operator over values that broadcast, by default of the type of the first one."""
+        given = [self.tensors[source] for source in sources]
+        if kind in ("ADD", "SUB", "MUL", "DIV"):
+            options["fused_activation_function"] = "NONE"
+        shape = np.broadcast_shapes(*(each.shape for each in given))
+        dtype = "bool" if kind in _KINDS_OF_BOOL else dtype or given[0].dtype
+        return self.emit(kind, sources, self.tensor(f"{given[0].name}_{kind.lower()}", shape, None, dtype), **options)
+
+    def like(self, tensor: int, name: str, shape: Iterable[int]) -> int:
+        """A new tensor of the type and scale of another."""
+        found = self.tensors[tensor]
+        made = self.tensor(name, shape, None, found.dtype)
+        self.tensors[made] = replace(self.tensors[made], quantization=found.quantization)
+        return made
 
     def ramp(self, tensor: int) -> Array:
         """The number of each element of a tensor, in its shape."""
@@ -137,9 +203,14 @@ class Builder:
             if flat.size % run or (np.diff(flat.reshape(-1, run)) != gaps[0]).any():
                 raise Unfit("its elements do not lie at regular distances")
             sizes, steps, flat = [run, *sizes], [int(gaps[0]), *steps], flat[::run]
-        target = self.tensor(name, elements.shape, None, found.dtype)
-        self.tensors[target] = replace(self.tensors[target], quantization=found.quantization)
-        return self.emit("MOVE", [tensor], target, sizes=tuple(sizes), steps=tuple(steps), start=start)
+        return self.emit(
+            "MOVE",
+            [tensor],
+            self.like(tensor, name, elements.shape),
+            sizes=tuple(sizes),
+            steps=tuple(steps),
+            start=start,
+        )
 
     def rescaled(self, name: str, tensor: int, scale: Scale) -> int:
         """A tensor with another scale."""
@@ -154,3 +225,11 @@ class Builder:
             stored = np.frombuffer(found.data, np.int8).astype(np.int64).reshape(found.shape)
             return self.constant(results[stored + 128], "int8", scale, name)
         return self.emit("TABLE", [source, self.constant(results, "int8")], self.tensor(name, found.shape, scale))
+
+
+def order_of(builder: Builder, node: Node, name: str = "") -> Order:
+    """The order for a node over several values: that of the first that is not stored as it is."""
+    rank = len(builder.graph.shape(name or node.outputs[0]))
+    orders = [builder.values[each].order for each in node.inputs if each in builder.values]
+    plain = tuple(range(rank))
+    return next((order for order in orders if len(order) == rank and order != plain), plain)

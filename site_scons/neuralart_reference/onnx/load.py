@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.version_converter
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
@@ -21,13 +22,13 @@ from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
 
 Array = npt.NDArray[Any]
-_OPSETS = range(11, 22)
+_OPSETS = range(11, 1 + onnx.defs.onnx_opset_version())
+_CONVERTED = 13  # To which older ones are converted
 _MOST = 1 << 24  # Elements of a value: more than the memory of any board here
 _FEW = 4096  # Elements of a constant that a shape may depend on
+_INPUTS = ("FLOAT", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL")
 _LINEAR = ("QuantizeLinear", "DequantizeLinear")
 _OPERATOR_FORM = ("QLinear", "QGemm")
-_DYNAMIC = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
-_HOW = "quantize it with calibration data: onnxruntime.quantization.quantize_static(..., quant_format=QuantFormat.QDQ)"
 
 
 class Unfit(Exception):
@@ -44,8 +45,10 @@ class Scale(NamedTuple):
     axis: int = 0
 
     def real(self, stored: Array) -> Array:
-        """The float32 that DequantizeLinear makes of stored values. For one scale."""
-        return np.asarray((stored.astype(np.int64) - self.points[0]).astype(np.float32) * np.float32(self.scales[0]))
+        """The float32 that DequantizeLinear makes of stored values."""
+        shape = [-1 if axis == self.axis else 1 for axis in range(stored.ndim)] if len(self.scales) > 1 else []
+        points, scales = np.reshape(self.points, shape), np.reshape(np.array(self.scales, np.float32), shape)
+        return np.asarray((stored.astype(np.int64) - points).astype(np.float32) * scales)
 
     def stored(self, real: Array) -> Array:
         """The int8 that QuantizeLinear makes of real values: halves to even, saturated. For one scale."""
@@ -97,6 +100,12 @@ class OnnxGraph:
         found = self.types[name].tensor_type.elem_type if name in self.types else onnx.TensorProto.FLOAT
         return np.dtype(helper.tensor_dtype_to_np_dtype(found)).name
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value, constant or not."""
+        if name in self.shapes:
+            return self.shapes[name]
+        return tuple(np.shape(self.stored[name][0] if name in self.stored else self.constants[name]))
+
     def fix(self, name: str, value: Array) -> None:
         """Add a constant."""
         dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
@@ -132,9 +141,14 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
     """
     try:
         model = onnx.ModelProto.FromString(data)
+        if any(each.domain in ("", "ai.onnx") and 7 <= each.version < _OPSETS[0] for each in model.opset_import):
+            model = onnx.version_converter.convert_version(model, _CONVERTED)
         what, hint = _refused(model)
         if not what:
+            _drop(model.graph)
             _sort(model.graph)
+            for value in model.graph.output:
+                value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)
         given = [] if what else model.graph.initializer
         constants = {each.name: onnx.numpy_helper.to_array(each) for each in given}
@@ -161,10 +175,28 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
             if node.kind.startswith("Random") or onnx.GraphProto in map(type, node.attributes.values()):
                 raise Unfit("random, or with a graph of its own")
             for each in plain(graph, node):
-                _take(graph, each, known)
+                take(graph, each, known)
         except (Unfit, ValueError) as problem:
             graph.problem(node, str(problem))
     return graph
+
+
+def _drop(graph: Any) -> None:
+    """Leave out nodes that no output needs: exporters leave some behind, with inputs that are nowhere."""
+    makers = {name: at for at, node in enumerate(graph.node) for name in node.output if name}
+    wanted, kept = [each.name for each in graph.output], set[int]()
+    while wanted:
+        if (at := makers.get(wanted.pop(), -1)) >= 0 and at not in kept:
+            kept.add(at)
+            wanted += [*graph.node[at].input, *_free(graph.node[at])]
+    for at in sorted({*range(len(graph.node))} - kept, reverse=True):
+        del graph.node[at]
+
+
+def _free(node: Any) -> list[str]:
+    """What the graphs inside of a node read."""
+    inner = [each for attribute in node.attribute if attribute.HasField("g") for each in attribute.g.node]
+    return [name for each in inner for name in (*each.input, *_free(each))]
 
 
 def _sort(graph: Any) -> None:
@@ -188,16 +220,12 @@ def _refused(model: Any) -> tuple[str, str]:
     kinds = {node.op_type for node in model.graph.node}
     if not kinds:
         return "not an ONNX model, or one without operators", ""
-    if kinds & _DYNAMIC:
-        return f"a dynamically quantized ONNX model ({', '.join(sorted(kinds & _DYNAMIC))})", _HOW
-    if not any(map(_quantized, kinds)):
-        return "a float ONNX model, with no QuantizeLinear in it", _HOW
     for each in model.opset_import:
         if each.domain in ("", "ai.onnx") and each.version not in _OPSETS:
             hint = f"{_OPSETS[0]} to {_OPSETS[-1]} are read: onnx.version_converter.convert_version(model, 17)"
             return f"opset {each.version} is not supported", hint
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        return "its constants are in another file", "make it one file: onnx.save(onnx.load(FILE), NEW)"
+        return "its constants are in a file of another folder", "make it one file: onnx.save(onnx.load(FILE), NEW)"
     return "", ""
 
 
@@ -207,9 +235,13 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
         int(dim.dim_value) if dim.HasField("dim_value") else int(axis == 0)
         for axis, dim in enumerate(value.type.tensor_type.shape.dim)
     ]
-    tensor, types = value.type.tensor_type, (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
-    if not tensor.HasField("shape") or not 0 < prod(dims) <= _MOST or tensor.elem_type not in types:
-        what = f"input '{value.name}' has open or too large sizes {dims}, or is not float32, int8 or uint8"
+    tensor = value.type.tensor_type
+    if (
+        not tensor.HasField("shape")
+        or not 0 < prod(dims) <= _MOST
+        or _type_name(tensor.elem_type).upper() not in _INPUTS
+    ):
+        what = f"input '{value.name}' has open or too large sizes {dims}, or is of type {_type_name(tensor.elem_type)}"
         hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
         raise NeuralArtError(what, where=display, hint=hint)
     for axis, size in enumerate(dims):
@@ -217,7 +249,11 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
     return tuple(dims)
 
 
-def _take(graph: OnnxGraph, node: Node, known: Container[str]) -> None:
+def _type_name(number: int) -> str:
+    return str(onnx.TensorProto.DataType.Name(number)).lower()
+
+
+def take(graph: OnnxGraph, node: Node, known: Container[str]) -> None:
     """Add a node with the shapes of its outputs, or what it computes if that is constant. Unfit: neither works."""
     constant = all(name in graph.constants for name in node.inputs if name)
     if node.kind == "Shape" and node.inputs[0] in graph.shapes:

@@ -1,4 +1,4 @@
-"""What operators of ONNX become, and the ends of the model.
+"""What operators of ONNX become over stored bytes; :mod:`~neuralart_reference.onnx.plain` has those over numbers.
 
 Whatever is a function of one stored value, over however many operators, becomes one table of 256 entries with exactly
 the results that floats would have. What moves values is asked where it moves numbers of elements.
@@ -6,18 +6,18 @@ the results that floats would have. What moves values is asked where it moves nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import numpy as np
 
-from neuralart.errors import NeuralArtError
-from neuralart_reference.model.graph import Model
-from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last
-from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, load, run
-from neuralart_reference.onnx.qoperator import FORMS, spread
-from neuralart_reference.onnx.quantization import MOVES, quantized
+from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last, order_of
+from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, run
+from neuralart_reference.onnx.plain import PLAIN
+from neuralart_reference.onnx.qoperator import DYNAMIC, FORMS
+from neuralart_reference.onnx.quantization import MOVES
 from neuralart_reference.onnx.windows import LAST, convolution, in_rows, pool, product, transposed
 
 _FUNCTIONS = """
@@ -28,17 +28,11 @@ _BINARY = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL", "Max": "MAXIMUM", "Min": "M
 _SOFTMAX = Scale((1 / 256,), (-128,))
 
 
-def _real(builder: Builder, name: str) -> Array | None:
-    """A constant as float32, None if it is none."""
-    stored, scale = builder.graph.stored.get(name, (None, None))
-    return builder.graph.constants.get(name) if stored is None or scale is None else scale.real(stored)
-
-
 def _function(builder: Builder, node: Node) -> bool:
     """Lower a function of one stored value; False if the node is none."""
     given, bases, name = list[Array | None](), set[tuple[int, Order]](), node.outputs[0]
     for each in node.inputs:
-        constant, value = _real(builder, each), builder.values.get(each)
+        constant, value = builder.real(each), builder.values.get(each)
         if value is not None:
             bases.add((value.tensor, value.order))
             results = builder.scale_of(value.tensor).real(GRID) if value.results is None else value.results
@@ -77,27 +71,20 @@ def _leaky(builder: Builder, node: Node) -> None:
     builder.define(name, builder.emit("LEAKY_RELU", [held.tensor], target, alpha=alpha), held.order)
 
 
-def _order(builder: Builder, node: Node) -> Order:
-    """The order for a node over several values: that of the first that is not stored as it is."""
-    plain = tuple(range(len(builder.graph.shapes[node.outputs[0]])))
-    orders = [builder.values[name].order for name in node.inputs if name in builder.values]
-    return next((order for order in orders if len(order) == len(plain) and order != plain), plain)
-
-
 def _binary(builder: Builder, node: Node) -> None:
     if _function(builder, node):
         return
-    order, name, cut = _order(builder, node), node.outputs[0], node.kind in ("Max", "Min")
+    order, name, cut = order_of(builder, node), node.outputs[0], node.kind in ("Max", "Min")
     operands, target = list[int](), builder.target(name, order)
     for each in node.inputs:
         if each in builder.graph.stored or each in builder.graph.constants:
             stored, scale = builder.graph.stored.get(each) or _bytes(builder.graph.constants[each])
             full = stored.reshape((1,) * (len(order) - stored.ndim) + stored.shape).transpose(order)
             operands.append(builder.constant(full, "int8", scale, each))
-        elif len(builder.graph.shapes.get(each, order)) == len(order):
+        else:
             operands.append(builder.arranged(each, order))
     if len(operands) != 2:
-        raise Unfit("of other than two values with equally many dimensions")
+        raise Unfit("of other than two values")
     if cut:  # Their kernels take one scale for all.
         operands = [builder.rescaled(name, each, builder.scale_of(target)) for each in operands]
     options = {} if cut or node.kind == "PRelu" else {"fused_activation_function": "NONE"}
@@ -115,7 +102,7 @@ def _softmax(builder: Builder, node: Node) -> None:
     axis = int(node.get("axis", 1 if old else -1)) % rank
     if old and axis != rank - 1:
         raise Unfit("over several dimensions, as before opset 13")
-    order = (*(each for each in _order(builder, node) if each != axis), axis)
+    order = (*(each for each in order_of(builder, node) if each != axis), axis)
     source, target = builder.arranged(node.inputs[0], order), builder.target(name, order, _SOFTMAX)
     builder.define(name, builder.emit("SOFTMAX", [source], target, beta=1.0), order)
 
@@ -150,7 +137,8 @@ def _move(builder: Builder, node: Node) -> None:
     if node.kind == "Resize" and node.get("mode", "nearest") == "linear":
         _linear(builder, node, ramp)
         return
-    elements = _nearest(builder, node, ramp) if node.kind == "Resize" else run(graph, node, [ramp, *more])
+    resized = node.kind == "Resize"
+    elements = [ramp[np.ix_(*_taken(builder, node))]] if resized else run(graph, node, [ramp, *more])
     for output, found in zip(node.outputs, elements, strict=True):
         orders = [tuple(range(found.ndim)), channels_last(found.ndim)]
         if node.kind == "Transpose":
@@ -163,21 +151,39 @@ def _move(builder: Builder, node: Node) -> None:
         builder.define(output, builder.moved(value.tensor, found.transpose(order), output), order)
 
 
-def _nearest(builder: Builder, node: Node, ramp: Array) -> list[Array]:
-    """The rows and columns that a Resize to the nearest ones takes, asked for one dimension at a time."""
-    shape, taken = builder.graph.shapes[node.outputs[0]], []
-    scales = builder.graph.constants.get(node.input(2), np.zeros(0))
-    for axis, (before, after) in enumerate(zip(ramp.shape, shape, strict=True)):
-        line = np.arange(before, dtype=np.float32)
-        factor = np.array([scales[axis] if scales.size == len(shape) else after / before], np.float32)
+def _taken(builder: Builder, node: Node) -> list[Array]:
+    """The numbers of those that a Resize to the nearest ones takes, asked for one dimension at a time."""
+    before, shape = (builder.graph.shapes[each] for each in (node.inputs[0], node.outputs[0]))
+    scales, taken = builder.graph.constants.get(node.input(2), np.zeros(0)), []
+    for axis, (old, new) in enumerate(zip(before, shape, strict=True)):
+        line = np.arange(old, dtype=np.float32)
+        factor = np.array([scales[axis] if scales.size == len(shape) else new / old], np.float32)
         one = run(builder.graph, Node("Resize", ["x", "", "s"], ["y"], node.attributes), [line, None, factor])[0]
         taken.append(one.astype(np.int64))
-    if ramp[np.ix_(*taken)].shape != shape:
+    if tuple(map(len, taken)) != shape:
         raise Unfit("a scale that gives no whole size")
-    return [ramp[np.ix_(*taken)]]
+    return taken
+
+
+def _resize(builder: Builder, node: Node) -> None:
+    """Lower a Resize over plain numbers, or one that takes rows at irregular distances."""
+    if node.get("mode", "nearest") != "nearest":
+        _plain_move(builder, node)
+        return
+    held = builder.values[node.inputs[0]]
+    made = (builder.plain if held.results is not None else builder.arranged)(node.inputs[0], held.order)
+    taken = _taken(builder, node)
+    for at, axis in enumerate(held.order):
+        shape = list(builder.tensors[made].shape)
+        if shape[at] != len(taken[axis]):
+            shape[at] = len(taken[axis])
+            target = builder.like(made, f"{node.outputs[0]}_{axis}", shape)
+            made = builder.emit("GATHER", [made, builder.constant(taken[axis])], target, axis=at, batch_dims=0)
+    builder.define(node.outputs[0], made, held.order)
 
 
 def _linear(builder: Builder, node: Node, ramp: Array) -> None:
+    """Lower a Resize between neighbors."""
     shape, name = builder.graph.shapes[node.outputs[0]], node.outputs[0]
     mode = node.get("coordinate_transformation_mode", "half_pixel")
     scales = builder.graph.constants.get(node.input(2), np.zeros(0))
@@ -186,16 +192,32 @@ def _linear(builder: Builder, node: Node, ramp: Array) -> None:
     if node.get("antialias", 0) or (scales.size and tuple(scales * ramp.shape) != shape):
         raise Unfit("antialias, or a scale that gives no whole size")
     source = builder.arranged(node.inputs[0], LAST)
-    target, size = builder.target(name, LAST, builder.scale_of(source)), builder.constant(shape[2:])
+    target, size = builder.like(source, name, [shape[axis] for axis in LAST]), builder.constant(shape[2:])
     options = {"align_corners": mode == "align_corners", "half_pixel_centers": mode == "half_pixel"}
     builder.define(name, builder.emit("RESIZE_BILINEAR", [source, size], target, **options), LAST)
 
 
+def _plain_move(builder: Builder, node: Node) -> None:
+    """Lower an operator that only moves or repeats plain numbers, or what is a constant with several scales."""
+    graph, name = builder.graph, node.inputs[0]
+    if (constant := builder.real(name)) is not None:
+        if any(each and each not in graph.constants for each in node.inputs[1:]):
+            raise Unfit("what it takes is computed")
+        results = run(graph, node, [constant, *(graph.constants.get(each) for each in node.inputs[1:])])
+        for output, result in zip(node.outputs, results, strict=True):
+            graph.fix(output, result)
+        return
+    if name in builder.values and builder.values[name].results is not None:
+        tensor = builder.plain(name, builder.values[name].order)
+        builder.values[name] = replace(builder.values[name], tensor=tensor, results=None)
+    _move(builder, node)
+
+
 def _concat(builder: Builder, node: Node) -> None:
-    order, sources = _order(builder, node), list[int]()
+    order, sources = order_of(builder, node), list[int]()
     scale, target = builder.wanted(node.outputs[0]), builder.target(node.outputs[0], order)
     for name in node.inputs:
-        constant = _real(builder, name)
+        constant = builder.real(name)
         if constant is None:
             sources.append(builder.arranged(name, order))
         else:
@@ -206,7 +228,7 @@ def _concat(builder: Builder, node: Node) -> None:
 
 def _pad(builder: Builder, node: Node) -> None:
     pads, order = builder.graph.constants.get(node.inputs[1]), builder.value(node.inputs[0]).order
-    fill = _real(builder, node.input(2)) if node.input(2) else np.zeros(1, np.float32)
+    fill = builder.real(node.input(2)) if node.input(2) else np.zeros(1, np.float32)
     if fill is None or pads is None or node.get("mode", "constant") != "constant" or node.input(3) or (pads < 0).any():
         raise Unfit("supported are constant paddings from 0 on of all dimensions, mode constant")
     source = builder.arranged(node.inputs[0], order)
@@ -235,15 +257,12 @@ def _normalization(builder: Builder, node: Node) -> None:
     A scale for each channel makes its factor of that without a loss.
     """
     graph, (source, target) = builder.graph, (node.inputs[0], node.outputs[0])
-    given = [_real(builder, name) for name in node.inputs[1:]]
+    given = [builder.real(name) for name in node.inputs[1:]]
     if len(given) != 4 or any(each is None for each in given) or len(node.outputs) > 1:
         raise Unfit("its factors are computed, or it is that of a training")
     gain, offset, mean, variance = (np.ravel(each).astype(np.float64) for each in given if each is not None)
     gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
     shape, order = graph.shapes[source], channels_last(len(graph.shapes[source]))
-    if target not in graph.scales and target in graph.outputs:
-        _in_float(builder, node, order, gain, offset - mean * gain)
-        return
     names = [builder.free(f"{target} {what}") for what in ("weights", "bias", "source", "result")]
     # A factor of 0 has no scale: its weight is 0.
     steps = np.where(gain == 0, 1.0, np.abs(gain) / 127).astype(np.float32)
@@ -263,27 +282,15 @@ def _normalization(builder: Builder, node: Node) -> None:
     builder.define(target, builder.moved(made, builder.ramp(made).reshape(there), target), order)
 
 
-def _in_float(builder: Builder, node: Node, order: Order, gain: Array, offset: Array) -> None:
-    """Lower a BatchNormalization whose result is an output in float."""
-    source, name = builder.arranged(node.inputs[0], order), node.outputs[0]
-    shape = builder.tensors[source].shape
-    tensor = builder.emit("DEQUANTIZE", [source], builder.tensor(f"{name}_input", shape, None, "float32"))
-    for kind, each in (("MUL", gain), ("ADD", offset)):
-        more = builder.constant(np.asarray(each, np.float32), "float32")
-        made = builder.tensor(f"{name}_{kind.lower()}", shape, None, "float32")
-        tensor = builder.emit(kind, [tensor, more], made, fused_activation_function="NONE")
-    builder.values[name] = Held(tensor, order)
-
-
-def _position(builder: Builder, node: Node) -> None:
-    """Lower an ArgMax or ArgMin; indices are int32."""
-    value, name = builder.value(node.inputs[0]), node.outputs[0]
+def _position(builder: Builder, node: Node, plain: bool = False) -> None:
+    """Lower an ArgMax or ArgMin; indices are int32. ``plain``: of numbers without a scale."""
+    value, name = builder.values[node.inputs[0]], node.outputs[0]
+    value = replace(value, tensor=(builder.plain if plain else builder.arranged)(node.inputs[0], value.order))
     if node.get("select_last_index", 0):
         raise Unfit("of the last among equals")
     axis, keep = node.get("axis", 0) % len(value.order), node.get("keepdims", 1)
     order = tuple(each - (each > axis and not keep) for each in value.order if each != axis)
     source, where = builder.tensors[value.tensor], value.order.index(axis)
-    builder.scale_of(value.tensor)
     shape = [size for at, size in enumerate(source.shape) if at != where]
     found = builder.emit(
         "ARG_MAX" if node.kind == "ArgMax" else "ARG_MIN",
@@ -314,71 +321,12 @@ LOWERINGS: Mapping[str, Callable[[Builder, Node], None]] = {
     "QuantizeLinear": _quantize,
 }
 """Each makes operators of the graph of a node, or raises Unfit."""
-FOLDED = ("DequantizeLinear", *FORMS)
+NUMBERS: Mapping[str, Callable[[Builder, Node], None]] = {
+    **dict.fromkeys(MOVES, _plain_move),
+    **dict.fromkeys(("ArgMax", "ArgMin"), partial(_position, plain=True)),
+    "Resize": _resize,
+    **PLAIN,
+}
+"""Those over plain numbers."""
+FOLDED = ("DequantizeLinear", *FORMS, *DYNAMIC)
 """Operators that become a part of others."""
-
-
-@np.errstate(all="ignore")
-def parse(data: bytes, display: str, stem: str, asked: Sequence[Sequence[str]]) -> Model:
-    """Read the bytes of an .onnx file.
-
-    ``asked``: types of inputs and of outputs, then channel positions (``chfirst``, the model's own, or ``chlast``); of
-    each nothing, one for all or one for each. An end that is quantized to what is asked for loses its float form.
-    Raises NeuralArtError: the file is no ONNX model or damaged, or has something that is not supported; all such
-    operators are named at once.
-    """
-    graph = load(data, display, {*LOWERINGS, *FOLDED}, spread)
-    quantized(graph)
-    builder = Builder(graph)
-    inputs = [_input(builder, name, _at(asked[0], at), _at(asked[2], at)) for at, name in enumerate(graph.inputs)]
-    for node in graph.nodes:
-        if graph.skipped(node, LOWERINGS):
-            continue
-        try:
-            LOWERINGS[node.kind](builder, node)
-        except (Unfit, ArithmeticError, LookupError, TypeError, ValueError) as error:  # Or attributes make no sense
-            graph.problem(node, str(error))
-    graph.check(data)
-    outputs = [_output(builder, name, _at(asked[1], at), _at(asked[3], at)) for at, name in enumerate(graph.outputs)]
-    operators = tuple(builder.operators)
-    return Model(display, stem, tuple(builder.tensors), operators, tuple(inputs), tuple(outputs), channels_first=True)
-
-
-def _at(given: Sequence[str], number: int) -> str:
-    return given[min(number, len(given) - 1)] if given else ""
-
-
-def _input(builder: Builder, name: str, dtype: str, position: str) -> int:
-    """The tensor that the application fills, and the value behind it."""
-    graph, shape = builder.graph, builder.graph.shapes[name]
-    order = channels_last(len(shape)) if position == "chlast" else tuple(range(len(shape)))
-    stored, scale, found = [shape[axis] for axis in order], graph.scales.get(name), graph.dtype(name)
-    readers = [node for node in graph.nodes if name in node.inputs]
-    scales = {graph.scales.get(node.outputs[0]) for node in readers if node.kind == "QuantizeLinear"}
-    if found == "float32" and dtype in ("int8", "uint8") and len(scales) == len(readers) == 1:
-        scale, found = scales.pop(), "int8"
-    tensor = inner = builder.tensor(name, stored, scale, found)
-    if found == "uint8" and scale is not None:
-        inner = builder.emit("QUANTIZE", [tensor], builder.tensor(f"{name}_int8", stored, scale))
-    builder.values[name] = Held(inner, order)
-    return tensor
-
-
-def _output(builder: Builder, name: str, asked: str, position: str) -> int:
-    """The tensor that the application reads, of the type that the model gives it."""
-    graph, where = builder.graph, f"{builder.graph.path}: output '{name}'"
-    value, dtype = graph.same.get(name, name), graph.dtype(name)
-    try:
-        if value not in builder.values:
-            raise Unfit("is a constant")
-        builder.in_float(value)
-        tensor = builder.arranged(value, channels_last(len(graph.shapes[value])) if position == "chlast" else None)
-    except Unfit as problem:
-        raise NeuralArtError(str(problem), where=where, hint="leave it out of the model") from problem
-    found = builder.tensors[tensor]
-    if found.dtype != "int8" or dtype == "int8" or (dtype == "float32" and asked in ("int8", "uint8")):
-        builder.tensors[tensor] = replace(found, name=name)
-        return tensor
-    outer = builder.tensor(name, found.shape, builder.scale_of(tensor) if dtype == "uint8" else None, dtype)
-    builder.tensors[tensor] = replace(found, name=f"{name}_int8")
-    return builder.emit("QUANTIZE" if dtype == "uint8" else "DEQUANTIZE", [tensor], outer)

@@ -6,7 +6,7 @@ need none of their own: it comes from what is behind or in front of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -16,9 +16,10 @@ MOVES = (
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),
     *("DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"),
 )
-_OF_STORED = (*MOVES, "MaxPool", "ArgMax", "ArgMin")  # The same of stored integers as of what they mean
+_OF_STORED = (*MOVES, "MaxPool", "ArgMax", "ArgMin", "Concat")  # The same of stored integers as of what they mean
 _KEEPS = (*MOVES, "Relu", "Clip", "MaxPool", "Concat", "Pad")
 # Their results lie between their inputs: the scale of the input serves where none is given.
+_LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 _BETWEEN = (*_KEEPS, "AveragePool", "GlobalAveragePool", "ReduceMean")
 
 
@@ -26,27 +27,42 @@ def quantized(graph: OnnxGraph) -> None:
     """Find the scales of a graph; a QuantizeLinear that stays changes the scale of a value."""
     nodes, graph.nodes = graph.nodes, []
     # What only moves an input in float is quantized where the input would be.
-    floats = set(graph.inputs)
+    floats, ends = _in_float(graph, nodes), set(graph.inputs)
     for node in nodes:
-        if node.kind in MOVES and node.inputs[0] in floats:
-            floats.update(node.outputs)
+        if node.kind in MOVES and node.inputs[0] in ends:
+            ends.update(node.outputs)
         try:
             if node.kind not in ("QuantizeLinear", "DequantizeLinear"):
-                stored = any(name and name in graph.shapes and graph.dtype(name) != "float32" for name in node.inputs)
+                stored = any(
+                    graph.same.get(name, name) in graph.scales for name in node.inputs if _of_bytes(graph, name)
+                )
                 if stored and node.kind not in _OF_STORED:
                     raise Unfit("computes with stored integers")
                 node.inputs = [graph.same.get(name, name) for name in node.inputs]
                 graph.nodes.append(node)
             elif not graph.skipped(node, (node.kind,)):
-                _linear(graph, node, floats)
+                _linear(graph, node, floats | ends)
         except Unfit as problem:
             graph.problem(node, str(problem))
     _fuse(graph)
     _spread(graph)
 
 
+def _of_bytes(graph: OnnxGraph, name: str) -> bool:
+    return name in graph.shapes and graph.dtype(name) in ("int8", "uint8")
+
+
+def _in_float(graph: OnnxGraph, nodes: Sequence[Node]) -> set[str]:
+    """Values that something reads in float, besides what quantizes them: they are not bytes alone."""
+    found = {*graph.outputs}
+    for node in reversed(nodes):
+        if node.kind != "QuantizeLinear" and not (node.kind in _KEEPS and found.isdisjoint(node.outputs)):
+            found.update(node.inputs)
+    return found
+
+
 def _linear(graph: OnnxGraph, node: Node, floats: Container[str]) -> None:
-    """Take in a QuantizeLinear or DequantizeLinear. ``floats``: values that are inputs, in whatever order."""
+    """Take in a QuantizeLinear or DequantizeLinear. ``floats``: values that stay floats where they are quantized."""
     source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
     constant, scale = graph.constants.get(source), graph.constants.get(node.inputs[1])
     dtype = graph.dtype(target if node.kind == "QuantizeLinear" else node.inputs[0])
@@ -114,9 +130,33 @@ def _spread(graph: OnnxGraph) -> None:
             # Other readers would have to live with what is cut off here.
             if node.kind in _KEEPS and scale and name in graph.shapes and counted[name] == len(node.outputs) == 1:
                 graph.scales.setdefault(name, scale)
+    wanted = _of_layers(graph)
     for node in graph.nodes:
         given = node.inputs if node.kind == "Concat" else node.inputs[:1]
         scale = graph.scales.get(given[0]) if given else None
-        if node.kind in _BETWEEN and scale and all(graph.scales.get(name) == scale for name in given):
+        if not scale or any(graph.scales.get(name) != scale for name in given):
+            continue
+        if node.kind in _BETWEEN and (_exact(graph, node, scale) or not wanted.isdisjoint(node.outputs)):
             for name in node.outputs:
                 graph.scales.setdefault(name, scale)
+
+
+def _of_layers(graph: OnnxGraph) -> set[str]:
+    """Values that only a layer of bytes has in front of it, which would need its weights in float otherwise."""
+    found = set[str]()
+    for node in reversed(graph.nodes):
+        layer = node.kind in _LAYERS and node.outputs[0] in graph.scales
+        if layer or (node.kind in _BETWEEN and not found.isdisjoint(node.outputs)):
+            found.add(node.inputs[0])
+    return found
+
+
+def _exact(graph: OnnxGraph, node: Node, scale: Scale) -> bool:
+    """If what an operator makes of values on a grid lies on that grid, too."""
+    limits = [node.get(key) for key in ("min", "max", "value")]
+    constants = node.inputs[1:3] if node.kind == "Clip" else node.inputs[2:3] if node.kind == "Pad" else ()
+    limits += [graph.constants.get(name, np.array(np.nan)).item() for name in constants if name]
+    steps = [limit / scale.scales[0] + scale.points[0] for limit in limits if limit is not None]
+    on = all(abs(step - np.rint(step)) < 1e-3 or abs(step) > 129 for step in steps)
+    smooth = node.kind == "Resize" and node.get("mode", "nearest") != "nearest"
+    return on and not (smooth or node.kind in _BETWEEN[len(_KEEPS) :])

@@ -16,8 +16,11 @@ LAST = channels_last(4)
 """The order of pictures for kernels."""
 
 
-def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node], None]:
-    """The lowering of an operator whose window slides over one dimension, too: over columns then, with one row."""
+def in_rows(lower: Callable[[Builder, Node], None], plain: bool = False) -> Callable[[Builder, Node], None]:
+    """The lowering of an operator whose window slides over one dimension, too: over columns then, with one row.
+
+    ``plain``: over numbers without a scale.
+    """
 
     def lowered(builder: Builder, node: Node) -> None:
         graph, source, name = builder.graph, node.inputs[0], node.outputs[0]
@@ -31,7 +34,9 @@ def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node],
         if node.input(1) in graph.stored:
             stored, scale = graph.stored[node.input(1)]
             graph.stored[inner[2]] = stored[:, :, np.newaxis], scale
-        tensor = builder.arranged(source, channels_last(3))
+        elif node.input(1) in graph.constants:
+            graph.fix(inner[2], graph.constants[node.input(1)][:, :, np.newaxis])
+        tensor = (builder.plain if plain else builder.arranged)(source, channels_last(3))
         wide = builder.moved(tensor, builder.ramp(tensor)[:, np.newaxis], inner[0])
         builder.values[inner[0]] = Held(wide, LAST)
         firsts = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1}
@@ -47,7 +52,7 @@ def in_rows(lower: Callable[[Builder, Node], None]) -> Callable[[Builder, Node],
     return lowered
 
 
-def _window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]:
+def window(builder: Builder, node: Node, taps: Sequence[int]) -> dict[str, Any]:
     """The options of an operator whose window slides over rows and columns."""
     before, after = builder.graph.shapes[node.inputs[0]], builder.graph.shapes[node.outputs[0]]
     if len(before) != 4:
@@ -125,7 +130,7 @@ def _layer(builder: Builder, node: Node, source: int, turned: bool = False) -> t
 
 def convolution(builder: Builder, node: Node) -> None:
     """Lower a Conv."""
-    options = _window(builder, node, _weights(builder, node)[0].shape[2:])
+    options = window(builder, node, _weights(builder, node)[0].shape[2:])
     source = builder.arranged(node.inputs[0], LAST)
     stored, scale, bias = _layer(builder, node, source)
     depthwise = 1 < node.get("group", 1) == builder.tensors[source].shape[3]
@@ -177,10 +182,10 @@ def product(builder: Builder, node: Node) -> None:
     builder.define(node.outputs[0], builder.emit("FULLY_CONNECTED", [source, weights, bias], target, **options), order)
 
 
-def pool(builder: Builder, node: Node) -> None:
-    """Lower a MaxPool or AveragePool."""
+def pool(builder: Builder, node: Node, plain: bool = False) -> None:
+    """Lower a MaxPool or AveragePool; ``plain``: of numbers without a scale."""
     taps, average = node.attributes["kernel_shape"], node.kind == "AveragePool"
-    options, source = _window(builder, node, taps), builder.arranged(node.inputs[0], LAST)
+    options, source = window(builder, node, taps), (builder.plain if plain else builder.arranged)(node.inputs[0], LAST)
     if options.pop("dilation_h_factor") * options.pop("dilation_w_factor") > 1 or len(node.outputs) > 1:
         raise Unfit("with dilation or indices")
     padded = any(node.get("pads") or ()) or node.get("auto_pad", "NOTSET").startswith("SAME")
@@ -189,12 +194,13 @@ def pool(builder: Builder, node: Node) -> None:
     if average and padded and node.get("count_include_pad", 0):
         source, options["pads"] = _padded(builder, node, source, options, taps), (0, 0)
     name, shape = node.outputs[0], builder.tensors[source].shape
-    if average and not padded and tuple(taps) == shape[1:3] and builder.wanted(name) != builder.scale_of(source):
+    alone = average and not padded and tuple(taps) == shape[1:3]
+    if alone and (plain or builder.wanted(name) != builder.scale_of(source)):
         # Over all rows and columns it is a mean, whose kernel takes any scale: nothing is rounded twice.
-        made = builder.emit("MEAN", [source, builder.constant([1, 2])], builder.target(name, LAST), keep_dims=True)
-        builder.define(name, made, LAST)
+        target = builder.plain_target(name, LAST) if plain else builder.target(name, LAST)
+        builder.define(name, builder.emit("MEAN", [source, builder.constant([1, 2])], target, keep_dims=True), LAST)
         return
-    target = builder.target(name, LAST, builder.scale_of(source))
+    target = builder.plain_target(name, LAST) if plain else builder.target(name, LAST, builder.scale_of(source))
     options |= {"filter_height": taps[0], "filter_width": taps[1]}
     kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
     builder.define(node.outputs[0], builder.emit(kind, [source], target, **options), LAST)
@@ -206,9 +212,9 @@ def _padded(builder: Builder, node: Node, source: int, options: Mapping[str, Any
     for axis, stride in enumerate((options["stride_h"], options["stride_w"])):
         reached = (builder.graph.shapes[node.outputs[0]][2 + axis] - 1) * stride + taps[axis]
         rows.append((options["pads"][axis], max(0, reached - options["pads"][axis] - found.shape[1 + axis])))
-    sides, scale = np.array([*rows, (0, 0)]), builder.scale_of(source)
-    fill = builder.constant(np.int8(scale.points[0]).reshape(1), "int8", scale)
-    target = builder.tensor(f"{found.name}_padded", np.array(found.shape) + sides.sum(1), scale)
+    sides, scale = np.array([*rows, (0, 0)]), None if found.quantization is None else builder.scale_of(source)
+    fill = builder.constant(np.array(scale.points[0] if scale else 0).reshape(1), found.dtype, scale)
+    target = builder.like(source, f"{found.name}_padded", np.array(found.shape) + sides.sum(1))
     return builder.emit("PADV2", [source, builder.constant(sides), fill], target)
 
 
@@ -228,15 +234,23 @@ def transposed(builder: Builder, node: Node) -> None:
         builder.graph.stored[node.inputs[1]] = (stored.swapaxes(0, 1), scale._replace(axis=0))
     source, strides = builder.arranged(node.inputs[0], LAST), node.get("strides") or [1, 1]
     stored, scale, bias = _layer(builder, node, source)
+    pads = cut_off(node, builder.tensors[source].shape, stored.transpose(0, 2, 3, 1).shape, shape)
+    more = [builder.constant([1, *shape[2:], shape[1]]), builder.constant(stored.transpose(0, 2, 3, 1), "int8", scale)]
+    options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": "NONE"}
+    options |= {"padding": "EXPLICIT", "pads": pads}
+    target = builder.target(node.outputs[0], LAST)
+    builder.define(node.outputs[0], builder.emit("TRANSPOSE_CONV", [*more, source, bias], target, **options), LAST)
+
+
+def cut_off(node: Node, source: Sequence[int], taps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    """Rows above and columns left of the whole result of a ConvTranspose that its result lacks. ``source``, ``taps``:
+    shapes with channels last; ``shape``: of the result in ONNX.
+    """
     pads, auto = node.get("pads"), node.get("auto_pad", "NOTSET")
     if auto.startswith("SAME") or node.get("output_shape"):
         # What is cut off of the whole result; half of it is in front, of an odd one the smaller part for SAME_UPPER.
-        whole = [(builder.tensors[source].shape[1 + at] - 1) * strides[at] + stored.shape[2 + at] for at in (0, 1)]
-        whole = [size + each for size, each in zip(whole, node.get("output_padding") or [0, 0], strict=True)]
+        strides, more = node.get("strides") or [1, 1], node.get("output_padding") or [0, 0]
+        whole = [(source[1 + at] - 1) * strides[at] + taps[1 + at] + more[at] for at in (0, 1)]
         cut = [max(0, whole[at] - shape[2 + at]) for at in (0, 1)]
         pads = [each // 2 if auto == "SAME_UPPER" else each - each // 2 for each in cut]
-    more = [builder.constant([1, *shape[2:], shape[1]]), builder.constant(stored.transpose(0, 2, 3, 1), "int8", scale)]
-    options = {"stride_h": strides[0], "stride_w": strides[1], "fused_activation_function": "NONE"}
-    options |= {"padding": "EXPLICIT", "pads": tuple((pads or [0, 0])[:2])}
-    target = builder.target(node.outputs[0], LAST)
-    builder.define(node.outputs[0], builder.emit("TRANSPOSE_CONV", [*more, source, bias], target, **options), LAST)
+    return tuple((pads or [0, 0])[:2])

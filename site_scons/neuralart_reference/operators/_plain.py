@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from neuralart_reference.context import Lowering, describe, float_literal, struct
+from neuralart_reference.context import C_TYPES, Lowering, describe, float_literal, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, Broadcast, broadcast
-from neuralart_reference.ir import Arg, Null
-from neuralart_reference.model.graph import Operator, Tensor
+from neuralart_reference.ir import Arg, Null, TensorArg
+from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import Plain
 from neuralart_reference.quantize import ACTIVATIONS
 from neuralart_reference.unsigned import is_unsigned
 
 SUFFIXES = {"int8": "s8", "uint8": "u8", "int16": "s16"}
-SUFFIXES |= {"int32": "i32", "int64": "i64", "float32": "f32"}
+SUFFIXES |= {"int32": "i32", "int64": "i64", "float32": "f32", "bool": "u8"}
 """Element type -> how the names of kernels end."""
 _LARGEST = float.fromhex("0x1.fffffep127")
 # Kind -> kernel, and its two numbers.
@@ -75,8 +76,27 @@ def _function(ctx: Lowering, op: Operator) -> None:
     same_type(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
     name, low, high = _FUNCTIONS.get(op.kind, (op.kind.lower(), float(op.options.get("alpha", 0.0)), 0.0))
+    name += "_by_tanh" if op.options.get("approximate", False) else ""
     parameters = struct("na_function_f32_t", count=source.elements, low=float_literal(low), high=float_literal(high))
     ctx.emit(op, f"na_{name}_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements)
+
+
+LESS, EQUAL, GREATER, NO_NUMBER = 1, 2, 4, 8
+"""What may hold in a comparison, as the kernels have it."""
+
+
+def emit_not_zero(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> None:
+    """Emit a comparison of stored values with 0; NeuralArtError for a type that has none."""
+    if source.dtype == "int16":
+        ctx.refuse(op, f"int16 to bool is not supported: {describe(source)}")
+    zero = ctx.data(
+        op, bytes(DTYPE_BYTES[source.dtype]), "uint8_t" if source.dtype == "int8" else C_TYPES[source.dtype], "zero"
+    )
+    walk = walked(ctx, op, source, replace(source, shape=()), target)
+    parameters = struct("na_compare_t", broadcast=walk.expression(), holds=LESS | GREATER | NO_NUMBER)
+    suffix = "u8" if DTYPE_BYTES[source.dtype] == 1 else SUFFIXES[source.dtype]
+    args = (TensorArg(source.index, C_TYPES[source.dtype] if suffix != "u8" else "uint8_t"), zero, ctx.write(target))
+    ctx.emit(op, f"na_compare_{suffix}", (*args, parameters), macc=target.elements)
 
 
 def bounds(ctx: Lowering, op: Operator) -> dict[str, str]:
@@ -88,9 +108,9 @@ def bounds(ctx: Lowering, op: Operator) -> dict[str, str]:
     }
 
 
-def weights_and_bias(ctx: Lowering, op: Operator, channels: int) -> tuple[Arg, Arg]:
+def weights_and_bias(ctx: Lowering, op: Operator, channels: int, position: int = 2) -> tuple[Arg, Arg]:
     """Constant float32 weights and the bias of a layer, or a null pointer; NeuralArtError when they do not fit."""
-    weights, bias = ctx.input(op, 1), ctx.optional(op, 2)
+    weights, bias = ctx.input(op, 1), ctx.optional(op, position)
     first = ctx.data(op, ctx.constant(op, weights, "weights", ("float32",)), "float", "weights", weights)
     if bias is None:
         return first, Null()

@@ -142,6 +142,12 @@ def floor_div(ctx: Lowering, op: Operator) -> None:
     emit_binary(ctx, op, sides, "na_floor_div_s8", struct("na_extremum_t", broadcast=sides.walk.expression()))
 
 
+@operator("FLOOR_MOD", limits="", plain=NUMBERS)
+def floor_mod(ctx: Lowering, op: Operator) -> None:
+    """Refuse what LiteRT has for plain numbers only."""
+    ctx.operand(op, ctx.input(op), ("float32", "int32"))
+
+
 _LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output".replace("int8", "int8 or int16", 1)
 
 

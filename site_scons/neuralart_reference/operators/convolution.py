@@ -153,15 +153,17 @@ def _geometry(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> tu
     return members_of, target.elements * weights.shape[1] * weights.shape[2] * per_output
 
 
+def _windowed(ctx: Lowering, op: Operator, ctype: str, geometry: dict[str, int]) -> StructArg:
+    inner = ((f"window.{name}", str(value)) for name, value in geometry.items())
+    return StructArg(ctype, (*inner, *bounds(ctx, op).items()))
+
+
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a convolution in float32."""
     source, target = ctx.input(op), ctx.output(op)
     same_type(ctx, op, source, target, ctx.input(op, 1))
     geometry, macc = _geometry(ctx, op, source, target)
-    parameters = StructArg(
-        "na_conv2d_f32_t",
-        (*((f"window.{name}", str(value)) for name, value in geometry.items()), *bounds(ctx, op).items()),
-    )
+    parameters = _windowed(ctx, op, "na_conv2d_f32_t", geometry)
     args = (
         ctx.read(op, source),
         *weights_and_bias(ctx, op, geometry["output_channels"]),
@@ -216,44 +218,59 @@ def _kernel_channels(ctx: Lowering, op: Operator, source: Tensor, weights: Tenso
     return 1 if depthwise else per_output
 
 
-@operator("TRANSPOSE_CONV", limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}")
-def transpose_conv(ctx: Lowering, op: Operator) -> None:
-    """Lower a transposed convolution. Operations counted as multiply-accumulate: input elements x kernel height x
-    kernel width x output channels.
+def _transposed(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> tuple[dict[str, int], int]:
+    """The members of na_transpose_conv_t that say where taps are, and multiply-accumulate operations: input elements x
+    kernel height x kernel width x output channels.
     """
     weights = ctx.input(op, 1)
-    source = ctx.operand(op, ctx.input(op, 2))
-    target = ctx.operand(op, ctx.output(op))
-    ctx.constant(op, weights, "weights", ("int8",))
-    ctx.expect_shape(op, target.tensor, ctx.int32_values(op, 0, "output shapes"))
-    for tensor in (source.tensor, weights, target.tensor):
+    ctx.expect_shape(op, target, ctx.int32_values(op, 0, "output shapes"))
+    for tensor in (source, weights, target):
         if len(tensor.shape) != 4:
             ctx.refuse(op, f"{describe(tensor)} has {len(tensor.shape)} dimensions, expected 4")
     channels, *kernel, depth = weights.shape
     if depth != source.shape[3]:
         expected = f"expected [outputs, height, width, {source.shape[3]}]"
-        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source.tensor)}", expected)
-    ctx.expect_shape(op, target.tensor, (source.shape[0], *target.shape[1:3], channels))
+        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source)}", expected)
+    ctx.expect_shape(op, target, (source.shape[0], *target.shape[1:3], channels))
     strides = down_and_right(ctx, op, "stride_h", "stride_w")
-    pads = _pads(ctx, op, source.tensor, target.tensor, kernel, strides)
+    pads = _pads(ctx, op, source, target, kernel, strides)
+    members_of = {
+        "batches": source.shape[0],
+        **members("input", source.shape[1:3]),
+        "input_channels": depth,
+        **members("output", target.shape[1:3]),
+        "output_channels": channels,
+        **members("kernel", kernel),
+        **members("stride", strides),
+        "pad_top": pads[0],
+        "pad_left": pads[1],
+    }
+    return members_of, source.elements * kernel[0] * kernel[1] * channels
+
+
+@operator("TRANSPOSE_CONV", limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}; also float32", floats=True)
+def transpose_conv(ctx: Lowering, op: Operator) -> None:
+    """Lower a transposed convolution."""
+    weights, given, result = ctx.input(op, 1), ctx.input(op, 2), ctx.output(op)
+    if given.dtype == "float32":
+        same_type(ctx, op, given, result, weights)
+        geometry, macc = _transposed(ctx, op, given, result)
+        constants = weights_and_bias(ctx, op, geometry["output_channels"], 3)
+        reals = _windowed(ctx, op, "na_transpose_conv_f32_t", geometry)
+        ctx.emit(op, "na_transpose_conv_f32", (ctx.read(op, given), *constants, ctx.write(result), reals), macc=macc)
+        return
+    source, target = ctx.operand(op, given), ctx.operand(op, result)
+    ctx.constant(op, weights, "weights", ("int8",))
+    geometry, macc = _transposed(ctx, op, given, result)
     args = _arguments(ctx, op, source, target, weights, bias=3)
     parameters = struct(
         "na_transpose_conv_t",
-        batches=source.shape[0],
-        **members("input", source.shape[1:3]),
-        input_channels=depth,
-        **members("output", target.shape[1:3]),
-        output_channels=channels,
-        **members("kernel", kernel),
-        **members("stride", strides),
-        pad_top=pads[0],
-        pad_left=pads[1],
+        **geometry,
         input_offset=-source.zero_point,
         filter_offset=-ctx.quantization(op, weights).zero_point,
         output_offset=target.zero_point,
         **ctx.activation_members(op, ctx.activation(op), target),
     )
-    macc = source.tensor.elements * kernel[0] * kernel[1] * channels
     ctx.emit(op, "na_transpose_conv_s8", (*args, parameters), macc=macc)
 
 

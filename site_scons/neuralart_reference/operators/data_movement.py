@@ -42,8 +42,13 @@ def variable(ctx: Lowering, op: Operator) -> None:
 _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"
 
 
+@operator("BATCH_TO_SPACE_ND", limits=f"{TYPES}; constant blocks and crops", floats=True)
+@operator(
+    "BROADCAST_TO", limits=f"{TYPES}; constant shape; at most {RANK} dimensions that cannot be joined", floats=True
+)
 @operator("DEPTH_TO_SPACE", limits=_BLOCKS, floats=True)
 @operator("MOVE", limits=f"{TYPES}; of ONNX models: at most {RANK} dimensions that cannot be joined", floats=True)
+@operator("REVERSE_V2", limits=f"{TYPES}; constant dimensions", floats=True)
 @operator("SPACE_TO_DEPTH", limits=_BLOCKS, floats=True)
 @operator("SQUEEZE", limits=f"{TYPES}; costs nothing, except between an input and an output", floats=True)
 @operator("SLICE", limits=f"{TYPES}; constant begin and size", floats=True)

@@ -8,7 +8,7 @@ from struct import pack, unpack
 from neuralart_reference.context import WIDE, Lowering, Operand, describe, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
-from neuralart_reference.operators._plain import FUNCTION
+from neuralart_reference.operators._plain import FUNCTION, REALS
 from neuralart_reference.quantize import (
     INT32_MAX,
     RANGES,
@@ -71,6 +71,14 @@ def sampled_function(ctx: Lowering, op: Operator) -> None:
         _by_lines(ctx, op, source, target)
         return
     table(ctx, op, source, target, sampled(source, target, _FUNCTIONS[op.kind]))
+
+
+@operator("ELU", limits="int8, by table", plain=FUNCTION)
+def exponential_unit(ctx: Lowering, op: Operator) -> None:
+    """Lower exp(x) - 1 below zero, and x above."""
+    source, target = ctx.ends(op)
+    below = nearest(math.expm1)
+    table(ctx, op, source, target, sampled(source, target, lambda x: below(x) if x < 0 else x))
 
 
 @operator("LOG", limits="int8, by table; the smallest value for zero and below", plain=FUNCTION)
@@ -144,9 +152,16 @@ def _inverse_root(value: int) -> FixedPoint:
     return FixedPoint(x << max(0, shift), min(0, shift))
 
 
+@operator("CEIL", limits="", plain=FUNCTION)
+@operator("COS", limits="", plain=FUNCTION)
+@operator("ERF", limits="", plain=FUNCTION)
 @operator("FLOOR", limits="", plain=FUNCTION)
 @operator("NEG", limits="", plain=FUNCTION)
+@operator("ROUND", limits="", plain=FUNCTION)
+@operator("SIGN", limits="", plain=FUNCTION)
+@operator("SIN", limits="", plain=FUNCTION)
 @operator("SQUARE", limits="", plain=FUNCTION)
+@operator("POW", limits="", plain=REALS)
 def not_quantized(ctx: Lowering, op: Operator) -> None:
     """Refuse what only float32 has."""
     ctx.refuse(
@@ -154,8 +169,18 @@ def not_quantized(ctx: Lowering, op: Operator) -> None:
     )
 
 
-@operator("TABLE", limits="int8; of ONNX models: any function of one value, with requantization")
+_RESULTS = "any function of one value, with requantization or to float32"
+
+
+@operator("TABLE", limits=f"int8; of ONNX models: {_RESULTS}", floats=True)
 def looked_up(ctx: Lowering, op: Operator) -> None:
     """Lower a table; input 1 has the result for each stored value from -128 to 127."""
+    if (target := ctx.output(op)).dtype == "float32":
+        source = ctx.operand(op, ctx.input(op)).tensor
+        data = ctx.constant(op, ctx.input(op, 1), "results", ("float32",))
+        args = (ctx.read(op, source), ctx.data(op, data, "float", "table"), ctx.write(target))
+        parameters = struct("na_table_t", count=source.elements)
+        ctx.emit(op, "na_table_s8_f32", (*args, parameters), macc=source.elements)
+        return
     results = unpack("<256b", ctx.constant(op, ctx.input(op, 1), "results", ("int8",)))
     table(ctx, op, *ctx.ends(op), lambda stored: results[stored + 128])

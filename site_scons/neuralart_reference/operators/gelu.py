@@ -7,6 +7,7 @@ import math
 from neuralart_reference.context import Lowering
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
+from neuralart_reference.operators._plain import FUNCTION
 from neuralart_reference.quantize import float32, single
 from neuralart_reference.tables import nearest, sampled, table
 
@@ -34,7 +35,7 @@ def _approximate_gelu(x: float) -> float:
     return _multiply(0.5, x, float32(1.0 + _tanh(_multiply(_SQRT_2_PI, inner))))
 
 
-@operator("GELU", limits="int8, by table; exact or approximate")
+@operator("GELU", limits="int8, by table; exact or approximate", plain=FUNCTION)
 def gelu(ctx: Lowering, op: Operator) -> None:
     """Lower x times the standard normal distribution's share below x."""
     source, target = ctx.ends(op)

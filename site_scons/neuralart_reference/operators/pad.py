@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from neuralart_reference.block_movement import space_to_batch
 from neuralart_reference.context import Lowering, describe, struct
 from neuralart_reference.data_movement import Sources, dense
 from neuralart_reference.ir import Arg, Null
@@ -13,6 +15,7 @@ from neuralart_reference.operators._movement import (
     RANK,
     TYPES,
     check_types,
+    emit_move,
     row,
     same_quantization,
     source_bytes,
@@ -76,6 +79,11 @@ def pad(ctx: Lowering, op: Operator) -> None:
         ctx.refuse(op, "the value is absent")
     if value is None and target.dtype in RANGES:
         fill = ctx.operand(op, target, tuple(RANGES)).zero_point & 0xFF
+    _emit_pad(ctx, op, (source, target), pairs, _value(ctx, op, target, value), fill)
+
+
+def _emit_pad(ctx: Lowering, op: Operator, ends: tuple[Tensor, Tensor], pairs: Paddings, value: Arg, fill: int) -> None:
+    source, target = ends
     sizes, joined = _joined(source.shape, pairs)
     parameters = struct(
         "na_pad_t",
@@ -85,8 +93,33 @@ def pad(ctx: Lowering, op: Operator) -> None:
         before=row([before for before, _ in joined], 0),
         after=row([after for _, after in joined], 0),
     )
-    args = (source_bytes(source), _value(ctx, op, target, value), target_bytes(target), parameters)
-    ctx.emit(op, "na_pad_8", args)
+    ctx.emit(op, "na_pad_8", (source_bytes(source), value, target_bytes(target), parameters))
+
+
+@operator("SPACE_TO_BATCH_ND", limits=f"{TYPES}; constant blocks and paddings, filled as those of PAD", floats=True)
+def space_to_batch_nd(ctx: Lowering, op: Operator) -> None:
+    """Lower a change of blocks of a picture to a batch, of a padded picture in two steps."""
+    source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
+    check_types(ctx, op, source, target)
+    found = space_to_batch(sources)
+    given = sources.numbers(2, "paddings")
+    if any(given):
+        after = len(source.shape) - 1 - len(given) // 2
+        pairs = [(0, 0), *zip(given[::2], given[1::2], strict=True), *[(0, 0)] * after]
+        if len(pairs) > _LARGEST_RANK:
+            ctx.refuse(op, f"padding over {len(pairs)} dimensions is not supported", f"at most {_LARGEST_RANK}")
+        shape = tuple(size + sum(pair) for size, pair in zip(source.shape, pairs, strict=True))
+        name = f"{target.name}_padded"
+        padded = replace(source, index=len(ctx.tensors), name=name, shape=shape, data=None)
+        ctx.tensors.append(padded)
+        fill = ctx.operand(op, target, tuple(RANGES)).zero_point & 0xFF if target.dtype in RANGES else 0
+        _emit_pad(ctx, op, (source, padded), pairs, Null(), fill)
+        none = replace(ctx.input(op, 2), index=len(ctx.tensors), data=bytes(ctx.input(op, 2).bytes))
+        ctx.tensors.append(none)
+        inner = replace(op, inputs=(padded.index, op.inputs[1], none.index))
+        found = space_to_batch(Sources(ctx.tensors, inner))
+    for piece in found:
+        emit_move(ctx, op, piece)
 
 
 def _value(ctx: Lowering, op: Operator, target: Tensor, value: Tensor | None) -> Arg:

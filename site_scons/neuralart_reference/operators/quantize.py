@@ -14,7 +14,7 @@ from neuralart_reference.context import (
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import check_types
-from neuralart_reference.operators._plain import FUNCTION, SUFFIXES, as_stored
+from neuralart_reference.operators._plain import FUNCTION, SUFFIXES, as_stored, emit_not_zero
 from neuralart_reference.quantize import INT32_MAX, RANGES, float32
 
 
@@ -83,6 +83,9 @@ def cast(ctx: Lowering, op: Operator) -> None:
     source, target = ctx.input(op), ctx.output(op)
     check_types(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
+    if target.dtype == "bool" and source.dtype != "bool":
+        emit_not_zero(ctx, op, source, target)
+        return
     args = (ctx.read(op, source), ctx.write(target), struct(BYTES_T, count=target.elements))
     ctx.emit(op, f"na_cast_{SUFFIXES[source.dtype]}_{SUFFIXES[target.dtype]}", args, macc=target.elements)
 

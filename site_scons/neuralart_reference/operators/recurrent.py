@@ -1,90 +1,35 @@
-"""Operators with a state: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM, in integers throughout."""
+"""Operators with a state: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM in integers throughout, and what is float32 only."""
 
 from __future__ import annotations
 
 import math
 import struct as binary
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 
-from neuralart_reference.context import Lowering, Operand, describe, integers, struct
-from neuralart_reference.ir import Arg, Null, TensorArg
+from neuralart_reference.context import Lowering, Operand, describe, struct
+from neuralart_reference.ir import Arg, Null
 from neuralart_reference.model.graph import Operator
-from neuralart_reference.operators import operator
+from neuralart_reference.operators import Plain, operator
 from neuralart_reference.operators._plain import as_stored
+from neuralart_reference.operators._recurrent import (
+    CELL,
+    CELL_STATE,
+    FORGET,
+    INPUT,
+    OUTPUT,
+    OUTPUT_STATE,
+    PROJECTION,
+    PROJECTION_BIAS,
+    Gate,
+    States,
+)
+from neuralart_reference.operators._recurrent_float import lstm_f32, rnn_f32, svdf_f32
 from neuralart_reference.quantize import single
 
-_C_TYPES = {"int8": "int8_t", "int16": "int16_t", "int32": "int32_t"}
 _INTERMEDIATES = 5
 _LAYER_NORM_BITS = 12
 _LEAST_VARIANCE = 10000  # times the scale of the coefficients
-
-
-@dataclass(frozen=True)
-class _Gate:
-    """Where a gate of an LSTM has its inputs."""
-
-    weights: int
-    recurrent: int
-    peephole: int | None  # No weights for the cell gate
-    bias: int
-    norm: int
-    intermediate: int  # The tensor that has the scale of the sum, for layer normalization
-
-
-_FORGET = _Gate(2, 6, 10, 13, 21, 1)
-_CELL = _Gate(3, 7, None, 14, 22, 2)
-_OUTPUT = _Gate(4, 8, 11, 15, 23, 3)
-_INPUT = _Gate(1, 5, 9, 12, 20, 0)
-_PROJECTION, _PROJECTION_BIAS, _OUTPUT_STATE, _CELL_STATE = 16, 17, 18, 19
-
-
-class _Parts:
-    """Reads the constants and states of an operator, and remembers which it has read."""
-
-    def __init__(self, ctx: Lowering, op: Operator) -> None:
-        self._ctx, self._op = ctx, op
-        self._read = {0}
-        if ctx.input(op).variable:
-            ctx.refuse(op, f"input {describe(ctx.input(op))} is a variable tensor", "only states may be variable")
-
-    def constant(self, position: int, role: str, dtype: str, shape: Sequence[int]) -> bytes:
-        """The bytes of a constant; NeuralArtError when it is of another type or shape, or computed."""
-        self._read.add(position)
-        tensor = self._ctx.input(self._op, position)
-        data = self._ctx.constant(self._op, tensor, role, (dtype,))
-        self._ctx.expect_shape(self._op, tensor, shape)
-        return data
-
-    def scale(self, position: int) -> float:
-        """The only scale of a tensor whose zero point is 0; NeuralArtError for another quantization."""
-        tensor = self._ctx.input(self._op, position)
-        quantization = self._ctx.quantization(self._op, tensor)
-        if quantization.per_channel or quantization.zero_point:
-            self._ctx.refuse(self._op, f"{describe(tensor)} must have one scale, and zero point 0")
-        return quantization.scale
-
-    def bias(self, position: int, units: int) -> tuple[int, ...]:
-        """The values of a bias."""
-        return integers(self.constant(position, "biases", "int32", (units,)), "int32")
-
-    def state(self, position: int, dtype: str, elements: int) -> TensorArg:
-        """The address of a variable tensor; NeuralArtError when it is none, or has another type or size."""
-        self._read.add(position)
-        tensor = self._ctx.input(self._op, position)
-        if tensor.index not in self._ctx.model.states or (tensor.dtype, tensor.elements) != (dtype, elements):
-            what = f"state {describe(tensor)} is no variable tensor of {elements} {dtype} values"
-            self._ctx.refuse(self._op, what)
-        return TensorArg(tensor.index, _C_TYPES[dtype], written=True)
-
-    def check_all_read(self) -> None:
-        """NeuralArtError when there is an input that nothing has asked for."""
-        for position in range(len(self._op.inputs)):
-            tensor = self._ctx.optional(self._op, position)
-            if tensor is not None and position not in self._read:
-                what = f"input {position} {describe(tensor)} is there, but not all that belongs to it"
-                self._ctx.refuse(self._op, what)
 
 
 def _biases(bias: Sequence[int], weights: bytes, offset: int) -> bytes:
@@ -98,6 +43,7 @@ def _biases(bias: Sequence[int], weights: bytes, offset: int) -> bytes:
     "SVDF",
     limits="int8, as state; constant int8 input weights, int16 time weights and state, int32 bias or none; any rank; "
     "fused RELU, which is the smallest int8 value as in LiteRT",
+    plain=Plain(svdf_f32, ("float32",)),
 )
 def svdf(ctx: Lowering, op: Operator) -> None:
     """Lower a singular value decomposition filter.
@@ -108,7 +54,7 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     as_stored(ctx, op)
     if len(op.inputs) != 5:
         ctx.refuse(op, f"it has {len(op.inputs)} inputs, not 5")
-    (source, target), parts = ctx.ends(op), _Parts(ctx, op)
+    (source, target), parts = ctx.ends(op), States(ctx, op)
     weights, time = ctx.input(op, 1), ctx.input(op, 2)
     rank = int(op.options.get("rank", 0))
     if len(source.shape) != 2 or len(weights.shape) != 2 or len(time.shape) != 2:
@@ -152,14 +98,15 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
     limits="int8, as state; constant int8 weights, int16 cell with a scale from 2^-15 to 2^-9, int32 biases; either "
     "order of batch and time; coupled input and forget gate, peephole, projection, layer normalization, clips",
+    plain=Plain(lstm_f32, ("float32",)),
 )
 def lstm(ctx: Lowering, op: Operator) -> None:
     """Lower a long short-term memory over a sequence. Multiply-accumulate operations: those of all matrices, for each
     batch and time.
     """
     as_stored(ctx, op)
-    (source, target), parts = ctx.ends(op), _Parts(ctx, op)
-    weights = ctx.input(op, _FORGET.weights)
+    (source, target), parts = ctx.ends(op), States(ctx, op)
+    weights = ctx.input(op, FORGET.weights)
     if (len(source.shape), len(target.shape), len(weights.shape)) != (3, 3, 2):
         shown = ", ".join(map(describe, (source.tensor, target.tensor, weights)))
         ctx.refuse(op, f"{shown} have not 3, 3 and 2 dimensions")
@@ -172,19 +119,19 @@ def lstm(ctx: Lowering, op: Operator) -> None:
     ctx.expect_shape(op, target.tensor, (*leading, outputs))
     time_major = bool(op.options.get("time_major", False))
     steps, batches = leading if time_major else reversed(leading)
-    gates = (_FORGET, _CELL, _OUTPUT) + (() if ctx.optional(op, _INPUT.weights) is None else (_INPUT,))
-    output_state = parts.state(_OUTPUT_STATE, "int8", batches * outputs)
-    cell_state, last = parts.state(_CELL_STATE, "int16", batches * cells), ctx.input(op, _OUTPUT_STATE)
+    gates = (FORGET, CELL, OUTPUT) + (() if ctx.optional(op, INPUT.weights) is None else (INPUT,))
+    output_state = parts.state(OUTPUT_STATE, "int8", batches * outputs)
+    cell_state, last = parts.state(CELL_STATE, "int16", batches * cells), ctx.input(op, OUTPUT_STATE)
     tensors, rows = _gates(ctx, op, parts, gates, source, ctx.operand(op, last), cells)
     hidden = ctx.operand(op, ctx.tensors[op.intermediates[-1]])
-    scale, projected = ctx.operand(op, last), ctx.optional(op, _PROJECTION) is not None
+    scale, projected = ctx.operand(op, last), ctx.optional(op, PROJECTION) is not None
     factor, projection = ctx.fixed_point(op, 0.0), tuple[Arg, ...]((Null(), Null()))
     if projected:
-        data = parts.constant(_PROJECTION, "weights", "int8", (outputs, cells))
-        factor = ctx.fixed_point(op, single(single(parts.scale(_PROJECTION) * hidden.scale) / scale.scale))
-        bias = (0,) * outputs if ctx.optional(op, _PROJECTION_BIAS) is None else parts.bias(_PROJECTION_BIAS, outputs)
+        data = parts.constant(PROJECTION, "weights", "int8", (outputs, cells))
+        factor = ctx.fixed_point(op, single(single(parts.scale(PROJECTION) * hidden.scale) / scale.scale))
+        bias = (0,) * outputs if ctx.optional(op, PROJECTION_BIAS) is None else parts.bias(PROJECTION_BIAS, outputs)
         projection = (
-            ctx.data(op, data, "int8_t", "projection", ctx.input(op, _PROJECTION)),
+            ctx.data(op, data, "int8_t", "projection", ctx.input(op, PROJECTION)),
             ctx.data(op, _biases(bias, data, hidden.zero_point), "int32_t", "projection_bias"),
         )
     elif outputs != cells:
@@ -202,7 +149,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
         time_step=batches if time_major else 1,
         gates=len(gates),
         cell_bits=15 + _cell_exponent(ctx, op, parts),
-        cell_clip=_clip(ctx, op, "cell_clip", parts.scale(_CELL_STATE), 32767),
+        cell_clip=_clip(ctx, op, "cell_clip", parts.scale(CELL_STATE), 32767),
         output_clip=_clip(ctx, op, "proj_clip", target.scale, 127),
         **opened.members("hidden_"),
         hidden_offset=-hidden.zero_point if projected else hidden.zero_point,
@@ -216,11 +163,17 @@ def lstm(ctx: Lowering, op: Operator) -> None:
 
 
 def _gates(
-    ctx: Lowering, op: Operator, parts: _Parts, gates: Sequence[_Gate], source: Operand, last: Operand, cells: int
+    ctx: Lowering,
+    op: Operator,
+    parts: States,
+    gates: Sequence[Gate],
+    source: Operand,
+    last: Operand,
+    cells: int,
 ) -> tuple[tuple[Arg, ...], list[str]]:
     """Constants of all gates one behind the other, and each gate's factors as a C initializer."""
     inputs, outputs = source.shape[-1], ctx.output(op).shape[-1]
-    peepholes, normed = (ctx.optional(op, n) is not None for n in (_OUTPUT.peephole or 0, _OUTPUT.norm))
+    peepholes, normed = (ctx.optional(op, n) is not None for n in (OUTPUT.peephole or 0, OUTPUT.norm))
     if peepholes and outputs != cells:
         ctx.refuse(op, "a peephole and a projection to another size: LiteRT confuses the cells of batches")
     weights, recurrent, peephole, norm, biases, sums, old, rows = b"", b"", b"", b"", b"", b"", b"", list[str]()
@@ -266,11 +219,11 @@ def _gates(
     return args, rows
 
 
-def _cell_exponent(ctx: Lowering, op: Operator, parts: _Parts) -> int:
+def _cell_exponent(ctx: Lowering, op: Operator, parts: States) -> int:
     """The scale of the cell as a power of two; NeuralArtError when it is none that tanh takes."""
-    exact = math.log2(parts.scale(_CELL_STATE))
+    exact = math.log2(parts.scale(CELL_STATE))
     if abs(exact - round(exact)) >= 1e-3 or not -15 <= round(exact) <= -9:
-        what = f"scale {parts.scale(_CELL_STATE):g} of {describe(ctx.input(op, _CELL_STATE))} is not supported"
+        what = f"scale {parts.scale(CELL_STATE):g} of {describe(ctx.input(op, CELL_STATE))} is not supported"
         ctx.refuse(op, what, "supported: powers of two from 2**-15 to 2**-9")
     return round(exact)
 
@@ -281,3 +234,11 @@ def _clip(ctx: Lowering, op: Operator, name: str, scale: float, most: int) -> in
     if bound < 0:
         ctx.refuse(op, f"{name} {bound:g} is negative")
     return int(min(single(bound / scale), most))
+
+
+@operator("LSTM", limits="", plain=Plain(lstm_f32, ("float32",)))
+@operator("RNN", limits="", plain=Plain(rnn_f32, ("float32",)))
+@operator("UNIDIRECTIONAL_SEQUENCE_RNN", limits="", plain=Plain(rnn_f32, ("float32",)))
+def not_quantized(ctx: Lowering, op: Operator) -> None:
+    """Refuse what LiteRT has in float32 only, and one step of an LSTM in integers."""
+    ctx.refuse(op, f"{describe(ctx.input(op))} is not supported", "supported: float32")

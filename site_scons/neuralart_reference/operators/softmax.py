@@ -19,14 +19,18 @@ _LOWEST_EXPONENT, _STEPS = 10.0, 65535  # of int16
 
 
 def _plain(ctx: Lowering, op: Operator) -> None:
-    """Lower a softmax in float32."""
+    """Lower a function of rows in float32."""
     source, target = ctx.input(op), ctx.output(op)
     same_type(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
+    if (activation := ctx.activation(op)) != "NONE":
+        ctx.refuse(op, f"fused activation {activation} is not supported", "supported: NONE")
     depth = source.shape[-1] if source.shape else 1
     beta = float_literal(float(op.options.get("beta", 1.0)))
     parameters = struct("na_softmax_f32_t", rows=source.elements // depth, depth=depth, beta=beta)
-    ctx.emit(op, "na_softmax_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements)
+    ctx.emit(
+        op, f"na_{op.kind.lower()}_f32", (ctx.read(op, source), ctx.write(target), parameters), macc=target.elements
+    )
 
 
 def _by_tables(ctx: Lowering, op: Operator, source: Operand, target: Operand) -> None:
@@ -82,3 +86,10 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
     ctx.emit(op, "na_softmax_s8", args, macc=target.tensor.elements)
+
+
+@operator("L2_NORMALIZATION", limits="", plain=Plain(_plain, ("float32",)))
+@operator("LOG_SOFTMAX", limits="", plain=Plain(_plain, ("float32",)))
+def rows(ctx: Lowering, op: Operator) -> None:
+    """Refuse the integer forms of functions of rows."""
+    ctx.operand(op, ctx.input(op), ("float32",))

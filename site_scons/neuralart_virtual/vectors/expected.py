@@ -49,7 +49,13 @@ def has_litert() -> bool:
     return importlib.util.find_spec("ai_edge_litert") is not None
 
 
-def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
+def by_litert(
+    model: Path,
+    given: Sequence[Port],
+    inputs: Sequence[bytes],
+    cut: Sequence[str] = (),
+    shapes: reader.Shapes = reader.AS_IT_IS,
+) -> ExpectedOutputs:
     """Outputs of LiteRT's reference kernels. NeuralArtError: it is not installed, or cannot run the model."""
     from importlib import metadata
 
@@ -57,20 +63,26 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: 
         hint = "pip install 'scons-neuralart[oracle]', or --expected board"
         raise NeuralArtError("LiteRT is not installed", where="--expected", hint=hint)
     results = []
-    for interpreter in litert_runs(model, given, inputs, cut):
+    for interpreter in litert_runs(model, given, inputs, cut, shapes):
         values = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
         results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
     return ExpectedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
 
 
 def litert_runs(
-    model: Path, given: Sequence[Port], inputs: Sequence[bytes], cut: Sequence[str] = (), *, every_tensor: bool = False
+    model: Path,
+    given: Sequence[Port],
+    inputs: Sequence[bytes],
+    cut: Sequence[str] = (),
+    shapes: reader.Shapes = reader.AS_IT_IS,
+    *,
+    every_tensor: bool = False,
 ) -> Iterator[Any]:
     """LiteRT's interpreter after each inference; ``every_tensor``: keeps inner ones. NeuralArtError: it cannot run."""
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     try:
         interpreter = module.Interpreter(
-            model_content=reader.ended(model, cut),
+            model_content=reader.ended(model, cut, shapes=shapes),
             num_threads=1,
             # Its other kernels round differently.
             experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
@@ -94,7 +106,13 @@ def default_board() -> str:
     return "stm32n6570-dk" if importlib.util.find_spec("unicorn") is not None else "mps3-an547"
 
 
-def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequence[str] = ()) -> ExpectedOutputs:
+def by_board(
+    model: Path,
+    board_name: str,
+    inputs: Sequence[bytes],
+    cut: Sequence[str] = (),
+    shapes: reader.Shapes = reader.AS_IT_IS,
+) -> ExpectedOutputs:
     """Outputs of the model on a virtual board (needs an Arm GCC). NeuralArtError: it cannot be built or run there."""
     from neuralart import boards
     from neuralart_bring.last_build import network_folders
@@ -108,9 +126,9 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes], cut: Sequenc
     machine = machine_of(board, "")
     with tempfile.TemporaryDirectory() as work:
         folder, ends = Path(work) / "model", Path(work) / model.name
-        if cut:
-            write_bytes(ends, reader.ended(model, cut))
-        names, _ = project.make(folder, board, ends if cut else model, package_parent())
+        if cut or shapes:
+            write_bytes(ends, reader.ended(model, cut, shapes=shapes))
+        names, _ = project.make(folder, board, ends if cut or shapes else model, package_parent())
         words = [sys.executable, "-m", "SCons", "-Q", "-s", names.check]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:

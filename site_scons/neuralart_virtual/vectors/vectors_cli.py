@@ -101,9 +101,12 @@ def _network(variants: Path, model: Path) -> NetworkConfig:
     file = config.read(variants)
     for name in file.config.titles:
         for network in file.variant(name).networks:
-            if (network.app_config or network.cut) and (variants.parent / network.model).resolve() == model.resolve():
+            says = network.app_config or network.cut or network.input_shapes
+            if says and (variants.parent / network.model).resolve() == model.resolve():
                 return network
-    raise NeuralArtError(f"no network of {model.as_posix()} has an app_config or a cut", where=str(variants))
+    raise NeuralArtError(
+        f"no network of {model.as_posix()} has an app_config, a cut or input_shapes", where=str(variants)
+    )
 
 
 def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preprocessing:
@@ -162,6 +165,7 @@ def _from_npu(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder. NeuralArtError: an input does not fit, or the outputs cannot be computed."""
+    from neuralart.compilers.request import input_shapes
     from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
     from neuralart_virtual.vectors import expected
@@ -175,13 +179,14 @@ def run(args: argparse.Namespace) -> int:
     network = None if args.variants is None else _network(args.variants, args.model)
     how = preprocessing(args, network.app_config if network is not None else None)
     cut = args.cut or (network.cut if network is not None else ())
-    model = reader.read(args.model, cut=cut)
+    shapes = input_shapes(",".join(network.input_shapes) if network is not None else "")
+    model = reader.read(args.model, cut=cut, shapes=shapes)
     inputs, outputs = (expected.ports(model, tensors) for tensors in (model.inputs, model.outputs))
     data = _inputs(args, how, inputs)
     if args.expected == expected.LITERT or (not args.expected and expected.has_litert() and not model.channels_first):
-        found = expected.by_litert(args.model, inputs, data, cut)
+        found = expected.by_litert(args.model, inputs, data, cut, shapes)
     else:
-        found = expected.by_board(args.model, args.board or expected.default_board(), data, cut)
+        found = expected.by_board(args.model, args.board or expected.default_board(), data, cut, shapes)
         text = "the outputs come from the compiler of this project: they show later changes, not whether it is right"
         say(f"neuralart vectors: note: {text}", file=sys.stderr)
     return _write(args.output, inputs, outputs, data, found)

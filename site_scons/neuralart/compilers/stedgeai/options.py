@@ -70,6 +70,7 @@ RULES: Mapping[str, OptionRule] = {
     **_each("--ihex", REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
     **_each("--address", CPU, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
     **_each("--copy-weights-at", CPU, VALUE, "set the offset of the pool"),
+    **_each("--input-shape", REFUSED, VALUE, "ST Edge AI Core has --fix-parametric-shapes"),
     **_each("--memory", REFUSED, VALUE, "the reference compiler alone computes layers in stripes"),
     **_each("--no-c-files --dll", REFUSED, FLAG, "it would change which files there are"),
     **_each("--lib", REFUSED, VALUE, "the runtime is taken from the installation itself"),

@@ -32,7 +32,7 @@ _OF_COMPILES = (
     "dispatch_weights",
     *("profile", "profile_add", "profile_remove", "pair", "input_data_type", "output_data_type", "inputs_ch_position"),
     *("outputs_ch_position", "allocate_inputs", "allocate_outputs", "options", "extra_options", "failures"),
-    *("timeout", "initializers", "cut", "memory"),
+    *("timeout", "initializers", "cut", "input_shapes", "memory"),
 )
 
 

@@ -31,7 +31,7 @@ from neuralart.scons.commands import FARM, Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS, known_profile
 from neuralart.scons.network.plan import CompilePlan, make_plan
-from neuralart.scons.paths import literal, named
+from neuralart.scons.paths import literal, named, place
 from neuralart.scons.registry import registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
@@ -150,7 +150,17 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if plan.compiler.slow and not FARM:
         # No more of them at the same time than there are slots.
         env.SideEffect(env.Value(f"compile slot {int(plan.digest, 16) % SLOTS}"), nodes)
-    return nodes, list(dict.fromkeys([source[0], *plan.sources]))
+    return nodes, list(dict.fromkeys([source[0], *_parts(env, source[0]), *plan.sources]))
+
+
+def _parts(env: Any, model: Any) -> list[Any]:
+    """Files beside an .onnx with constants of it: a compile reads them, too."""
+    path = place(model)
+    if path.suffix.lower() != ".onnx" or not path.is_file():
+        return []
+    from neuralart.network.model_parts import external
+
+    return [env.fs.File(str(path.parent / name)) for name in external(path.read_bytes())]
 
 
 def _scan(node: Any, env: Any, path: Any) -> list[Any]:
