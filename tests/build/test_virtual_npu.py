@@ -188,6 +188,15 @@ def test_files_with_another_name_than_the_network(template: Project) -> None:
     assert told.code == 0 and "network structures -> programs: " in told.out, told.err
 
 
+@pytest.mark.needs("bokeh", "squarify")
+def test_the_page_shows_what_each_epoch_does(built: Project) -> None:
+    built.run("report-v-programs")
+    page = built.path("build/v-programs/report.html")
+    text = page.read_text("utf-8")
+    assert "4 epochs on the NPU, 2 by software; 10,944 MACs" in text and "3 STRENG, 1 CONVACC, 2 ARITH, 1 POOL" in text
+    assert "REPORT" not in built.run("report-v-programs").tags and page.read_text("utf-8") == text
+
+
 def test_another_compile_beside_its_golden_vectors(built: Project) -> None:
     """Outputs of the virtual NPU are kept; the run of another compile says whose they were."""
     where = VendorProject(built.root)

@@ -10,6 +10,7 @@ import pytest
 
 from neuralart.vendor.network_c.read import read
 from neuralart_virtual.network_c import ecblobs
+from neuralart_virtual.npu import described
 from neuralart_virtual.npu.blobs import Label, decode
 from neuralart_virtual.npu.modes import assumable
 from neuralart_virtual.npu.run import load
@@ -35,6 +36,19 @@ def test_a_network_runs_to_its_end(path: Path, tmp_path: Path, tell: Callable[[s
     labels = [int(epoch.label) for epoch in done.epochs]
     assert labels == sorted(labels) and all(epoch.outputs for epoch in done.epochs)
     hardware = sum(epoch.hardware for epoch in done.epochs)
+    # What is told of an epoch without running it is what it did.
+    told: dict[str, list[list[int]]] = {}
+    for each in described.of_network(network, path.parent):
+        assert not each["missing"] and (each["macs"] or 0) <= (each["most_macs"] or 0), each
+        if each["kind"] == "HW":
+            sides = [sum(s["bytes"] for s in each["streams"] if s["writes"] == w) for w in (False, True)]
+            told.setdefault(each["epoch"], []).append([each["macs"], *sides])
+    ran: dict[str, list[list[int]]] = {}
+    for epoch in done.epochs:
+        if epoch.hardware:
+            work = epoch.work
+            ran.setdefault(epoch.label, []).append([work.products, work.read_bytes, work.written_bytes])
+    assert told == ran
     assert done.epochs and set(done.outputs) == {port.row.name for port in network.outputs}
     assumed = ", ".join(note.split(":")[0] for note in done.notes) or "nothing assumed"
     software = len(labels) - hardware
