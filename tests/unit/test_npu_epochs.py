@@ -205,7 +205,7 @@ def test_damaged_files_are_told_in_a_line(tmp_path: Path, name: str) -> None:
     text, rng = (tmp_path / name).read_text("utf-8"), random.Random(5)
     numbers = [match.span() for match in re.finditer(r"0x[0-9a-f]+|\b\d+\b", text)]
     told = 0
-    for _ in range(150):
+    for _ in range(40):
         start, end = rng.choice(numbers)
         changed = rng.choice(["0", "1", "7", "255", "65535", "0xffffffff", hex(rng.getrandbits(64))])
         cut = end + rng.choice([0, 0, 0, 40])
@@ -213,4 +213,4 @@ def test_damaged_files_are_told_in_a_line(tmp_path: Path, name: str) -> None:
         found = npu_epochs.of_file(path)
         told += bool(found["missing"]) or any(each["missing"] for each in found["epochs"])
         "\n".join(npu_epochs.lines(found))
-    assert told > 10
+    assert told > 3

@@ -32,7 +32,6 @@ from neuralart_virtual.npu.software.tensors import Output
 from neuralart_virtual.npu.state import NpuState
 from neuralart_virtual.npu.units.rounding import Ties
 
-SAYS = "executes the compiled network; a model, not the chip; no time"
 _DTYPES = {"int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2", "int32": "<i4", "float32": "<f4"}
 
 
