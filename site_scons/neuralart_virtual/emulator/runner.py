@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -209,7 +210,8 @@ def _compare(check: _Check, number: int, outputs: bytes) -> None:
         bound = "cos: 0.99" if steps is None or real is not None else f"max_lsb: {steps}"
         hint = f"the virtual NPU is a model, not the chip: 'check: {{{bound}}}' of the network says how close is enough"
         if check.vectors.oracle.startswith("virtual NPU "):
-            hint = f"expected by {check.vectors.oracle}; 'neuralart diff A B' shows what differs between two compiles"
+            words = shlex.join(["neuralart", "diff", check.vectors.where, check.compile.as_posix()])
+            hint = f"expected by {check.vectors.oracle}; '{words}' shows which epochs differ"
         raise Difference(difference.what, where=difference.where, hint=hint) from None
 
 

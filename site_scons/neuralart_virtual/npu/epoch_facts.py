@@ -21,7 +21,6 @@ from neuralart_virtual.npu.units.switch import Link, Port, Source, links
 # 4 * 72 products at 1 GHz are 576 of the 600 GOPS that the vendor names.
 _BYTES, _WORDS, _WIDE = 72, 36, 2
 _ALWAYS = ("CLKCTRL", "INTCTRL", "BUSIF", "STRSWITCH", "EPOCHCTRL")  # Of every epoch
-_ADDRESSES = ("ADDR", "LIMITADDR", "ENCR_LSB", "ENCR_MSB")
 
 
 class EngineStream(NamedTuple):
@@ -43,7 +42,7 @@ class EpochFacts:
     macs: int  # Products of the convolution accelerators, those by zeros too
     steps: int  # Words of the longest stream that a unit takes or makes, one in a step; more if the products need more
     most: int  # Products that all accelerators of the NPU could make in so many steps; 0: none is used
-    settings: str  # Hash of the registers of its units without addresses, numbers of units and coefficients
+    settings: str  # Hash of the registers of units that compute, without their numbers and coefficients
 
 
 class _Demand:
@@ -158,7 +157,6 @@ def of_state(state: NpuState) -> EpochFacts:
 def _settings(units: dict[Source, UnitState]) -> str:
     lines = []
     for (kind, _), unit in units.items():
-        skipped = {unit.facts.registers[name].offset for name in _ADDRESSES if name in unit.facts.registers}
-        words = {offset: unit.word(offset) for offset in unit.facts.by_offset if offset not in skipped}
-        lines.append(f"{kind} {sorted(words.items())}")
+        if kind not in (*_ALWAYS, "STRENG"):
+            lines.append(f"{kind} {[unit.word(offset) for offset in sorted(unit.facts.by_offset)]}")
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:8]

@@ -146,7 +146,7 @@ def _from_npu(args: argparse.Namespace) -> int:
     """Outputs of a compiled network. NeuralArtError: it cannot be executed, or an option is of models."""
     from neuralart.errors import NeuralArtError
     from neuralart.text.progress import at_work
-    from neuralart_virtual.vectors import npu_outputs
+    from neuralart_virtual.vectors import npu_buffers, npu_outputs
     from neuralart_virtual.virtual_npu import of_arguments
 
     for option in ("expected", "board", "cut"):
@@ -158,7 +158,8 @@ def _from_npu(args: argparse.Namespace) -> int:
     network = npu_outputs.NpuVectors(path, options)
     data = _inputs(args, preprocessing(args, None), network.inputs)
     with at_work(f"virtual NPU: {path.name}") as work:
-        found = network.compute(data, lambda done: work.show(done, len(data), "vectors"))
+        found, kept = network.compute(data, lambda done: work.show(done, len(data), "vectors"))
+    npu_buffers.write(args.output, kept)
     return _write(args.output, network.inputs, network.outputs, data, found)
 
 
@@ -167,9 +168,9 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.errors import NeuralArtError
     from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
-    from neuralart_virtual.vectors import expected
+    from neuralart_virtual.vectors import expected, npu_buffers
 
-    for name in golden.FILES:
+    for name in (*golden.FILES, *npu_buffers.FILES):
         refuse(args.output / name, force=args.force)
     if args.from_npu:
         return _from_npu(args)
