@@ -14,6 +14,8 @@ from neuralart.files import read_bytes, write_bytes
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.npu.run import EpochResult, Run, VirtualNetwork
 
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         hint = "pip install 'scons-neuralart[npu]'"
         raise NeuralArtError(f"the virtual NPU needs NumPy: {error}", hint=hint) from error
     from neuralart_virtual.npu.run import load
-    from neuralart_virtual.virtual_npu import of_arguments
+    from neuralart_virtual.virtual_npu import NO_REFERENCE, of_arguments, within
 
     if args.feed_reference and args.model is None:
         hint = "give --model"
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     network = load(args.network, dict(args.raw), assume=options.assume, ties=options.ties, bounds=bounds)
     drawn = _set_inputs(network, dict(args.input), args.seed)
     comparison = _comparison(network, args.model, args.feed_reference) if args.model else None
+    beside = _beside(network, args.network) if comparison is None else None
     if comparison is not None:
         comparison.begins(network.memory)
     with at_work(f"virtual NPU: {args.network.name}", quiet=args.json) as work:
@@ -80,10 +83,15 @@ def run(args: argparse.Namespace) -> int:
         result = network.run(observe)
     if args.output is not None:
         _write(args.output, result)
-    if args.json:
-        print(json.dumps(_record(network, result, comparison, drawn), indent=2))
+    if comparison is not None:
+        words = within("ai-edge-litert", max((pair.largest for pair in comparison.pairs), default=0), None)
+        words += f" in {len(comparison.pairs)} buffers"
     else:
-        print("\n".join(_lines(network, result, comparison, drawn)))
+        words = beside(result) if beside is not None else NO_REFERENCE
+    if args.json:
+        print(json.dumps(_record(network, result, comparison, drawn, words), indent=2))
+    else:
+        print("\n".join(_lines(network, result, comparison, drawn, words)))
     return 0
 
 
@@ -142,6 +150,39 @@ def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferCompa
     return BufferComparison(litert_tensors(model, ports, [b"".join(inputs)]), feed=feed)
 
 
+def _beside(network: VirtualNetwork, path: Path) -> Callable[[Run], str] | None:
+    """How far outputs are from LiteRT's, of the only model beside network.c; None: there is none that fits, or LiteRT
+    is not installed.
+    """
+    from neuralart_reference.model import reader
+    from neuralart_virtual.emulator import vectors as golden
+    from neuralart_virtual.vectors import expected
+    from neuralart_virtual.virtual_npu import within
+
+    models = list(path.parent.glob("*.tflite"))
+    if len(models) != 1 or not expected.has_litert():
+        return None
+    try:
+        graph = reader.read(models[0])
+        given, made = (expected.ports(graph, tensors) for tensors in (graph.inputs, graph.outputs))
+        inputs = [network.memory_of(port.row.name) for port in network.network.inputs]
+        sizes = [(port.dtype, port.row.bytes) for port in network.network.outputs]
+        if [each.bytes for each in given] != [len(data) for data in inputs]:
+            return None
+        if [(each.dtype, each.bytes) for each in made] != sizes:
+            return None
+        found = expected.by_litert(models[0], given, [b"".join(inputs)])
+    except NeuralArtError:
+        return None  # A model that was not asked for does no harm
+    wanted = golden.Vectors("", (), golden.tensors_of(made), (b"",), found.outputs, found.oracle)
+
+    def words(result: Run) -> str:
+        got = b"".join(result.outputs[port.row.name].tobytes() for port in network.network.outputs)
+        return within(found.oracle, *golden.largest_difference(wanted, 0, got))
+
+    return words
+
+
 def _write(folder: Path, result: Run) -> None:
     import io
 
@@ -163,15 +204,15 @@ def _write(folder: Path, result: Run) -> None:
 
 
 def _record(
-    network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]
+    network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str], words: str
 ) -> dict[str, Any]:
-    from neuralart_virtual.npu.run import SAYS
+    from neuralart_virtual.virtual_npu import says
 
     pairs = comparison.pairs if comparison is not None else []
     return {
         "schema": SCHEMA,
         "network": network.network.name,
-        "says": SAYS,
+        "says": says(words),
         "noise": drawn,
         "assumptions": result.notes,
         "epochs": [
@@ -205,10 +246,12 @@ def _record(
     }
 
 
-def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str]) -> list[str]:
-    from neuralart_virtual.npu.run import SAYS
+def _lines(
+    network: VirtualNetwork, result: Run, comparison: BufferComparison | None, drawn: list[str], words: str
+) -> list[str]:
     from neuralart_virtual.validation.layers import layer_lines
     from neuralart_virtual.validation.npu_layers import npu_layers
+    from neuralart_virtual.virtual_npu import says
 
     lines = []
     if comparison is not None:
@@ -225,4 +268,4 @@ def _lines(network: VirtualNetwork, result: Run, comparison: BufferComparison | 
         size = "x".join(map(str, value.shape))
         lines.append(f"output {name}: {value.dtype.name} {size}: {first}{more}")
     lines += [f"input {name} is noise: give --input {name}=FILE" for name in drawn]
-    return [*lines, *result.notes, f"the virtual NPU {SAYS}"]
+    return [*lines, *result.notes, says(words)]

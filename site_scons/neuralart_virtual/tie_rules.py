@@ -41,8 +41,12 @@ class Ties:
         """The rule of a stage."""
         return self.stages.get(stage, self.default)
 
+    def words(self) -> tuple[str, ...]:
+        """What :meth:`of_words` takes; none for the usual rule."""
+        rules = [self.default] if self.default != AWAY else []
+        return (*rules, *(f"{stage}={rule}" for stage, rule in sorted(self.stages.items()) if rule != self.default))
+
     def notes(self) -> list[str]:
         """A line if a rule is not the usual one."""
-        rules = [self.default] if self.default != AWAY else []
-        rules += [f"{stage}={rule}" for stage, rule in sorted(self.stages.items()) if rule != self.default]
+        rules = self.words()
         return [f"ties are rounded by --ties {' '.join(rules)}"] if rules else []

@@ -18,7 +18,27 @@ if TYPE_CHECKING:
     from neuralart_virtual.npu.memory import NpuMemory
     from neuralart_virtual.npu.run import EpochResult
 
+_LITERT = "ai-edge-litert"
+NO_REFERENCE = "not compared with LiteRT: no reference"
 _MODE = re.compile(r"[A-Z]+\.[A-Z0-9]+=[0-9]+")
+
+
+def says(within: str) -> str:
+    """What may be claimed of a result; ``within``: how far it is from a reference, or NO_REFERENCE."""
+    return f"the virtual NPU executes the compiled network; {within}; a model, not the chip; no time"
+
+
+def within(reference: str, steps: int | None, real: float | None) -> str:
+    """How far outputs are from a reference: integers in steps, real numbers as they are; None: there are none such.
+    ``reference``: who computed it.
+    """
+    words = [] if steps is None else [f"{steps} step{'' if steps == 1 else 's'}"]
+    words += [] if real is None else [f"{real:.3g}"]
+    apart, unit = " and ".join(words), "" if real is None else ", in real numbers"
+    if _LITERT in reference:
+        return f"within {apart} of LiteRT{unit}"
+    who = reference.partition(",")[0] or "an unknown source"
+    return f"within {apart} of outputs by {who}{unit}; {NO_REFERENCE}"
 
 
 class EpochObserver(Protocol):

@@ -26,7 +26,8 @@ NETWORKS = "".join(f"  {name}:\n    compiler: {{adopted: compiled/{name}}}\n    
 VARIANTS = "".join(
     f"  v-{name}:\n    board: stm32n6570-dk\n    machine: unicorn\n    network: {name}\n" for name in FORMS
 )
-SAYS = "(the virtual NPU executes the compiled network; a model, not the chip; no time)"
+SAYS = "(the virtual NPU executes the compiled network; {}; a model, not the chip; no time)"
+OTHERS = "within 0 of outputs by the test, in real numbers; not compared with LiteRT: no reference"
 
 
 def compiled(folder: Path, form: str, seed: int = 7) -> None:
@@ -59,7 +60,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{VARIANTS}")
     result = prepare(project, tmp_path_factory, *(f"run-v-{form}" for form in FORMS))
     for form in FORMS:
-        assert f"v-{form}: {form}: 2 vectors bit-exact on unicorn {SAYS}" in result.out
+        assert f"v-{form}: {form}: 2 vectors bit-exact on unicorn {SAYS.format(OTHERS)}" in result.out
     return project
 
 
@@ -128,7 +129,7 @@ def test_validate(template: Project) -> None:
     where = VendorProject(template.root)
     template.run("v-programs")
     said = neuralart(where, "validate", "v-programs").out
-    assert f"v-programs: programs, 2 samples on unicorn {SAYS}" in said
+    assert f"v-programs: programs, 2 samples on unicorn {SAYS.format(OTHERS)}" in said
 
 
 def layers(project: Project, *words: str) -> dict[str, Any]:
@@ -188,10 +189,23 @@ def test_files_with_another_name_than_the_network(template: Project) -> None:
     assert told.code == 0 and "network structures -> programs: " in told.out, told.err
 
 
+@pytest.mark.needs("bokeh", "squarify")
+def test_the_page_shows_what_each_epoch_does(built: Project) -> None:
+    built.run("report-v-programs")
+    page = built.path("build/v-programs/report.html")
+    text = page.read_text("utf-8")
+    assert "4 epochs on the NPU, 2 by software; 10,944 MACs" in text and "3 STRENG, 1 CONVACC, 2 ARITH, 1 POOL" in text
+    assert "REPORT" not in built.run("report-v-programs").tags and page.read_text("utf-8") == text
+
+
 def test_another_compile_beside_its_golden_vectors(built: Project) -> None:
     """Outputs of the virtual NPU are kept; the run of another compile says whose they were."""
     where = VendorProject(built.root)
     built.run("v-structures")
+    said = neuralart(where, "validate", "v-structures", "--junit", "validate.xml").out
+    assert (
+        SAYS.format(OTHERS) in said and "no reference; a model, not the chip" in built.path("validate.xml").read_text()
+    )
     made_of = neuralart(where, "vectors", "v-structures", "--from-npu", "--random", "2", "-o", "golden", "--force")
     assert made_of.code == 0 and "golden: 2 vectors, outputs by virtual NPU of scons-neuralart " in made_of.out
     assert "structures: 2 vectors bit-exact on unicorn" in built.run("run-v-structures").out
@@ -223,7 +237,10 @@ def test_an_epoch_that_is_not_executed(built: Project) -> None:
 
 
 def test_the_virtual_flash_and_a_real_board(built: Project) -> None:
-    assert f"2 vectors bit-exact on unicorn {SAYS}" in built.run("flash-v-structures", "boot-v-structures").out
+    assert (
+        f"2 vectors bit-exact on unicorn {SAYS.format(OTHERS)}"
+        in built.run("flash-v-structures", "boot-v-structures").out
+    )
     built.edit(
         "variants.yaml",
         "    machine: unicorn\n    network: structures\n",

@@ -156,7 +156,7 @@ def run(network: VirtualNetwork, *, interrupts: bool) -> RegisterDriver:
     for block in network.network.blocks:
         if block.kind == EC:
             blob = network._blobs[block.blob]
-            driver.program(ecblobs.moved(blob, network._ids, network.network.ecblobs))
+            driver.program(ecblobs.moved(blob, network.ids, network.network.ecblobs))
         for name in dict.fromkeys(name for name in (block.start, block.end) if name):
             function = description.function(name)
             state = None if block.kind == EC else hardware.epoch(function, reader)

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from neuralart import cli
+from neuralart.network.facts import Port
 from neuralart_virtual.emulator import vectors as golden
 from neuralart_virtual.npu.run import load
+from neuralart_virtual.vectors import expected
+from neuralart_virtual.virtual_npu import NO_REFERENCE, within
 from support import npu_network as made
 from support.small_models import one_op
 
-SAYS = "the virtual NPU executes the compiled network; a model, not the chip; no time"
+SAYS = "the virtual NPU executes the compiled network; {}; a model, not the chip; no time"
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
@@ -33,9 +36,46 @@ def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], controller: b
     out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "-o", tmp_path / "out")
     lines = out.splitlines()
     assert lines[0] == "made: 4 epochs on the NPU, 2 in software, 10944 products"
-    assert lines[1].startswith("output scores: float32 1x1x1x8: ") and lines[2:] == [SAYS]
+    assert lines[1].startswith("output scores: float32 1x1x1x8: ") and lines[2:] == [SAYS.format(NO_REFERENCE)]
     scores = np.load(tmp_path / "out" / "scores.npy")
     assert scores.shape == (1, 1, 1, 8) and abs(scores.sum() - 1) < 1e-6
+
+
+def test_how_far_from_litert_is_said() -> None:
+    assert within("ai-edge-litert 2.20 BUILTIN_REF", 1, None) == "within 1 step of LiteRT"
+    assert within("model.tflite, computed by ai-edge-litert 2.20", 0, 0.25) == (
+        "within 0 steps and 0.25 of LiteRT, in real numbers"
+    )
+    others = "within 3 steps of outputs by virtual NPU of scons-neuralart 1; not compared with LiteRT: no reference"
+    assert within("virtual NPU of scons-neuralart 1, compile 00", 3, None) == others
+    assert within("", 3, None).startswith("within 3 steps of outputs by an unknown source; not compared with LiteRT")
+
+
+def test_a_model_beside_the_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only one, if its inputs and outputs are those of the network; others are of another network."""
+    path = made.write(tmp_path, controller=False)
+    shape = (1, made.SIDE, made.SIDE, made.DEPTH)
+    (tmp_path / "model.tflite").write_bytes(one_op("RELU", [shape], [shape], out_zero=-128))
+    assert SAYS.format(NO_REFERENCE) in call(capsys, path)
+    ours = np.load(written(tmp_path, path, capsys))
+    given = Port("in", "", 0, made.IN_ELEMENTS, shape, "int8", 1.0, 0)
+    results = Port("out", "", 0, 4 * made.COUNT, (1, made.COUNT), "float32", 0.0, 0)
+    monkeypatch.setattr(expected, "has_litert", lambda: True)
+    monkeypatch.setattr(expected, "ports", lambda graph, tensors: (given,) if tensors == graph.inputs else (results,))
+    found = expected.ExpectedOutputs("ai-edge-litert 1", ((ours + np.float32(0.25)).tobytes(),))
+    monkeypatch.setattr(expected, "by_litert", lambda *_: found)
+    words = "within 0.25 of LiteRT, in real numbers"
+    assert call(capsys, path).splitlines()[-1] == SAYS.format(words)
+    assert words in json.loads(call(capsys, path, "--json"))["says"]
+    (tmp_path / "second.tflite").write_bytes(b"")
+    assert SAYS.format(NO_REFERENCE) in call(capsys, path)
+
+
+def written(folder: Path, path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    call(capsys, path, "-o", folder / "ours")
+    return folder / "ours" / "scores.npy"
 
 
 def test_inputs_of_numpy_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import replace
 
@@ -147,3 +148,17 @@ def test_every_changed_byte_is_found(data, at, flip):
     changed[at] ^= flip
     name, index = ("a", at // 4) if at < 8 else ("b", (at - 8) // 2)
     assert f"output '{name}' index {index}: expected" in vectors.first_difference(golden, 0, bytes(changed))
+
+
+def test_the_largest_difference_of_outputs() -> None:
+    tensors = (vectors.VectorTensor("a", "int8", (2,), 2), vectors.VectorTensor("b", "float32", (2,), 8))
+
+    def data(a: tuple[int, int], b: tuple[float, float]) -> bytes:
+        return struct.pack("<2b2f", *a, *b)
+
+    golden = vectors.Vectors("", (), tensors, (b"",), (data((-128, 5), (1.0, math.nan)),))
+    assert vectors.largest_difference(golden, 0, data((127, 4), (0.5, math.nan))) == (255, 0.5)
+    assert vectors.largest_difference(golden, 0, data((-128, 5), (1.0, 2.0))) == (0, math.inf)
+    assert vectors.largest_difference(golden, 0, b"") == (None, None)
+    whole = vectors.Vectors("", (), tensors[:1], (b"",), (b"\1\2",))
+    assert vectors.largest_difference(whole, 0, b"\1\4") == (2, None)

@@ -232,6 +232,7 @@ def _text(
 ) -> list[str]:
     from neuralart.vendor.tables import table
     from neuralart_insight.profiling import totals
+    from neuralart_insight.report import npu_epochs
 
     lines = []
     if each.source:
@@ -239,6 +240,7 @@ def _text(
         lines += [f"{name}: estimate of the compiler ({', '.join(each.source)}); cycles of the NPU clock"]
         lines += table(*totals.epoch_table(each, npu_hz)) if args.verbosity else []
         lines += [f"  {line}" for line in totals.summary(each, npu_hz)]
+        lines += npu_epochs.lines(_decoded(args, each), whole=bool(args.verbosity))
     if measured is not None:
         from neuralart_insight.profiling import measured_report as report
 
@@ -251,6 +253,17 @@ def _text(
         lines += [f"  {line}" for line in report.measured_summary(measured)]
         lines += [f"  {line}" for line in report.bars(measured)] if args.plot else []
     return lines
+
+
+def _decoded(args: argparse.Namespace, each: NetworkEstimate) -> dict[str, Any]:
+    """What each epoch does on the NPU; nothing without a network.c."""
+    from neuralart_insight.report import npu_epochs
+
+    seen = vars(args).setdefault("decoded", {})
+    if each.code not in seen:
+        seen[each.code] = npu_epochs.of_file(each.code) if each.code is not None else dict(npu_epochs.NOTHING)
+    found: dict[str, Any] = seen[each.code]
+    return found
 
 
 def _counted(args: argparse.Namespace, name: str) -> InstructionProfile:
@@ -303,6 +316,7 @@ def run(args: argparse.Namespace) -> int:
         npu_hz = _npu_hz(args, measured, defaults)
         if args.json or args.output is not None:
             records.append(totals.to_record(each, npu_hz))
+            records[-1]["npu"] = _decoded(args, each)
             records[-1]["measured"] = measured and report.measured_record(measured)
             records[-1]["instructions"] = _counted(args, each.name).record() if args.on else None
         if measured is not None and args.csv is not None:

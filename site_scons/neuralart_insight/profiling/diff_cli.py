@@ -6,6 +6,8 @@ import argparse
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from neuralart.text.console import say
 if TYPE_CHECKING:
     from neuralart_insight.profiling.diff_inputs import BuildSide, NetworkSide
     from neuralart_insight.profiling.estimate import EpochEstimate
+    from neuralart_virtual.vectors.npu_buffers import KeptEpochs
 
 _SYMBOLS = 20
 """So many are printed; the JSON has all."""
@@ -22,17 +25,18 @@ _SYMBOLS = 20
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from neuralart_virtual.virtual_npu import add_options
+
     add = parser.add_argument
-    text = "a variant that was built, its build folder, a profile.json, or whatever 'neuralart profile' takes"
+    text = "a variant that was built, its build folder, a profile.json, vectors that --from-npu made, "
+    text += "or whatever 'neuralart profile' takes"
     add("a", metavar="A", help=text)
     add("b", metavar="B", help="the same, newer")
-    add(
-        "--build",
-        type=Path,
-        default=project_folder.default("build"),
-        metavar="DIR",
-        help="build folder of variants (default: build)",
-    )
+    build, text = project_folder.default("build"), "build folder of variants (default: build)"
+    add("--build", type=Path, default=build, metavar="DIR", help=text)
+    text = "golden vectors: both compiles run on the virtual NPU, and each epoch is compared (default: those of A or B)"
+    add("--vectors", type=Path, metavar="DIR", help=text)
+    add_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs (docs/reference/diff.md)")
     form.add_argument("--markdown", action="store_true", help="for a pull request")
@@ -87,8 +91,20 @@ def _epoch(one: EpochEstimate, other: EpochEstimate, a: NetworkSide, b: NetworkS
     return _pairs(*sides)
 
 
-def network_diff(name: str, a: NetworkSide, b: NetworkSide) -> dict[str, Any]:
-    """What changed in a network, for programs."""
+Both = Callable[["NetworkSide", "NetworkSide"], "tuple[tuple[KeptEpochs, ...], str]"]
+
+
+def network_diff(name: str, a: NetworkSide, b: NetworkSide, both: Both = lambda a, b: ((), "")) -> dict[str, Any]:
+    """What changed in a network, for programs; ``both``: what both sides wrote for the same inputs, or why not."""
+    from neuralart_insight.profiling.npu_diff import npu_diff
+
+    npu: dict[str, Any] | None = None
+    if a.npu and b.npu:
+        kept, note = both(a, b)
+        names = ({str(epoch.id): epoch.writes for epoch in side.epochs if epoch.writes} for side in (a, b))
+        npu = {**npu_diff(a.npu, b.npu, (next(names), next(names)), kept), "note": note}
+    if not (a.epochs and b.epochs):
+        a, b = replace(a, epochs=()), replace(b, epochs=())
     made: dict[str, Any] = {"name": name, "matched": 0}
     made |= {key: [] for key in ("added", "removed", "to_software", "to_hardware")}
     changed = []
@@ -104,17 +120,17 @@ def network_diff(name: str, a: NetworkSide, b: NetworkSide) -> dict[str, Any]:
             made["to_software" if other.type == "SW" else "to_hardware"].append([one.id, other.id])
         if differs := _epoch(one, other, a, b):
             changed.append({"a": one.id, "b": other.id, "operators": list(other.operators), "differs": differs})
-    return {**made, "changed": changed, "totals": _pairs(_totals(a), _totals(b))}
+    return {**made, "changed": changed, "totals": _pairs(_totals(a), _totals(b)), "npu": npu}
 
 
-def diff(a: BuildSide, b: BuildSide) -> dict[str, Any]:
+def diff(a: BuildSide, b: BuildSide, both: Both = lambda a, b: ((), "")) -> dict[str, Any]:
     """What changed, for programs (docs/reference/diff.md has the schema)."""
     names = dict.fromkeys((*a.networks, *b.networks))
-    both = [(name, a.networks[name], b.networks[name]) for name in names if name in a.networks and name in b.networks]
-    if not both and len(a.networks) == len(b.networks) == 1:
+    pairs = [(name, a.networks[name], b.networks[name]) for name in names if name in a.networks and name in b.networks]
+    if not pairs and len(a.networks) == len(b.networks) == 1:
         # One network, which is called otherwise.
         (old, one), (new, other) = *a.networks.items(), *b.networks.items()
-        both, names = [(f"{old or '?'} -> {new or '?'}", one, other)], {}
+        pairs, names = [(f"{old or '?'} -> {new or '?'}", one, other)], {}
     sides = {name: [name in a.networks, name in b.networks] for name in names}
     return {
         "kind": "neuralart-diff",
@@ -123,7 +139,7 @@ def diff(a: BuildSide, b: BuildSide) -> dict[str, Any]:
         "b": b.label,
         "only_a": [name for name, (one, other) in sides.items() if one and not other],
         "only_b": [name for name, (one, other) in sides.items() if other and not one],
-        "networks": [network_diff(*each) for each in both],
+        "networks": [network_diff(*each, both) for each in pairs],
         "ram": _pairs(a.ram, b.ram),
         "flash": _pairs(a.flash, b.flash),
         "symbols": _pairs(a.symbols, b.symbols),
@@ -151,6 +167,23 @@ def _rows(pairs: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
     return [[name, *(v if isinstance(v, str) else _shown(v) for v in pair), _change(*pair)] for name, pair in both]
 
 
+def _npu_sections(npu: Mapping[str, Any]) -> list[Section]:
+    """What the epochs do and compute, as tables for people."""
+    from neuralart_insight.profiling.npu_diff import in_words, lines_of, shown
+
+    made: list[Section] = [(line, (), []) for line in (*lines_of(npu), npu["note"]) if line]
+    rows = [[word, row["epoch"], row["does"], row["macs"]] for word in ("removed", "added") for row in npu[word]]
+    made += [("epochs of one side alone", ("what", "epoch", "does", "MACs"), rows)] if rows else []
+    rows = []
+    for row in npu["changed"]:
+        figures = {key: pair for key, pair in row["differs"].items() if key != "settings"}
+        pairs = _rows(figures) or [["settings of its units", "", "", "differ"]] * ("settings" in row["differs"])
+        words = in_words(row["values"]) if row["values"] else ""
+        pairs += [["values", "", "", words]] if words not in ("", "equal") else []
+        rows += [[shown(row["a"], row["b"]), *pair] for pair in pairs]
+    return [*made, *([("epochs that do or compute something else", ("epoch", *_HEADS), rows)] if rows else [])]
+
+
 def sections(record: Mapping[str, Any]) -> list[Section]:
     """Tables for people: title, heads, rows. A title without rows is a sentence."""
     made: list[Section] = [(f"network '{n}' is in {s} alone", (), []) for s in "ab" for n in record[f"only_{s}"]]
@@ -171,6 +204,7 @@ def sections(record: Mapping[str, Any]) -> list[Section]:
         ]
         if rows:
             made.append(("epochs that differ", ("epoch", "operators", *_HEADS), rows))
+        made += _npu_sections(net["npu"]) if net["npu"] is not None else []
     for key, title in (("ram", "memory in use, bytes"), ("flash", "files in flash, bytes")):
         if record[key]:
             made.append((title, _HEADS, _rows(record[key])))
@@ -199,9 +233,18 @@ def _text(title: str, heads: Sequence[str], rows: list[list[Any]]) -> list[str]:
 
 def run_diff(args: argparse.Namespace) -> int:
     """Print what changed. NeuralArtError: a side is none, or is damaged."""
+    from neuralart.text.progress import at_work
     from neuralart_insight.profiling.diff_inputs import side_of
+    from neuralart_insight.profiling.npu_diff import of_both
+    from neuralart_virtual.virtual_npu import of_arguments
 
-    record = diff(side_of(args.a, args.build), side_of(args.b, args.build))
+    options, sides = of_arguments(args), (side_of(args.a, args.build), side_of(args.b, args.build))
+    with at_work("diff", quiet=args.json) as work:
+
+        def done(count: int, most: int) -> None:
+            work.show(count, most, "vectors")
+
+        record = diff(*sides, partial(of_both, vectors=args.vectors, options=options, done=done))
     if args.json:
         print(json.dumps(record, indent=1, allow_nan=False))
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,10 @@ from neuralart.files import read_bytes
 from neuralart.text import json_values
 from neuralart.text.json_values import JsonValue
 from neuralart_insight.profiling import estimate
-from neuralart_insight.profiling.estimate import EpochEstimate, PoolAccess
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
+from neuralart_insight.report import npu_epochs
+from neuralart_insight.report.npu_epochs import Epoch
+from neuralart_virtual.vectors.npu_buffers import DESCRIPTION, KeptEpochs, epoch_of, load
 
 _PROFILE, _SCHEMA = "neuralart-profile", 1
 _INDEX = "index.json"
@@ -27,6 +30,10 @@ class NetworkSide:
     epochs: tuple[EpochEstimate, ...]  # In order of execution
     duration_ms: float | None = None  # Measured; None: not
     durations: Mapping[int, float] = field(default_factory=dict)  # Measured, by number of the first epoch
+    npu: Sequence[Epoch] = ()  # What each epoch does on the NPU
+    code: Path | None = None  # The network.c that tells it
+    kept: KeptEpochs | None = None  # What its epochs wrote
+    vectors: Path | None = None  # The golden vectors that it was kept beside
 
 
 @dataclass(frozen=True)
@@ -66,12 +73,21 @@ def side_of(text: str, build: Path) -> BuildSide:
     folder = build / text if not path.exists() and not path.suffix else path
     if (folder / _INDEX).is_file():
         return _build(text, folder)
+    if (path / DESCRIPTION).is_file():
+        kept = load(path)
+        return BuildSide(text, {kept.network: NetworkSide((), npu=kept.described, kept=kept, vectors=path)})
     found = estimate.of_folder(path) if path.is_dir() else None
     found = found or (estimate.of_file(path) if path.exists() or path.suffix else None)
     if found is None:
         what = f"'{text}' is neither a file, a folder nor a variant that was built"
         raise NeuralArtError(what, where=str(folder / _INDEX), hint=f"scons {text}")
-    return BuildSide(text, {found.name: NetworkSide(found.epochs)})
+    return BuildSide(text, {found.name: _side(found)})
+
+
+def _side(found: NetworkEstimate) -> NetworkSide:
+    if found.code is None:
+        return NetworkSide(found.epochs)
+    return NetworkSide(found.epochs, npu=npu_epochs.of_file(found.code)["epochs"], code=found.code)
 
 
 def _profile(root: JsonValue) -> tuple[str, NetworkSide]:
@@ -79,13 +95,14 @@ def _profile(root: JsonValue) -> tuple[str, NetworkSide]:
     if root.integer_at("schema") != _SCHEMA:
         root.need("schema").fail(f"a profile of schema {root.need('schema').value}, this version reads {_SCHEMA}")
     epochs = tuple(map(_epoch, root.items_at("epochs")))
+    npu = tuple(map(epoch_of, (root.get("npu") or _NOTHING).items_at("epochs")))
     measured = root.get("measured")
     if measured is None:
-        return root.string_at("name"), NetworkSide(epochs)
+        return root.string_at("name"), NetworkSide(epochs, npu=npu)
     took = {each.integer_at("first"): each.real_at("duration_ms") for each in measured.items_at("epochs")}
     whole = (measured.get("totals") or _NOTHING).real_at("duration_ms")
     times = {first: ms for first, ms in took.items() if ms is not None}
-    return root.string_at("name"), NetworkSide(epochs, whole, times)
+    return root.string_at("name"), NetworkSide(epochs, whole, times, npu)
 
 
 def _epoch(entry: JsonValue) -> EpochEstimate:
@@ -115,7 +132,7 @@ def _build(label: str, folder: Path) -> BuildSide:
     ram = {name: use["used"] for name, use in read_index(folder / _INDEX)["firmware"].items()}
     networks = {}
     for name, place in sorted(network_folders(folder / _INDEX).items()):
-        networks[name] = NetworkSide(estimate.of_build(place).epochs)
+        networks[name] = _side(estimate.of_build(place))
         for pool in facts.load(place / "network.json").pools:
             if pool.activations and not pool.virtual:
                 ram[f"{pool.fname} of {name}"] = pool.activations

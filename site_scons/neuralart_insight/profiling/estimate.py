@@ -79,6 +79,7 @@ class NetworkEstimate:
     outputs: tuple[Port, ...] = ()  # The same
     executions: tuple[Execution, ...] = ()  # Times that a validation wrote into the c_info, in order of execution
     device: str = ""  # The board that it ran on
+    code: Path | None = None  # The network.c, which tells what each epoch does on the NPU
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def _of_code(path: Path) -> NetworkEstimate:
     """Of generated C, whose reader is loaded where there is some."""
     from neuralart.vendor.network_c import read
 
-    return from_network_c(read.read(path))
+    return replace(from_network_c(read.read(path)), code=path)
 
 
 def _streams(network: GeneratedNetwork, block: EpochBlock) -> dict[tuple[str, int], tuple[str, ...]]:
@@ -290,7 +291,7 @@ def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO
     if of_code is not None:
         streams = {epoch.id: epoch.streams for epoch in of_code.epochs}
         epochs = (replace(epoch, streams=streams.get(epoch.id, {})) for epoch in estimate.epochs)
-        estimate = replace(estimate, epochs=tuple(epochs))
+        estimate = replace(estimate, epochs=tuple(epochs), code=code)
     return replace(estimate, missing=(*estimate.missing, *_missing(info, table, code, speeds)))
 
 

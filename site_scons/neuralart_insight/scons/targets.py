@@ -73,7 +73,12 @@ class BillTarget:
 
 
 # Of all files of a variant those that the page reads.
-_PAGE_READS = lazy_regex(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
+_PAGE_READS = lazy_regex(
+    r"\.(?:elf|c)$|_ecblobs\.h$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$"
+)
+
+
+_PAGE_CODE = ("neuralart_insight/report", "neuralart_insight/profiling/report_cli.py", "neuralart_virtual/npu")
 
 
 def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
@@ -85,7 +90,7 @@ def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
     except metadata.PackageNotFoundError:
         version = ""
     return [
-        code_value(env, "page", "neuralart_insight/report/page", "neuralart_insight/profiling/report_cli.py"),
+        code_value(env, "page", *_PAGE_CODE),
         env.Value(version, name="bokeh"),
     ]
 

@@ -304,6 +304,7 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         return 0
     if args.junit is not None:
         names = [network.name for network in result.networks] or ["run"]
-        junit.write(args.junit, [junit.CheckOutcome(suite, name, output=lines) for name in names])
+        shown = [*lines, *said(result).splitlines()]
+        junit.write(args.junit, [junit.CheckOutcome(suite, name, output=shown) for name in names])
     say_result(said(result))
     return 0

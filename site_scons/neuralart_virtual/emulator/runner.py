@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +28,7 @@ from neuralart_virtual.emulator.image import Symbols
 from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.inputs.source import Feed, inputs_of
 from neuralart_virtual.emulator.vectors import BIT_EXACT, Closeness
-from neuralart_virtual.virtual_npu import NpuOptions
+from neuralart_virtual.virtual_npu import NO_REFERENCE, NpuOptions, says, within
 
 DEFAULT_TIMEOUT = 60.0
 OnLine: TypeAlias = Callable[[str], None] | None
@@ -53,7 +54,13 @@ class NetworkResult:
     vectors: int  # How many inferences
     how: str = "bit-exact"  # ``bit-exact``, or the bounds; empty: nothing was compared
     outputs: tuple[bytes, ...] = ()  # What came out of each inference, if nothing was compared
-    note: str = ""  # What computed it, where that is not the machine alone
+    npu: tuple[str, ...] | None = None  # Notes of the virtual NPU; None: the machine alone computed it
+    within: str = NO_REFERENCE  # How far the virtual NPU's outputs are from a reference
+
+    @property
+    def note(self) -> str:
+        """What computed it, where that is not the machine alone; else empty."""
+        return "" if self.npu is None else "; ".join((says(self.within), *self.npu))
 
 
 @dataclass(frozen=True)
@@ -162,24 +169,23 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
 
 def _infer(
     session: Session, started: Started, remotes: Mapping[str, tuple[int, RemoteNetwork]], check: _Check
-) -> tuple[Callable[[bytes], bytes], Callable[[], str]]:
-    """What computes an inference, and what is to be said of that: the firmware, or the virtual NPU on its memory."""
+) -> tuple[Callable[[bytes], bytes], Callable[[], Sequence[str]] | None]:
+    """What computes an inference: the firmware (with None), or the virtual NPU on its memory, and what that notes."""
     if check.compile is not None:
         if started.board is None:
             what = f"network {check.name} is made for runtime {check.network.runtime}, and this machine has no NPU"
             raise NeuralArtError(what, hint="machine unicorn has a virtual one")
         library("numpy", "the virtual NPU")
         from neuralart_virtual.npu.on_board import NetworkOnBoard
-        from neuralart_virtual.npu.run import SAYS
 
         started.board.begin_epochs()
         network = NetworkOnBoard(started.board, check.compile, check.npu)
-        return network.infer, lambda: "; ".join((f"the virtual NPU {SAYS}", *network.notes))
+        return network.infer, lambda: network.notes
     if check.name not in remotes:
         raise LinkFailure(f"the firmware has no network '{check.name}'", hint=nearest(check.name, list(remotes)))
     index, remote = remotes[check.name]
     _check_remote(remote, check)
-    return partial(session.infer, index), str
+    return partial(session.infer, index), None
 
 
 @contextlib.contextmanager
@@ -200,12 +206,21 @@ def _compare(check: _Check, number: int, outputs: bytes) -> None:
     except Difference as difference:
         if check.compile is None or not check.closeness.exact:
             raise
-        steps = golden.steps_apart(check.vectors, number, outputs)
-        bound = "cos: 0.99" if steps is None else f"max_lsb: {steps}"
+        steps, real = golden.largest_difference(check.vectors, number, outputs)
+        bound = "cos: 0.99" if steps is None or real is not None else f"max_lsb: {steps}"
         hint = f"the virtual NPU is a model, not the chip: 'check: {{{bound}}}' of the network says how close is enough"
         if check.vectors.oracle.startswith("virtual NPU "):
-            hint = f"expected by {check.vectors.oracle}; 'neuralart diff A B' shows what differs between two compiles"
+            words = shlex.join(["neuralart", "diff", check.vectors.where, check.compile.as_posix()])
+            hint = f"expected by {check.vectors.oracle}; '{words}' shows which epochs differ"
         raise Difference(difference.what, where=difference.where, hint=hint) from None
+
+
+def _within(vectors: golden.Vectors, apart: Sequence[tuple[int | None, float | None]]) -> str:
+    """How far all outputs are from the golden vectors, in words."""
+    if not apart:
+        return NO_REFERENCE
+    steps = max((each[0] for each in apart if each[0] is not None), default=None)
+    return within(vectors.oracle, steps, max((each[1] for each in apart if each[1] is not None), default=None))
 
 
 class _Heard:
@@ -276,19 +291,22 @@ def run(
             for check in checks:
                 name, vectors = check.name, check.vectors
                 with _as_failure(check):
-                    infer, note = _infer(session, started, remotes, check)
-                unknown = []
+                    infer, notes = _infer(session, started, remotes, check)
+                unknown, apart = [], list[tuple[int | None, float | None]]()
                 for number, inputs in enumerate(vectors.input_data):
                     with _as_failure(check):
                         outputs = infer(inputs)
                     if vectors.output_data:
                         _compare(check, number, outputs)
+                        if notes is not None:
+                            apart.append(golden.largest_difference(vectors, number, outputs))
                     else:
                         unknown.append(outputs)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
                 how = "" if unknown else str(check.closeness)
-                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), note()))
+                said = tuple(notes()) if notes is not None else None
+                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), said, _within(vectors, apart)))
             session.quit()
     return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
 

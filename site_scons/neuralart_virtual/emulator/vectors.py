@@ -240,16 +240,19 @@ def finite_values(name: str, dtype: str, data: bytes, where: str) -> tuple[float
     return values
 
 
-def steps_apart(vectors: Vectors, index: int, got: bytes) -> int | None:
-    """Most that two integers of a vector's outputs differ; None where outputs are no integers, or not as long."""
-    expected, at, largest = vectors.output_data[index], 0, 0
-    if len(got) != len(expected) or any("int" not in tensor.dtype for tensor in vectors.outputs):
-        return None
+def largest_difference(vectors: Vectors, index: int, got: bytes) -> tuple[int | None, float | None]:
+    """Most that two integers of a vector's outputs differ, and two real numbers; None where there are none."""
+    expected, at, largest = vectors.output_data[index], 0, dict[bool, float]()
+    if len(got) != len(expected):
+        return None, None
     for tensor in vectors.outputs:
-        ours, theirs = (stored(tensor.dtype, data[at : at + tensor.bytes]) for data in (got, expected))
-        largest = max(largest, *(int(abs(a - b)) for a, b in zip(ours, theirs, strict=True)))
-        at += tensor.bytes
-    return largest
+        pairs = zip(*(stored(tensor.dtype, data[at : at + tensor.bytes]) for data in (got, expected)), strict=True)
+        # What is no number in both is equal, and infinitely far from any number.
+        apart = (0.0 if a == b or (a != a and b != b) else abs(a - b) for a, b in pairs)
+        worst = max((each if each == each else math.inf for each in apart), default=0.0)
+        real = "float" in tensor.dtype
+        largest[real], at = max(largest.get(real, 0.0), worst), at + tensor.bytes
+    return int(largest[False]) if False in largest else None, largest.get(True)
 
 
 def real_values(values: tuple[float, ...], port: Port | None) -> list[float]:

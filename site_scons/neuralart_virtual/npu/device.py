@@ -34,13 +34,16 @@ class NpuDevice:
         *,
         base: int = registers.BASE_SECURE,
         finished: Callable[[str, EpochWork], None] = lambda label, work: None,
+        instead: Callable[[str, NpuState], None] | None = None,
     ) -> None:
-        """``finished`` is told the label of each epoch that ran, and what it did."""
+        """``finished`` is told the label of each epoch that ran, and what it did; ``instead``: takes the registers of
+        each epoch, and nothing runs.
+        """
         self.name, self.base, self.size = "NPU", base, registers.SIZE
         self.memory, self.settings = memory, settings or Settings()
         self.state = NpuState()
         self.interrupts = Interrupts(self.state.unit("INTCTRL"))
-        self._finished = finished
+        self._finished, self._instead = finished, instead
         self._pending = False  # Engines were enabled, and nothing has run since
         self._program = False  # The epoch controller was started, and has not run yet
         self.label = ""
@@ -136,6 +139,8 @@ class NpuDevice:
         """Run the dataflow of all enabled units. Its output engines have finished then."""
         self._pending = False
         label = self.label or str(self._epochs)
+        if self._instead is not None:
+            return self._instead(label, self.state)
         flow = Dataflow(self.state, self.memory, label, self.settings)
         work = flow.run()
         self._epochs += 1

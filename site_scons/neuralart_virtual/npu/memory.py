@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from neuralart_virtual.npu.errors import NpuError
 
 Bytes = NDArray[np.uint8]
+_MOST_BLANK = 1 << 24
 
 
 class MappedRegion(NamedTuple):
@@ -58,3 +59,13 @@ class NpuMemory:
     def words(self, address: int, count: int) -> list[int]:
         """Little-endian words of 32 bits from an address on."""
         return [int(word) for word in self.view(address, 4 * count).copy().view("<u4")]
+
+
+class BlankMemory(NpuMemory):
+    """Zeros at every address, each time anew: for descriptions, which need no contents."""
+
+    def view(self, address: int, size: int) -> Bytes:
+        """Zeros. NpuError: more than any structure leads to."""
+        if size > _MOST_BLANK:
+            raise NpuError(f"{size} bytes at 0x{address & 0xFFFFFFFF:08x} are too many")
+        return np.zeros(size, np.uint8)

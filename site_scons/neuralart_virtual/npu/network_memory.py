@@ -10,7 +10,7 @@ import numpy as np
 from neuralart.files import read_bytes
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Bytes, NpuMemory
+from neuralart_virtual.npu.memory import BlankMemory, Bytes, NpuMemory
 
 # The RAM that the NPU of the STM32N6 reaches.
 RAM, RAM_SIZE = 0x34000000, 0x3C0000
@@ -48,7 +48,7 @@ class NetworkMemory:
         board: NpuMemory | None = None,
     ) -> None:
         """``initializers``: a file by the pool's fname. ``missing``: the folder where others are looked for. ``board``:
-        memory of a board whose firmware has filled the pools; None: they are filled here.
+        memory of a board whose firmware has filled the pools; None: they are filled here; blank memory needs no files.
 
         Raises NpuError: a pool with initializers has no file, or a file is larger than its pool; a pool of a board
         has other contents.
@@ -61,16 +61,18 @@ class NetworkMemory:
         for fname in initializers:
             if fname not in known:
                 raise NpuError(f"no pool is called '{fname}'", file=network.where, hint=", ".join(sorted(known)))
-        contents = {pool.fname: self._contents(pool, initializers, missing) for pool in network.pools}
+        blank = isinstance(board, BlankMemory)
+        given = () if blank else network.pools
+        contents = {pool.fname: self._contents(pool, initializers, missing) for pool in given}
         if board is None:
             self._map_writable()
         for pool in network.pools:
-            path, data = contents[pool.fname]
+            path, data = contents.get(pool.fname, (None, None))
             if pool.of_user or pool.virtual or not (pool.size or pool.relative):
                 continue
             if board is not None and not pool.relative:
                 # A bank that nothing uses may be off.
-                if data is not None or pool.told[0]:
+                if not blank and (data is not None or pool.told[0]):
                     self._compare(pool, path, data)
                 continue
             base = self._place(pool, data)

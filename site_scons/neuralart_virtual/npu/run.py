@@ -6,7 +6,7 @@ network.c or from programs of the epoch controller; software epochs run kernels 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,20 @@ from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import EC, EpochBlock, GeneratedNetwork, NetworkPort
 from neuralart_virtual.network_c import ecblobs
-from neuralart_virtual.network_c.epochs import Description
+from neuralart_virtual.network_c.epochs import Description, EpochFunction
 from neuralart_virtual.npu.controller import execute
 from neuralart_virtual.npu.dataflow import Dataflow, EpochWork, Settings
-from neuralart_virtual.npu.description import hardware
+from neuralart_virtual.npu.description.hardware import epoch as epoch_of
 from neuralart_virtual.npu.description.values import StructureReader
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.errors import NpuError
-from neuralart_virtual.npu.memory import Bytes, NpuMemory
+from neuralart_virtual.npu.memory import BlankMemory, Bytes, NpuMemory
 from neuralart_virtual.npu.network_memory import NetworkMemory
 from neuralart_virtual.npu.software import dispatch
 from neuralart_virtual.npu.software.tensors import Output
+from neuralart_virtual.npu.state import NpuState
 from neuralart_virtual.npu.units.rounding import Ties
 
-SAYS = "executes the compiled network; a model, not the chip; no time"
 _DTYPES = {"int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2", "int32": "<i4", "float32": "<f4"}
 
 
@@ -67,16 +67,18 @@ class VirtualNetwork:
         blobs: ecblobs.BlobHeader | None = None,
         settings: Settings | None = None,
         board: NpuMemory | None = None,
+        blank: bool = False,
     ) -> None:
         """``folder``: where initializers and the header with programs are looked for that are not given. ``board``:
-        memory of a board whose firmware has filled the pools; None: the network has memory of its own.
+        memory of a board whose firmware has filled the pools; None: the network has memory of its own. ``blank``: it
+        has no initializers, which is enough to read its epochs.
 
         Raises NeuralArtError: a file is missing, or cannot be read; a pool of the board has other contents.
         """
         self.network, self.settings = network, settings or Settings()
-        places = NetworkMemory(network, initializers or {}, folder, board)
+        places = NetworkMemory(network, initializers or {}, folder, BlankMemory() if blank else board)
         self.memory: NpuMemory = places.memory
-        self._bases, self._ids = places.bases, places.ids
+        self._bases, self.ids = places.bases, places.ids
         self._description = Description(network)
         self._reader = StructureReader(self._description, self.memory, self._bases)
         needs_blobs = any(block.kind == EC for block in network.blocks)
@@ -137,39 +139,56 @@ class VirtualNetwork:
             run.epochs.append(result)
             observe(result)
 
-        for number, block in enumerate(self.network.blocks):
-            label = str(number if block.number is None else block.number)
+        def execute_epoch(label: str, epoch: NpuState | EpochFunction) -> None:
+            if isinstance(epoch, NpuState):
+                done(_hardware(label, Dataflow(epoch, self.memory, label, self.settings).run()))
+            elif outputs := dispatch.run(epoch, self._reader):
+                done(EpochResult(label, False, tuple(outputs), (1.0,) * len(outputs), EpochWork()))
+
+        for label, block in self.blocks():
+            device = NpuDevice(self.memory, self.settings, finished=lambda label, work: done(_hardware(label, work)))
             try:
-                self._block(block, label, done)
+                self.epochs(block, label, execute_epoch, device)
             except NpuError as error:
                 raise error.at(epoch=label, file=self.network.where) from None
         run.outputs = {port.row.name: self.output(port.row.name) for port in self.network.outputs}
         run.notes = [*self.settings.assumptions.notes(), *self.settings.ties.notes()]
         return run
 
-    def _block(self, block: EpochBlock, label: str, done: Callable[[EpochResult], None]) -> None:
-        names = dict.fromkeys(name for name in (block.start, block.end) if name)
-        if block.kind == EC:
-            self._program(block, done)
-        for name in names:
-            function = self._description.function(name)
-            state = None if block.kind == EC else hardware.epoch(function, self._reader)
-            if state is not None:
-                work = Dataflow(state, self.memory, label, self.settings).run()
-                done(_hardware(label, work))
-            outputs = dispatch.run(function, self._reader)
-            if outputs:
-                done(EpochResult(label, False, tuple(outputs), (1.0,) * len(outputs), EpochWork()))
+    def blocks(self) -> Iterator[tuple[str, EpochBlock]]:
+        """The items of the epoch table, each with the number of its first epoch."""
+        for number, block in enumerate(self.network.blocks):
+            yield str(number if block.number is None else block.number), block
 
-    def _program(self, block: EpochBlock, done: Callable[[EpochResult], None]) -> None:
+    def epochs(
+        self,
+        block: EpochBlock,
+        label: str,
+        see: Callable[[str, NpuState | EpochFunction], None],
+        device: NpuDevice | None = None,
+    ) -> None:
+        """Hand over the epochs of a block in order: registers, or a function that may call software kernels. ``device``
+        runs programs of the epoch controller; None: nothing runs, and ``see`` gets their registers, too.
+
+        Raises NeuralArtError: an epoch cannot be read.
+        """
+        if block.kind == EC:
+            self._program(block, device or NpuDevice(self.memory, instead=see))
+        for name in dict.fromkeys(name for name in (block.start, block.end) if name):
+            function = self._description.function(name)
+            state = None if block.kind == EC else epoch_of(function, self._reader)
+            if state is not None:
+                see(label, state)
+            see(label, function)
+
+    def _program(self, block: EpochBlock, device: NpuDevice) -> None:
         blob = self._blobs.get(block.blob)
         if blob is None:
             raise NpuError(f"no program {block.blob} in {self.network.ecblobs or 'its header'}")
         if blob.encrypted:
             raise NpuError(f"program {block.blob} is encrypted, which is not modeled")
-        device = NpuDevice(self.memory, self.settings, finished=lambda label, work: done(_hardware(label, work)))
         try:
-            execute(ecblobs.moved(blob, self._ids, self.network.ecblobs), device)
+            execute(ecblobs.moved(blob, self.ids, self.network.ecblobs), device)
         except NpuError as error:
             raise error.at(epoch=device.label) from None
 

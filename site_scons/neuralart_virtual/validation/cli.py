@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from neuralart.text.progress import at_work
 from neuralart_fleet.ci.junit import MARK as JUNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from neuralart.boards.types import Machine
     from neuralart.config.types import NetworkConfig
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.validation.figures import ValidationFigures
     from neuralart_virtual.validation.layers import EpochTensors, LayerFigures
-    from neuralart_virtual.validation.reference import ReferenceOutputs
+    from neuralart_virtual.validation.reference import ReferenceOutputs, Samples
 
 FAILED = 2
 _SAMPLES = 10
@@ -194,13 +195,19 @@ def _compared(
     return of_layers.compare_layers(layers, model, given, data, cut)
 
 
+def _always(where: str) -> Callable[[str], str]:
+    return lambda within: where
+
+
 def _outputs(
     subject: VariantNetwork,
     machine: Machine | None,
     inputs: GivenInputs,
     layers: EpochTensors | BufferComparison | None,
-) -> tuple[str, Sequence[bytes]]:
-    """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
+) -> tuple[Callable[[str], str], Sequence[bytes]]:
+    """What comes out of each sample, and where it was computed, told how far that is from a reference; ``machine``:
+    None stands for this computer.
+    """
     from neuralart_virtual.emulator import native, runner
     from neuralart_virtual.emulator.variant_networks import run_built
     from neuralart_virtual.validation.layers import EpochTensors
@@ -214,7 +221,8 @@ def _outputs(
             raise NeuralArtError("a relocatable model runs on a board alone", where=f"--on {_NATIVE}", hint=hint)
         with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:
             (network,) = native.build([subject.facts.parent], Path(folder))
-            return "native (the network's C, the runtime and the kernels on this computer)", network.run(inputs.data)
+            where = "native (the network's C, the runtime and the kernels on this computer)"
+            return _always(where), network.run(inputs.data)
     with at_work(f"validate {subject.variant.name}") as work:
 
         def vector_done(_: str, done: int, count: int) -> None:
@@ -229,7 +237,21 @@ def _outputs(
     for note in result.notes:
         say(f"neuralart validate: note: {note}", file=sys.stderr)
     (ran,) = result.networks
-    return f"{result.machine} ({ran.note or result.note})", ran.outputs
+    return lambda within: f"{result.machine} ({replace(ran, within=within).note or result.note})", ran.outputs
+
+
+def _within(network: Network, reference: str, right: Sequence[Samples], found: Sequence[Samples]) -> str:
+    """How far outputs are from a reference, in words."""
+    from neuralart_virtual.virtual_npu import NO_REFERENCE, within
+
+    if right is found:
+        return NO_REFERENCE
+    largest: dict[bool, float] = {}
+    for port, one, other in zip(network.outputs, right, found, strict=True):
+        apart = max((abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True)), default=0)
+        real = "float" in port.dtype
+        largest[real] = max(largest.get(real, 0.0), apart if real else apart / (port.scale or 1.0))
+    return within(reference, round(largest[False]) if False in largest else None, largest.get(True))
 
 
 def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFigures:
@@ -262,10 +284,10 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
 
         with at_work(f"validate {variant.name}") as work:
             data, count = vectors.input_data, vectors.count
-            said = on_board(args.port, args.baud, network, data, lambda done: work.show(done, count, "vectors"))
-        where, outputs = said
+            board, outputs = on_board(args.port, args.baud, network, data, lambda n: work.show(n, count, "vectors"))
+        place = _always(board)
     else:
-        where, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
+        place, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
     found = split(network.outputs, outputs, network.name)
     who, right = wanted or ("", found)
     metrics = {
@@ -275,7 +297,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     return ValidationFigures(
         variant=variant.name,
         network=config.name,
-        machine=where,
+        machine=place(_within(network, vectors.oracle if who == "golden vectors" else who, right, found)),
         samples=vectors.count,
         inputs=origin,
         reference=who,

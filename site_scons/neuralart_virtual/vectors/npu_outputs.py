@@ -15,6 +15,7 @@ from neuralart.vendor.network_c.read import port_of
 from neuralart_virtual.emulator.inputs.preprocessing import library
 from neuralart_virtual.emulator.variant_networks import built_network
 from neuralart_virtual.vectors.expected import ExpectedOutputs
+from neuralart_virtual.vectors.npu_buffers import KeptEpochs, hash_of
 from neuralart_virtual.virtual_npu import NpuOptions
 
 NAME = "virtual NPU of scons-neuralart"
@@ -43,6 +44,7 @@ class NpuVectors:
     def __init__(self, network: Path, options: NpuOptions) -> None:
         """``network``: its network.c. NeuralArtError: NumPy is missing, or a file is missing or wrong."""
         library("numpy", "the virtual NPU")
+        from neuralart_virtual.npu import described
         from neuralart_virtual.npu.network_memory import initializer
         from neuralart_virtual.npu.run import load
 
@@ -52,21 +54,27 @@ class NpuVectors:
         raws = (initializer(generated, folder, pool) for pool in generated.pools if not pool.of_user)
         programs = [folder / generated.ecblobs] if generated.ecblobs else []
         self._files = [network, *programs, *(path for path in raws if path is not None)]
+        self._options, self._described = options, described.of_network(generated, folder)
 
     def stamp(self) -> str:
         """A hash of the compile: of network.c, programs and initializers, whatever their names are; 16 hex digits."""
         digests = b"".join(hashlib.sha256(read_bytes(path)).digest() for path in self._files)
         return hashlib.sha256(digests).hexdigest()[:16]
 
-    def compute(self, inputs: Sequence[bytes], done: Callable[[int], None]) -> ExpectedOutputs:
-        """Outputs of each vector, and who computed them. NeuralArtError: an epoch cannot be executed."""
-        outputs, notes = [], list[str]()
+    def compute(self, inputs: Sequence[bytes], done: Callable[[int], None]) -> tuple[ExpectedOutputs, KeptEpochs]:
+        """Outputs of each vector, and who computed them; and what each epoch wrote. NeuralArtError: an epoch cannot be
+        executed.
+        """
+        network, outputs, notes = self._network, [], list[str]()
+        rules = self._options.assume, self._options.ties.words()
+        kept = KeptEpochs(network.network.name, hash_of(inputs), *rules, self._described)
         for number, data in enumerate(inputs):
             for port, part in zip(self.inputs, pieces(data, (port.bytes for port in self.inputs)), strict=True):
-                self._network.set_input(port.name, part)
-            result = self._network.run()
+                network.set_input(port.name, part)
+            kept.vectors.append([])
+            result = network.run(lambda epoch: kept.add(epoch, network.memory))
             outputs.append(b"".join(result.outputs[port.name].tobytes() for port in self.outputs))
             notes = result.notes
             done(number + 1)
         words = (f"{NAME} {__version__}", f"compile {self.stamp()}", *notes)
-        return ExpectedOutputs(", ".join(words), tuple(outputs))
+        return ExpectedOutputs(", ".join(words), tuple(outputs)), kept

@@ -147,7 +147,7 @@ def _write(
 def _from_npu(args: argparse.Namespace) -> int:
     """Outputs of a compiled network. NeuralArtError: it cannot be executed, or an option is of models."""
     from neuralart.text.progress import at_work
-    from neuralart_virtual.vectors import npu_outputs
+    from neuralart_virtual.vectors import npu_buffers, npu_outputs
     from neuralart_virtual.virtual_npu import of_arguments
 
     for option in ("expected", "board", "cut"):
@@ -159,7 +159,8 @@ def _from_npu(args: argparse.Namespace) -> int:
     network = npu_outputs.NpuVectors(path, options)
     data = _inputs(args, preprocessing(args, None), network.inputs)
     with at_work(f"virtual NPU: {path.name}") as work:
-        found = network.compute(data, lambda done: work.show(done, len(data), "vectors"))
+        found, kept = network.compute(data, lambda done: work.show(done, len(data), "vectors"))
+    npu_buffers.write(args.output, kept)
     return _write(args.output, network.inputs, network.outputs, data, found)
 
 
@@ -168,9 +169,9 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.compilers.request import input_shapes
     from neuralart_reference.model import reader
     from neuralart_virtual.emulator import vectors as golden
-    from neuralart_virtual.vectors import expected
+    from neuralart_virtual.vectors import expected, npu_buffers
 
-    for name in golden.FILES:
+    for name in (*golden.FILES, *npu_buffers.FILES):
         refuse(args.output / name, force=args.force)
     if args.from_npu:
         return _from_npu(args)

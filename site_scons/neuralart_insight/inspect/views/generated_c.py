@@ -24,7 +24,7 @@ from neuralart.vendor.tables import (
     used_pools,
 )
 from neuralart_insight.inspect.kinds import view
-from neuralart_insight.report import offload
+from neuralart_insight.report import npu_epochs, offload
 from neuralart_virtual.network_c import ecblobs
 
 _TABLES = ("input", "output", "internal")
@@ -88,6 +88,7 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
         "buffer_rows": {name: sum(row.table == name for row in network.rows) for name in _TABLES},
         "offload": offload.as_data(offload.from_epochs(network.blocks)),
         "options": network.banner.options,
+        "npu": npu_epochs.of_network(network, path.parent) if path is not None else dict(npu_epochs.NOTHING),
         "findings": problems(checks.problems(network, path, placed)),
     }
 
@@ -131,6 +132,8 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
     if epochs := [epoch for epoch in record["epochs"] if epoch["kind"] in ("SW", "HYBRID")]:
         yield from ("", f"{plural(len(epochs), 'block')} with software:")
         yield from rows(epochs, "epoch=number kind operators=&operators")
+    if decoded := npu_epochs.lines(record["npu"]):
+        yield from ("", *decoded)
 
 
 def _blobs(path: Path) -> dict[str, Any]:
@@ -147,6 +150,7 @@ def _blobs(path: Path) -> dict[str, Any]:
         "copy_bytes": sum(8 * blob.copy_words for blob in header.blobs),
         "relocated_by": sorted({each.id for blob in header.blobs for each in blob.relocations}),
         "encrypted": sum(blob.encrypted is True for blob in header.blobs),
+        "npu": npu_epochs.of_programs(header),
         "findings": problems(header.problems),
     }
 
@@ -162,6 +166,8 @@ def _blobs_lines(record: dict[str, Any]) -> Iterator[str]:
         for blob in blobs
     )
     yield from rows(shown, "blob=symbol words form encrypted relocated_by=&ids")
+    if decoded := npu_epochs.lines(record["npu"]):
+        yield from ("", *decoded)
 
 
 def _initializer(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.resources import templates
+from neuralart_insight.report import npu_epochs
 from neuralart_insight.report.page import (
     figures,
     lifetimes,
@@ -23,7 +24,7 @@ from neuralart_insight.report.page import (
     treemap,
 )
 from neuralart_insight.report.page.gather import PageFacts
-from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of
+from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of, cut
 
 LARGEST = 2_000_000
 """Bytes of a page."""
@@ -37,7 +38,13 @@ def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -
     """Everything that the page shows; ``most``: rows and boxes of a picture. ``more``: makes sections, of ``most``."""
     first = build_section(facts), memory_map.section(facts), lifetimes.section(facts, most)
     shown = *first, network_graph.section(facts, most), *(more(most) if more is not None else ())
-    return [*shown, treemap.section(facts), memory_map.flash_section(facts), provenance_section(facts)]
+    return [
+        *shown,
+        *npu_section(facts, most),
+        treemap.section(facts),
+        memory_map.flash_section(facts),
+        provenance_section(facts),
+    ]
 
 
 def build_section(facts: PageFacts) -> PageSection:
@@ -56,6 +63,21 @@ def build_section(facts: PageFacts) -> PageSection:
         said += f"{macc} multiply-accumulate operations, {weights} of weights, {activations} of activations"
         rows.append((f"Network {each.name}", f"{said}; runtime {each.runtime}"))
     return PageSection("build", "Build", (PageTable(("", ""), tuple(rows)),))
+
+
+def npu_section(facts: PageFacts, most: int) -> list[PageSection]:
+    """A table of what each epoch does on the NPU; no section where no network has such epochs."""
+    parts: list[Part] = []
+    for network in facts.networks:
+        name, epochs = network.facts.name, network.npu["epochs"]
+        if network.npu["missing"]:
+            parts.append(Note(f"Network {name}: unknown. {network.npu['missing']}", "unknown"))
+        if epochs:
+            rows, left = cut(npu_epochs.cells(epochs), most)
+            parts.append(Note(f"Network {name}: {npu_epochs.summary(epochs)}. {left}".rstrip()))
+            folded = f"{count_of(len(epochs), 'epoch')} of {name}; {npu_epochs.MOST}"
+            parts.append(PageTable(npu_epochs.HEADS, tuple(rows), npu_epochs.NUMBERS, folded))
+    return [PageSection("npu", "What each epoch does", tuple(parts))] if parts else []
 
 
 def provenance_section(facts: PageFacts) -> PageSection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from neuralart.network.facts import Listed, Network
 from neuralart.text.elf import FUNCTION, OBJECT, Elf, Section
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.generated.files import candidates
 from neuralart_bring import last_build
+from neuralart_insight.report import npu_epochs
 from neuralart_insight.report.offload import Offload, from_c_info
 
 CODE, CONSTANTS, DATA, ZEROED = "code", "constants", "variables with a first value", "zeroed memory"
@@ -95,6 +97,7 @@ class ReportNetwork:
     offload: Offload | None  # What the NPU does, by ``info``
     files: tuple[Listed, ...]  # Of the compile, with their hashes
     provenance: str  # Text of ``provenance.txt``; empty if it is not there
+    npu: Mapping[str, Any]  # What each epoch does on the NPU, of ST's compiler
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,9 @@ def _network(path: Path) -> ReportNetwork:
     estimate = from_c_info(info) if info is not None else None
     listed = facts.listed_files(folder) if is_file(folder / facts.MANIFEST) else ()
     said = read_bytes(provenance).decode("utf-8", "replace") if is_file(provenance) else ""
-    return ReportNetwork(network, info, missing, estimate, listed, said)
+    code = candidates(folder) if network.runtime == facts.LL_ATON else []
+    npu = npu_epochs.of_file(folder / code[0]) if len(code) == 1 else npu_epochs.NOTHING
+    return ReportNetwork(network, info, missing, estimate, listed, said, npu)
 
 
 def gather(folder: Path, board_files: Sequence[Path] = (), title: str = "") -> PageFacts:

@@ -51,12 +51,19 @@ _IDLE = (
 _HARDWARE = ("LL_Streng_", "LL_Convacc_", "LL_Arithacc_", "LL_Activacc_", "LL_Poolacc_", "LL_Decun_")
 
 
+def kernels(function: EpochFunction) -> tuple[str, ...]:
+    """Names of the software kernels that a function calls, those that no kernel of ours computes too."""
+    others = (*_IDLE, *_HARDWARE, "LL_ATON_EnableUnits_Init")
+    return tuple(call.function for call in function.calls if not call.function.startswith(others))
+
+
 def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
     """Run the software kernels that a function calls. Returns the buffers that they wrote.
 
     Raises NeuralArtError: a call that is not modeled, or one that does not fit its tensors.
     """
     outputs: list[Output] = []
+    wanted = kernels(function)
     for call in function.calls:
         kernel = KERNELS.get(call.function)
         if kernel is not None:
@@ -72,7 +79,7 @@ def run(function: EpochFunction, reader: StructureReader) -> list[Output]:
                     if "read-only" in str(error)
                     else f"has tensors that do not fit each other: {error}"
                 )
-        elif not call.function.startswith((*_IDLE, *_HARDWARE, "LL_ATON_EnableUnits_Init")):
+        elif call.function in wanted:
             what = f"{call.function} is not modeled: no kernel of ours computes it"
             raise reader.description.error(what, call.offset)
     return outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,23 @@ class Inputs(Protocol):
         """Count elements and products, and stop a program that never ends."""
 
 
+class FrameNeeds(NamedTuple):
+    """What one frame takes and makes."""
+
+    features: int  # Words at port 0: elements, or several channels in one
+    kernels: int  # Words at port 1
+    outputs: int  # Elements
+    products: int  # Multiplications, those by zeros too
+
+
 class Convolution:
     """One accelerator with its settings and what it keeps from frame to frame."""
 
     def __init__(self, unit: UnitState, ties: Ties) -> None:
         """Decode the registers. NpuError: sizes that do not fit each other."""
         self._unit = unit
-        self._deep, self._dss2 = unit.get("CTRL", "DEEPMODE"), unit.get("CTRL", "DSS2MODE")
+        self._deep = unit.get("CTRL", "DEEPMODE")
+        self._packed = _DEEP if self._deep else _DSS2 if unit.get("CTRL", "DSS2MODE") else 0
         self._decode_features(ties)
         self._decode_kernels()
         mode = unit.get("DFORMAT", "ORNDMODE")
@@ -55,17 +65,17 @@ class Convolution:
         self._out = unit.get("DFORMAT", "OBYTES")
         if self._out == 0:
             unit.refuse("DFORMAT", "OBYTES", "elements have 1, 2 or 3 bytes")
-        self._sums = not unit.get("CTRL", "NOSUM")
+        self.sums = not unit.get("CTRL", "NOSUM")
         self._sum_shift = unit.get("DFORMAT", "INSHIFT")
         self._filter = None
         if unit.get("CTRL", "AFILTMODE") == _FRAME_ZERO:
             words = [unit.get("AFILT", name) for name in ("TOT", "FIRST", "LAST")]
             self._filter = (max(words[0], 1), range(words[1], words[2] + 1))
         # With a filter the first frame comes all the same, and the filter makes it zero.
-        self._first_alone = bool(unit.get("CTRL", "GEN1SUM")) or (
+        self.first_alone = bool(unit.get("CTRL", "GEN1SUM")) or (
             bool(unit.get("CTRL", "NO1SUM")) and self._filter is None
         )
-        self._stays = unit.get("SAMPLE", "FSTATCNT") if unit.get("CTRL", "FSTAT") else 0
+        self.stays = unit.get("SAMPLE", "FSTATCNT") if unit.get("CTRL", "FSTAT") else 0
         self._frame: FeatureFrame | None = None  # Of the features that stay
         # By address of unchanged elements, which are kept so that their address stays theirs.
         self._kept: dict[int, tuple[Values, FeatureFrame]] = {}
@@ -119,28 +129,55 @@ class Convolution:
         self._simd = unit.get("CTRL", "SIMD")
         self._kernel_signed = not unit.get("CTRL", "KUNSIGNED")
 
+    def needs(self) -> FrameNeeds:
+        """What each frame takes and makes. NpuError: a kernel is larger than a frame."""
+        top, bottom, left, right = self._crop
+        above, below, before, behind = self._pads
+        height = min(bottom, self._height) - top + above + below
+        width = min(right, self._width) - left + before + behind
+        outputs = self._outputs(height, width)
+        pixels, words = self._feature_words()
+        sets, kernel_words = self._kernel_words()
+        return FrameNeeds(pixels * words, sets * kernel_words, outputs, outputs * self._taps)
+
+    def _outputs(self, height: int, width: int) -> int:
+        rows = (height - self._kernel[0]) // self._strides[0] + 1
+        columns = (width - self._kernel[1]) // self._strides[1] + 1
+        if rows < 1 or columns < 1:
+            size = f"{self._kernel[0]}x{self._kernel[1]} in a frame of {height}x{width}"
+            self._unit.fail(f"a kernel of {size}")
+        return rows * columns * self._count
+
+    def _feature_words(self) -> tuple[int, int]:
+        """Groups of words of a frame, and words of each: of all pixels together, or of a pixel, filled up."""
+        elements = self._height * self._width * self._depth
+        pixels = self._height * self._width if self._deep and self._input.size != 3 else 1
+        return pixels, -(-(elements // pixels) // (self._packed or 1))
+
+    def _kernel_words(self) -> tuple[int, int]:
+        """Sets of kernels that come for a frame, and the words of each: in deep mode each begins with a new word."""
+        count = self._total or self._count
+        if not self._deep:
+            return 1, count * self._taps
+        return -(-count // self._count), -(-self._count * self._taps // _DEEP)
+
     # ---- a frame ----
 
     def run(self, number: int, inputs: Inputs) -> Values:
         """FeatureFrame ``number``: shape (rows * columns * kernels,), order y, x, kernel."""
         frame = self._features(number, inputs)
         features, kernels = frame.padded, self._kernels(inputs)
-        rows = (features.shape[0] - kernels.height) // self._strides[0] + 1
-        columns = (features.shape[1] - kernels.width) // self._strides[1] + 1
-        if rows < 1 or columns < 1:
-            size = f"{features.shape[0]}x{features.shape[1]}"
-            self._unit.fail(f"a kernel of {kernels.height}x{kernels.width} in a frame of {size}")
-        outputs = rows * columns * self._count
+        outputs = self._outputs(features.shape[0], features.shape[1])
         inputs.spend(outputs, outputs * self._taps)
         sums = kernels.correlate(frame, self._strides)
-        if self._sums:
+        if self.sums:
             sums = sums + self._partial(number, inputs, outputs)
         shifted = shift_right(sums, self._shift, self._ties)
         return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
 
     def _features(self, number: int, inputs: Inputs) -> FeatureFrame:
         """The padded frame."""
-        if self._stays and number % self._stays and self._frame is not None:
+        if self.stays and number % self.stays and self._frame is not None:
             return self._frame
         values = self._input_values(inputs)
         # An engine gives the same elements again for the next kernels, where nothing writes them.
@@ -154,7 +191,7 @@ class Convolution:
             if address and size <= self._room:
                 self._room -= size
                 self._kept[address] = (values, frame)
-        self._frame = frame if self._stays else None
+        self._frame = frame if self.stays else None
         return frame
 
     def _padded_frame(self, values: Values) -> FeatureFrame:
@@ -171,29 +208,22 @@ class Convolution:
 
     def _input_values(self, inputs: Inputs) -> Values:
         elements = self._height * self._width * self._depth
-        packed = _DEEP if self._deep else _DSS2 if self._dss2 else 0
-        if not packed:
+        if not self._packed:
             return self._input.apply(inputs.take(FEATURES, elements))
-        flat = not self._deep or self._input.size == 3
-        # Flat: words go on across pixels. Else the words of a pixel are filled up.
-        pixels = 1 if flat else self._height * self._width
-        words = -(-(elements // pixels) // packed)
-        data = _bytes(inputs.take(FEATURES, pixels * words), packed)
+        pixels, words = self._feature_words()
+        data = _bytes(inputs.take(FEATURES, pixels * words), self._packed)
         parts = data.reshape(pixels, -1)[:, : elements // pixels].reshape(-1)
         return parts.view(np.int8) if self._input.signed else parts
 
     def _kernels(self, inputs: Inputs) -> Kernels:
-        count, sets = self._total or self._count, 1
+        count, (sets, words) = self._total or self._count, self._kernel_words()
         data: NDArray[np.uint8] | Values
         if self._deep:
-            # Every set of kernels begins with a new word.
-            sets = -(-count // self._count)
             size = self._count * self._taps
-            words = -(-size // _DEEP)
             data = _bytes(inputs.take(KERNELS, sets * words), _DEEP)
             data = data.reshape(sets, -1)[:, :size].reshape(-1)
         else:
-            data = inputs.take(KERNELS, count * self._taps)
+            data = inputs.take(KERNELS, words)
             size = 2 if not self._simd and data.dtype.itemsize > 1 else 1
             data = low_bytes(data, size, signed=self._kernel_signed)
         if self._last is not None and np.array_equal(self._last[0], data):
@@ -219,7 +249,7 @@ class Convolution:
         return np.ascontiguousarray(np.concatenate(parts))
 
     def _partial(self, number: int, inputs: Inputs, count: int) -> Wide | int:
-        if number == 0 and self._first_alone:
+        if number == 0 and self.first_alone:
             return 0
         sums = inputs.take(SUMS, count)
         if self._filter is not None and number % self._filter[0] not in self._filter[1]:

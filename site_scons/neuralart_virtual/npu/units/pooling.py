@@ -39,6 +39,12 @@ class Pooling:
             unit.refuse("RNDCTRL", "OBYTES", "elements have 1, 2 or 3 bytes")
         self._factor = unit.get("MULVAL", "MULVAL", signed=True)
 
+    @property
+    def outputs(self) -> int:
+        """Elements that a frame becomes."""
+        whole = self._type in (GLOBAL_AVERAGE, GLOBAL_MAX, GLOBAL_MIN)
+        return self.depth if whole else max(self._size[0] * self._size[1], 1) * self.depth
+
     def _cropped(self, values: Values) -> Values:
         frame = values.reshape(self.height, self.width, self.depth)
         if not self._unit.get("CTRL", "CROPEN"):
