@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def _first_address(hex_file: Path) -> int:
 
 def test_the_copied_model_is_the_real_one() -> None:
     ours = (REPO / "models/digits/digits.tflite").read_bytes()
-    for folder in ("consumer-wheel", "plugin/product"):
+    for folder in ("consumer-wheel", "plugin/product", "cmake"):
         assert (REPO / "examples" / folder / "models/digits.tflite").read_bytes() == ours
 
 
@@ -109,6 +110,20 @@ def test_the_snippets_for_a_sconstruct_build(wheel_python: Path, tmp_path: Path)
     assert "NETWORK " in _scons(wheel_python, tmp_path, "app.elf").stdout
     (tmp_path / "SConstruct").write_text("\n".join([tools, npu]), "utf-8")
     assert "NETWORK " in _scons(wheel_python, tmp_path, "-n", "app.elf").stdout
+
+
+@pytest.mark.hostcc
+def test_cmake_finds_the_wheel(wheel_python: Path, tmp_path: Path) -> None:
+    """By the folder of programs of an environment, which is on PATH where it is active."""
+    cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
+    if cmake is None:
+        pytest.skip("cmake is not installed (pip install cmake)")
+    folder = _copy("cmake", tmp_path / "bell")
+    env = {**os.environ, "PATH": os.pathsep.join([str(wheel_python.parent), os.environ["PATH"]])}
+    for words in (["-B", "build"], ["--build", "build", "-j2"]):
+        done = subprocess.run([cmake, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert subprocess.run([folder / "build/doorbell"], capture_output=True).stdout == b"doorbell: digit 7\n"
 
 
 def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Path) -> None:
