@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc") or not shutil.which("make"), reason="needs Arm gcc, make"),
 ]
 # What the core depends on (pyproject.toml), with what that needs.
-NEEDED = ("SCons", "elftools", "filelock", "jinja2", "markupsafe", "packaging", "yaml")
+NEEDED = ("SCons", "elftools", "filelock", "jinja2", "markupsafe", "site_tools", "yaml")
 OTHERS = [part.name for part in parts() if part.name != "neuralart"]
 SCONSTRUCT = """\
 DefaultEnvironment(tools=[])
@@ -70,6 +70,7 @@ def _install(folder: Path) -> None:
         REPO / "site_scons/neuralart", source / "site_scons/neuralart", ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.copytree(REPO / "firmware", source / "firmware")
+    shutil.copytree(REPO / "site_tools", source / "site_tools")
     for name in ("README.md", "LICENSE"):
         shutil.copy(REPO / name, source)
     (source / "pyproject.toml").write_text(_only_the_core((REPO / "pyproject.toml").read_text("utf-8")), "utf-8")
@@ -78,6 +79,8 @@ def _install(folder: Path) -> None:
     (wheel,) = (folder / "dist").glob("*.whl")
     zipfile.ZipFile(wheel).extractall(folder / "installed")
     shutil.rmtree(source)
+    # SCons is a link to another installation, which the tool cannot go into.
+    shutil.rmtree(folder / "installed" / "SCons")
     for name in NEEDED:
         module = importlib.import_module(name)
         place = Path(str(module.__file__))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from neuralart import toolchain
+from neuralart.config.types import ToolchainConfig
 from support.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
 from support.wheels import pip, python_of, python_with_wheel, run, wheel
 
@@ -36,7 +40,7 @@ def _first_address(hex_file: Path) -> int:
 
 def test_the_copied_model_is_the_real_one() -> None:
     ours = (REPO / "models/digits/digits.tflite").read_bytes()
-    for folder in ("consumer-wheel", "plugin/product"):
+    for folder in ("consumer-wheel", "plugin/product", "cmake"):
         assert (REPO / "examples" / folder / "models/digits.tflite").read_bytes() == ours
 
 
@@ -87,6 +91,46 @@ def test_wheel_needs_no_extra(wheel_python: Path) -> None:
     installed = {row["name"].lower() for row in json.loads(pip(wheel_python, "list", "--format=json"))}
     assert {"scons", "pyyaml", "jinja2", "pyelftools", "packaging", "scons-neuralart"} <= installed
     assert not installed & {"numpy", "unicorn", "flatbuffers", "tflite", "ai-edge-litert"}
+
+
+def test_the_wheel_adds_one_file_to_scons(wheel_python: Path) -> None:
+    """Neither pip overwrites a file of the other's when it installs, updates or removes SCons or this package."""
+    ours, theirs = (
+        {line.split()[-1] for line in pip(wheel_python, "show", "--files", name).splitlines() if "SCons/" in line}
+        for name in ("scons-neuralart", "scons")
+    )
+    assert ours - {each for each in ours if "__pycache__" in each} == {"SCons/Tool/neuralart.py"}
+    assert "SCons/Tool/gcc.py" in theirs and not ours & theirs
+
+
+def test_the_snippets_for_a_sconstruct_build(wheel_python: Path, tmp_path: Path) -> None:
+    """docs/how-to/add-to-a-repository.md, for a board with an NPU and for one without."""
+    page = (REPO / "docs/how-to/add-to-a-repository.md").read_text("utf-8")
+    npu, cpu = re.findall(r"^```python\n(env\.Tool.*?)^```$", page, re.M | re.S)
+    tools = "env = Environment(tools=['cc', 'link'], CC='arm-none-eabi-gcc', LINK='arm-none-eabi-gcc', OBJSUFFIX='.o')"
+    words = ["-mcpu=cortex-m7", "-mthumb", *toolchain.find(ToolchainConfig(), os.environ).libc_flags]
+    flags = f"env.Append(CCFLAGS={words}, LINKFLAGS={[*words, '-nostartfiles']})"
+    use = "ai_handle net; int main(void) { return ai_doorbell_create_and_init(&net, 0, 0).type; }"
+    shutil.copy(REPO / "models/digits/digits.tflite", tmp_path / "doorbell.tflite")
+    (tmp_path / "main.c").write_text(f'#include "doorbell.h"\n{use}\nvoid _start(void) {{ main(); }}\n', "utf-8")
+    (tmp_path / "SConstruct").write_text("\n".join([tools, flags, cpu]), "utf-8")
+    assert "NETWORK " in _scons(wheel_python, tmp_path, "app.elf").stdout
+    (tmp_path / "SConstruct").write_text("\n".join([tools, npu]), "utf-8")
+    assert "NETWORK " in _scons(wheel_python, tmp_path, "-n", "app.elf").stdout
+
+
+@pytest.mark.hostcc
+def test_cmake_finds_the_wheel(wheel_python: Path, tmp_path: Path) -> None:
+    """By the folder of programs of an environment, which is on PATH where it is active."""
+    cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
+    if cmake is None:
+        pytest.skip("cmake is not installed (pip install cmake)")
+    folder = _copy("cmake", tmp_path / "bell")
+    env = {**os.environ, "PATH": os.pathsep.join([str(wheel_python.parent), os.environ["PATH"]])}
+    for words in (["-B", "build"], ["--build", "build", "-j2"]):
+        done = subprocess.run([cmake, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert subprocess.run([folder / "build/doorbell"], capture_output=True).stdout == b"doorbell: digit 7\n"
 
 
 def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Path) -> None:

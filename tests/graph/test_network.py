@@ -46,6 +46,20 @@ def _folder_names(net: Any) -> list[str]:
 # ---- targets
 
 
+@pytest.mark.parametrize("board", ["stm32n6570-dk", "stm32h747i-disco"])
+def test_calls_of_networks(env: Any, board: str) -> None:
+    net = env.Network("net", model=MODEL, board=board)
+    made = env.NetworkCalls(net)
+    assert [node.name for node in made.sources] == ["neuralart_networks.c"] and made.header.name.endswith(".h")
+    assert made.sources[0].sources == [net.facts], "new weights of the same network do not make them again"
+    assert str(made.include_dirs[0]) == str(made.header.dir)
+    assert str(env.NetworkCalls(net, folder="own").header.dir) == "own"
+    with pytest.raises(SCons.Errors.UserError, match="for no board"):
+        env.NetworkCalls()
+    with pytest.raises(SCons.Errors.UserError, match="takes what Network returned, not 'net'"):
+        env.NetworkCalls("net")
+
+
 def test_targets_are_the_declared_set_and_nothing_else(env: Any) -> None:
     net = _net(env)
     assert _folder_names(net) == [

@@ -11,6 +11,7 @@ from neuralart import plugins
 from neuralart.errors import NeuralArtError, closest, similar
 
 if TYPE_CHECKING:
+    from neuralart.boards.types import Board
     from neuralart.compilers.options import Option
 
 REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorded", "auto", "adopted"
@@ -163,8 +164,7 @@ def board_as_target(args: argparse.Namespace) -> None:
     that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
     """
     from neuralart import boards
-    from neuralart.network.targets import CPU, TARGETS, flow_of
-    from neuralart.vendor.profile import parse_argument
+    from neuralart.network.targets import TARGETS
 
     if not args.target or args.target in TARGETS:
         return
@@ -174,7 +174,14 @@ def board_as_target(args: argparse.Namespace) -> None:
             hint = f"{similar(args.target, known)} neuralart boards lists them all"
             raise NeuralArtError(f"unknown target or board '{args.target}'", where="--target", hint=hint)
         return
-    board = boards.load(args.target)
+    take_board(args, boards.load(args.target))
+
+
+def take_board(args: argparse.Namespace, board: Board) -> None:
+    """Take the target of a board, with its own profile or memory-pool file where no other is named."""
+    from neuralart.network.targets import CPU, flow_of
+    from neuralart.vendor.profile import parse_argument
+
     args.target = board.target
     if flow_of(board.target) == CPU:
         args.memory_pool = args.memory_pool or board.memory_pools or None

@@ -112,6 +112,7 @@ for _module in BUILDERS:
 METHODS = {
     "Network": "network.network.network_method",
     "MemoryInitializers": "firmware.initializers.initializers_method",
+    "NetworkCalls": "firmware.calls.calls_method",
     "CheckImage": "firmware.image.check_method",
     "FlashAlias": "flash.aliases.flash_method",
     "LoadAlias": "flash.aliases.load_method",

@@ -1,27 +1,89 @@
-"""``neuralart export``: what the last build of a variant made, as a folder for the user's own build."""
+"""``neuralart export``: what the last build of a variant made, or a model, as a folder for the user's own build."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart import project_folder
 from neuralart.text.console import say
 
+if TYPE_CHECKING:
+    from neuralart_bring.export.plan import ExportInputs
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    add("variant", nargs="?", metavar="VARIANT", help="a variant of the project file; build it first")
     add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
     text = "project file (default: variants.yaml)"
     add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    add("--model", type=Path, metavar="FILE", help="compile this model instead: no variant, no project file")
+    add("--board", metavar="NAME", help="with --model: a board, or the file of one")
+    add("--name", default="network", metavar="NAME", help="with --model: C name of the network (default: network)")
+    text = "with --model: a word for neuralart compile; may be repeated: --option=--memory --option=smallest"
+    add("--option", action="append", default=[], metavar="WORD", help=text)
+    text = "with --model: write what the folder depends on for make and Ninja; it is of the target FILE without .d"
+    add("--depfile", type=Path, metavar="FILE.d", help=text)
     add("--force", action="store_true", help="overwrite edited files, and files that no export wrote")
     add("--quiet", action="store_true", help="print nothing when it went well")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder. NeuralArtError: nothing is built of today's configuration, or the folder holds other files."""
+    """Write the folder. NeuralArtError: nothing is built of today's configuration, the model cannot be compiled, or the
+    folder holds other files.
+    """
+    from neuralart.errors import NeuralArtError
+
+    if (args.variant is None) == (args.model is None):
+        what = "a variant or --model, not both" if args.model else "neither a variant nor --model"
+        raise NeuralArtError(what, where="export", hint="neuralart export --help")
+    return _of_variant(args) if args.model is None else _of_model(args)
+
+
+def _of_model(args: argparse.Namespace) -> int:
+    from neuralart.errors import NeuralArtError
+    from neuralart.files import write_text
+    from neuralart_bring.export.of_model import inputs_of
+
+    if args.board is None:
+        raise NeuralArtError("no board", where="--model", hint="neuralart boards lists them: --board NAME")
+    if args.depfile is not None and args.depfile.suffix != ".d":
+        raise NeuralArtError("no .d at the end", where=f"--depfile {args.depfile}")
+    with tempfile.TemporaryDirectory() as work:
+        made = inputs_of(args.model, args.board, args.name, args.option, Path(work))
+        _write(args, made.inputs)
+    if args.depfile is not None:
+        code = [
+            Path(file)
+            for name, module in sys.modules.items()
+            if (file := getattr(module, "__file__", None)) and name.startswith("neuralart")
+        ]
+        needed = {path.absolute() for path in (*made.read, *code, *(part.path for part in made.inputs.runtime))}
+        words = " \\\n  ".join(_escaped(path) for path in sorted(needed))
+        write_text(args.depfile, f"{_escaped(args.depfile.with_suffix('').absolute())}: {words}\n")
+    return 0
+
+
+def _escaped(path: Path) -> str:
+    """A path as a word of a file of dependencies, as GCC writes them (-MD)."""
+    return path.as_posix().replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
+
+
+def _write(args: argparse.Namespace, inputs: ExportInputs) -> None:
+    from neuralart_bring.export.folder import write
+
+    done = write(args.to, inputs, force=args.force)
+    if not args.quiet:
+        counts = f"{len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
+        say(f"{args.to}: {counts}")
+
+
+def _of_variant(args: argparse.Namespace) -> int:
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
     from neuralart.memory.layout.layout import make_layout
@@ -29,7 +91,6 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.network.targets import CPU, flow_of
     from neuralart_bring import last_build
     from neuralart_bring.export.collect import BuiltNetwork, collect
-    from neuralart_bring.export.folder import write
     from neuralart_bring.last_build import network_folders, read_networks
 
     file: Path = args.file
@@ -52,8 +113,5 @@ def run(args: argparse.Namespace) -> int:
     machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
     parts = [BuiltNetwork(each, folders[each.name], pools.get(each.name, {})) for each in found]
     flags = machine.cpu_flags if machine is not None else ()
-    done = write(args.to, collect(variant, board, layout, parts, build / variant.name, flags), force=args.force)
-    if not args.quiet:
-        counts = f"{len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
-        say(f"{args.to}: {counts}")
+    _write(args, collect(variant, board, layout, parts, build / variant.name, flags))
     return 0

@@ -14,7 +14,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold_alias
 from neuralart.network.facts import Network, Port
-from neuralart.text.c_values import string
+from neuralart.text.c_values import single, string
 
 LINE = 32  # bytes of a line of the data cache (Cortex-M55, Cortex-M7)
 
@@ -153,12 +153,6 @@ def _addresses(board: Board, port: Port) -> tuple[int, int]:
     return address, address - region.base + region.alias
 
 
-def _single(value: float) -> str:
-    """A float32 as a C constant, to the bit (nine digits)."""
-    text = f"{value:.9g}"
-    return f"{text}f" if any(char in text for char in ".e") else f"{text}.0f"
-
-
 def _macros(tensor: PortTensor) -> list[tuple[str, str]]:
     port = tensor.port
     values = [
@@ -175,7 +169,7 @@ def _macros(tensor: PortTensor) -> list[tuple[str, str]]:
         *((f"DIM_{axis}", str(size)) for axis, size in enumerate(port.shape)),
         ("LAYOUT", string(tensor.layout)),
         ("QUANTIZED", str(int(tensor.quantized))),
-        ("SCALE", _single(port.scale)),
+        ("SCALE", single(port.scale)),
         ("ZERO_POINT", f"({port.zero_point})" if port.zero_point < 0 else str(port.zero_point)),
         *((name.upper(), str(int(value))) for name, value in tensor.duty.flags),
     ]
