@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import project_folder
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
     text += "or whatever 'neuralart profile' takes"
     add("a", metavar="A", help=text)
     add("b", metavar="B", help="the same, newer")
-    add("--build", type=Path, default=Path("build"), metavar="DIR", help="build folder of variants (default: build)")
+    add(
+        "--build",
+        type=Path,
+        default=project_folder.default("build"),
+        metavar="DIR",
+        help="build folder of variants (default: build)",
+    )
     text = "golden vectors: both compiles run on the virtual NPU, and each epoch is compared (default: those of A or B)"
     add("--vectors", type=Path, metavar="DIR", help=text)
     add_options(parser)
