@@ -212,7 +212,10 @@ def test_another_compile_beside_its_golden_vectors(built: Project) -> None:
     compiled(built.path("compiled/structures"), "structures", seed=8)
     said = failure(built.run("run-v-structures", code=2))
     assert "vector 0, output 'scores' index 0: expected " in said
-    assert "(expected by virtual NPU of scons-neuralart " in said and "; 'neuralart diff A B' shows what" in said
+    assert "(expected by virtual NPU of scons-neuralart " in said and "' shows which epochs differ)" in said
+    words = said[said.index("'neuralart diff ") + 1 : said.index("' shows which")].split()
+    told = neuralart(where, *words[1:])
+    assert told.code == 0 and "what they compute of 2 vectors: 1 of 6 epochs equal" in told.out, told.err
 
 
 def test_a_bank_that_is_off(built: Project) -> None:
