@@ -13,6 +13,7 @@ from typing import TypeAlias
 from neuralart import products
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
@@ -111,6 +112,7 @@ class _Check:
     closeness: Closeness = BIT_EXACT
     compile: Path | None = None  # Its folder, if the virtual NPU is to run it
     npu: NpuOptions = field(default_factory=NpuOptions)
+    image: Image | None = None  # The relocatable model that the virtual NPU is to run
 
 
 def refuse_vendor(image: Image, who: str) -> None:
@@ -123,7 +125,7 @@ def refuse_vendor(image: Image, who: str) -> None:
 
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
-    if network.runtime == NETWORK_RUNTIME or (network.runtime != NEURALART and one.model is not None):
+    if network.runtime == NETWORK_RUNTIME:
         what = f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only"
         raise NeuralArtError(what, where=str(one.network))
     vectors = inputs_of(one.feed, network)
@@ -132,8 +134,10 @@ def _check_of(one: NetworkRun) -> _Check:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness, folder, one.npu)
     params = None if one.params is None else products.read(one.params)
     image = container.parse(products.read(one.model), str(one.model), params)
-    refuse_vendor(image, "virtual boards run")
-    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
+    if network.runtime == NEURALART:
+        refuse_vendor(image, "the loading application runs")
+    theirs = (one.network.parent, one.npu, image) if network.runtime != NEURALART else ()
+    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness, *theirs)
 
 
 def _where_known(check: _Check) -> Network:
@@ -208,6 +212,52 @@ def _compare(check: _Check, number: int, outputs: bytes) -> None:
         raise Difference(difference.what, where=difference.where, hint=hint) from None
 
 
+def _inferences(
+    check: _Check,
+    infer: Callable[[bytes], bytes],
+    note: Callable[[], str],
+    on_vector: Callable[[str, int, int], None] | None,
+) -> NetworkResult:
+    """Feed every input. Difference: outputs that are known are not as close as wanted."""
+    name, vectors, unknown = check.name, check.vectors, []
+    for number, inputs in enumerate(vectors.input_data):
+        with _as_failure(check):
+            outputs = infer(inputs)
+        if vectors.output_data:
+            _compare(check, number, outputs)
+        else:
+            unknown.append(outputs)
+        if on_vector is not None:
+            on_vector(name, number + 1, vectors.count)
+    how = "" if unknown else str(check.closeness)
+    return NetworkResult(name, vectors.count, how, tuple(unknown), note())
+
+
+def run_loaded(
+    board: Board, nor: Nor, runs: Sequence[NetworkRun], on_vector: Callable[[str, int, int], None] | None = None
+) -> RunResult:
+    """Relocatable models for the vendor's runtime, from a flash onto the memories of a board by its load table: no
+    firmware runs, the virtual NPU executes the epochs. RunFailure: the flash does not hold the models, a loader would
+    refuse one, or an output differs. NeuralArtError: as :func:`run`.
+    """
+    library("numpy", "the virtual NPU")
+    from neuralart_virtual.npu.on_board import LoadedNetwork
+    from neuralart_virtual.npu.run import SAYS
+
+    results, modes = [], []
+    for number, one in enumerate(runs):
+        check = _check_of(one)
+        if check.image is None or check.compile is None:
+            raise NeuralArtError(f"network {check.name} needs the firmware that it runs in", hint="give it with --elf")
+        with _as_failure(check):
+            network = LoadedNetwork(board, nor, number, check.image, check.compile, check.npu)
+        modes.append(network.mode)
+        note = partial("; ".join, (f"the virtual NPU {SAYS}",))
+        result = _inferences(check, network.infer, note, on_vector)
+        results.append(replace(result, note="; ".join((result.note, *network.notes))))
+    return RunResult("unicorn", f"loaded in mode {' and '.join(dict.fromkeys(modes))}", tuple(results), ())
+
+
 class _Heard:
     """What a run says: it is kept, and handed on."""
 
@@ -263,6 +313,10 @@ def run(
     if not runs:
         raise NeuralArtError("no network to run", hint="--network NETWORK.JSON")
     checks = [_check_of(one) for one in runs]
+    for check in checks:
+        if check.image is not None:
+            what = f"network {check.name} is a model for runtime {check.network.runtime}: no firmware here loads it"
+            raise NeuralArtError(what, where=check.image.where, hint="without --elf, the virtual NPU runs it")
     networks = [check.network for check in checks]
     watched = networks if len(checks) == 1 else [_where_known(check) for check in checks]
     heard, results = _Heard(on_text, on_note), []
@@ -274,21 +328,9 @@ def run(
         with heard.to_the_end(session, started):
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             for check in checks:
-                name, vectors = check.name, check.vectors
                 with _as_failure(check):
                     infer, note = _infer(session, started, remotes, check)
-                unknown = []
-                for number, inputs in enumerate(vectors.input_data):
-                    with _as_failure(check):
-                        outputs = infer(inputs)
-                    if vectors.output_data:
-                        _compare(check, number, outputs)
-                    else:
-                        unknown.append(outputs)
-                    if on_vector is not None:
-                        on_vector(name, number + 1, vectors.count)
-                how = "" if unknown else str(check.closeness)
-                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), note()))
+                results.append(_inferences(check, infer, note, on_vector))
             session.quit()
     return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
 
