@@ -93,9 +93,8 @@ def _model_lines(model: Image) -> list[str]:
     release = of_runtime(model.version)
     lines = [f"  model        {size(len(model.data))}, {params}"]
     if release is not None:
-        lines.append(
-            f"    for the runtime of ST Edge AI Core {release.core}, whose firmware loads it: nothing here runs it"
-        )
+        theirs = f"    for the runtime of ST Edge AI Core {release.core}, whose firmware loads it; "
+        lines.append(f"{theirs}here the virtual NPU runs it")
     lines += [f"    loader needs {size(model.xip_size)} of RAM in mode xip, {size(model.copy_size)} in mode copy"]
     return lines + [f"    {pool.name:<12} {pool.flags:08x} {pool.notation}, {size(pool.size)}" for pool in model.pools]
 

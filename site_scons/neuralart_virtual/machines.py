@@ -37,12 +37,14 @@ def _label_words(base: Any, network: Compiled) -> list[Any]:
 def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
     """Words behind ``neuralart`` and sources of what runs a program."""
     board, machine, flashed = program.board, program.machine, program.flash
-    assert program.firmware is not None  # else there is a reason not to come here
     name = program.variant.name.partition("/")[0]
     words: list[Any] = ["run", "--board", board.name, "--machine", machine.kind, "--name", name]
-    words += file_words(base, "--elf", program.firmware.elf)
-    sources = [program.firmware.elf, program.firmware.check]
-    if machine.kind == "unicorn":
+    sources = []
+    # A model for the vendor's runtime has none: the virtual NPU runs it from flash.
+    if program.firmware is not None:
+        words += file_words(base, "--elf", program.firmware.elf)
+        sources += [program.firmware.elf, program.firmware.check]
+    if program.firmware is not None and machine.kind == "unicorn":
         words += ["--dead-bank", program.variant.dead_bank]
         for image in program.external:
             words += file_words(base, "--external", image.binary, f"@0x{image.address:08x}")

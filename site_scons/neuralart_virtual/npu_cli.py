@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 from neuralart import outputs
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
+from neuralart.network.facts import Port
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neuralart.vendor.network_c.types import NetworkPort
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.npu.run import EpochResult, Run, VirtualNetwork
+    from neuralart_virtual.virtual_npu import NpuOptions
 
 SCHEMA = "neuralart-npu-1"
 
@@ -34,7 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from neuralart_virtual.virtual_npu import add_options
 
     add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
-    add("network", type=Path, metavar="NETWORK.C", help="network.c of a compile for the STM32N6")
+    text = "network.c of a compile for the STM32N6, or its relocatable model (network_rel.bin)"
+    add("network", type=Path, metavar="NETWORK", help=text)
+    text = "of a relocatable model: its network.c (default: its own tables, which tell if all epochs are programs)"
+    add("--description", type=Path, metavar="NETWORK.C", help=text)
+    text = "of a relocatable model: copied to RAM (default), or used where it is in flash"
+    add("--mode", choices=("copy", "xip"), default="copy", help=text)
+    add("--board", default="stm32n6570-dk", metavar="NAME", help="of a relocatable model: whose memories")
     pool = partial(_named, example="POOL=FILE, for example xSPI2=network_atonbuf.xSPI2.raw")
     several("--raw", type=pool, metavar="POOL=FILE", help="contents of a pool (default: NETWORK_*.POOL.raw beside it)")
     given = partial(_named, example="NAME=FILE, for example image=cat.npy")
@@ -43,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=1, metavar="N", help="of the noise (default: 1)")
     add("-o", "--output", type=Path, metavar="DIR", help="write each output there as NAME.npy")
     add_options(parser)
-    text = "compare each epoch's buffers of bytes with the tensors of this model in LiteRT"
-    add("--model", type=Path, metavar="MODEL.tflite", help=text)
+    text = "compare each epoch's buffers of bytes with the tensors of this model in LiteRT, or in onnxruntime (.onnx)"
+    add("--model", type=Path, metavar="MODEL", help=text)
     text = "with --model: feed each epoch with the reference"
     add("--feed-reference", "--force", action="store_true", help=text)
     add("--json", action="store_true", help="print everything as JSON")
@@ -64,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
         hint = "give --model"
         raise NeuralArtError("--feed-reference needs the model that the reference comes from", hint=hint)
     options, bounds = of_arguments(args), args.model is not None
-    network = load(args.network, dict(args.raw), assume=options.assume, ties=options.ties, bounds=bounds)
+    if args.network.suffix == ".bin":
+        network = _installed(args, options, bounds)
+    else:
+        network = load(args.network, dict(args.raw), assume=options.assume, ties=options.ties, bounds=bounds)
     drawn = _set_inputs(network, dict(args.input), args.seed)
     comparison = _comparison(network, args.model, args.feed_reference) if args.model else None
     beside = _beside(network, args.network) if comparison is None else None
@@ -93,6 +105,23 @@ def run(args: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(network, result, comparison, drawn, words)))
     return 0
+
+
+def _installed(args: argparse.Namespace, options: NpuOptions, bounds: bool) -> VirtualNetwork:
+    """A relocatable model on the memories of a board."""
+    from neuralart import boards
+    from neuralart.relocatable.format import container
+    from neuralart_virtual.loading.deployment import params_of
+    from neuralart_virtual.npu.dataflow import Settings
+    from neuralart_virtual.npu.modes import Assumptions
+    from neuralart_virtual.npu.relocatable import install, network_of
+
+    image = container.parse(read_bytes(args.network), args.network.name)
+    if image.split:
+        image = container.parse(image.data, args.network.name, read_bytes(params_of(args.network)))
+    loaded = install(image, boards.load(args.board, []), args.mode)
+    settings = Settings(ties=options.ties, assumptions=Assumptions.of(options.assume), bounds=bounds)
+    return network_of(loaded, args.description, settings)
 
 
 def _set_inputs(network: VirtualNetwork, given: dict[str, Path], seed: int) -> list[str]:
@@ -131,12 +160,17 @@ def _contents(path: Path) -> bytes:
 
 
 def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferComparison:
-    """What LiteRT computes of the same input. NeuralArtError: the inputs do not fit each other."""
+    """What LiteRT or onnxruntime computes of the same input. NeuralArtError: the inputs do not fit each other."""
     from neuralart_reference.model import reader
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.validation.npu_layers import litert_tensors
+    from neuralart_virtual.validation.onnx_reference import SUFFIX, OnnxReference
     from neuralart_virtual.vectors import expected
 
+    if model.suffix.lower() == SUFFIX:
+        own = [_port(port) for port in network.network.inputs]
+        data = b"".join(network.memory_of(port.name) for port in own)
+        return BufferComparison(OnnxReference(model, own).tensors([data]), feed=feed)
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]'"
         raise NeuralArtError("LiteRT is not installed", hint=hint)
@@ -181,6 +215,12 @@ def _beside(network: VirtualNetwork, path: Path) -> Callable[[Run], str] | None:
         return within(found.oracle, *golden.largest_difference(wanted, 0, got))
 
     return words
+
+
+def _port(port: NetworkPort) -> Port:
+    """An input as the network's memory has it."""
+    scale, zero = (port.quant.scales[0], port.quant.zero_points[0]) if port.quant is not None else (0.0, 0)
+    return Port(port.row.name, "", 0, port.row.bytes, port.mem_shape or port.shape, port.dtype, scale, zero)
 
 
 def _write(folder: Path, result: Run) -> None:

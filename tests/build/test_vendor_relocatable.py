@@ -96,18 +96,23 @@ def test_model_flash_plan_and_load_table(template: VendorProject) -> None:
     assert not list(template.path("build/v").glob("firmware*"))
 
 
-def test_the_summary_says_once_that_nothing_here_runs_it(template: VendorProject) -> None:
+def test_the_summary_says_once_who_runs_it(template: VendorProject) -> None:
     text = template.path("build/v/summary.txt").read_text("utf-8")
-    assert text.count("for the runtime of ST Edge AI Core 4.0.1, whose firmware loads it: nothing here runs it") == 1
+    assert (
+        text.count("for the runtime of ST Edge AI Core 4.0.1, whose firmware loads it; here the virtual NPU runs it")
+        == 1
+    )
     assert "loader needs" in text and "build/v/load_table.copy.bin" in text
 
 
-def test_what_runs_it_is_refused_in_one_line(built: VendorProject) -> None:
-    (line,) = built.run("load-v", code=2).errors
-    assert (
-        "load-v: network net is made for runtime ll_aton, which is not executed here (a variant of this network with "
-        in line
-    )
+def test_the_virtual_npu_runs_it(built: VendorProject) -> None:
+    """From flash, by the load table of each mode; the made-up pack leaves the programs of its network out."""
+    pytest.importorskip("numpy", reason="NumPy is not installed")
+    result = built.run("load-v", code=2)
+    assert "LOAD     v on stm32n6570-dk (unicorn), xip" in result.out
+    assert "has no program that begins with epoch 2 of net.c (is it the image of this network.c?)" in result.errors[0]
+    (line,) = built.run("debug-v", code=2).errors
+    assert "network net is made for runtime ll_aton, which is not executed here" in line
 
 
 def test_the_virtual_flash_and_the_addresses(built: VendorProject) -> None:
@@ -234,7 +239,7 @@ def test_the_user_s_own_build_of_the_firmware(built: VendorProject) -> None:
     assert not built.run().tags & {"MAKE", "OBJCOPY"}
     built.up_to_date()
     text = built.path("build/v/summary.txt").read_text("utf-8")
-    assert "whose firmware loads it: nothing here runs it" in text and "build/v/firmware.elf" in text
+    assert "whose firmware loads it; here the virtual NPU runs it" in text and "build/v/firmware.elf" in text
 
 
 def test_the_runtime_of_the_user_s_own_firmware(built: VendorProject) -> None:

@@ -251,3 +251,33 @@ def test_the_virtual_flash_and_a_real_board(built: Project) -> None:
     )
     said = built.run("v-structures", code=2).errors[0]
     assert "which the reference application does not have ('application:' of the variant names your own; " in said
+
+
+# ---- constants that start-up code copies
+
+COPIED = {
+    "AXISRAM2": ("cpuRAM2", 0x34100000, "stm32n6570-dk"),
+    "xSPI1": ("hyperRAM", 0x90000000, "stm32n6570-dk-psram"),
+}
+
+
+@pytest.mark.parametrize("pool", COPIED)
+def test_a_pool_that_is_copied_at_boot(built: Project, pool: str) -> None:
+    """Internal and external RAM: the start-up code names a missing copy; without its check the NPU does."""
+    name, address, board = COPIED[pool]
+    folder = built.path("compiled/structures")
+    text = (folder / "made.c").read_text("utf-8").replace(f"0x{made.FLASH:08x}", f"0x{address:08x}")
+    text = text.replace("postfix=xSPI2 name=octoFlash", f"postfix={pool} name={name}")
+    (folder / "made.c").write_text(text.replace("READ_ONLY", "READ_WRITE"), encoding="utf-8")
+    (folder / "made_atonbuf.xSPI2.raw").rename(folder / f"made_atonbuf.{pool}.raw")
+    of_board = f"  v-structures:\n    board: {board}\n"
+    built.edit("variants.yaml", "  v-structures:\n    board: stm32n6570-dk\n", of_board)
+    assert "v-structures: structures: 2 vectors bit-exact" in built.run("run-v-structures").out
+    copy = "    memcpy(npu_memory_at(initializer->run, entry.size), npu_memory_at(initializer->load, entry.size),"
+    built.edit("firmware/runtime/memory/initializers.c", copy, copy.replace("memcpy(", "(void)memcmp("))
+    assert f"network structures, pool {pool}: wrong CRC" in failure(built.run("run-v-structures", code=2))
+    check = "entry.size) != entry.crc) {"
+    built.edit("firmware/runtime/memory/initializers.c", check, "entry.size) == entry.crc) {")
+    said = failure(built.run("run-v-structures", code=2))
+    assert f"made.c: pool {pool} at 0x{address:08x} does not hold made_atonbuf.{pool}.raw: " in said
+    assert said.endswith("(nothing was copied there)")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 ROM, RAM, P0, P1 = 0x20000000, 0x40000000, 0x80000000, 0x90000000
@@ -71,6 +72,10 @@ class Recipe:
     bss: int = 200
     rom_align: int = 8
     params_align: int = 8
+    # Words at the start of the data, from addresses of texts; whether a loader relocates them
+    tables: Callable[[dict[str, int]], Sequence[tuple[int, bool]]] = lambda where: ()
+    texts: tuple[str, ...] = ()  # For the tables
+    getters: tuple[tuple[int, int], ...] = ()  # Entry -> word of the GOT that it returns, as gcc compiles that
 
 
 @dataclass
@@ -114,10 +119,14 @@ def _rom(recipe: Recipe) -> tuple[bytearray, dict[str, int]]:
         where[f"entry{number}"] = ROM + len(rom) + 1
         rom += b"\x70\x47"
     rom += b"\x70\x47" * 128
+    for number, _ in recipe.getters:
+        _pad(rom, 4)
+        where[f"entry{number}"] = ROM + len(rom) + 1
+        rom += bytes.fromhex("014b59f803007047") + bytes(4)
     for blob in recipe.blobs:
         _pad(rom, 8, 0xFF)
         rom += blob
-    for text in (recipe.name, recipe.description, *(pool.name for pool in recipe.pools)):
+    for text in (recipe.name, recipe.description, *(pool.name for pool in recipe.pools), *recipe.texts):
         where[text] = ROM + len(rom)
         rom += text.encode() + b"\0"
     _pad(rom, recipe.rom_align, 0xFF)
@@ -152,6 +161,8 @@ def build(recipe: Recipe = Recipe()) -> Built:
             listed.append(RAM + len(data))
         data.extend(struct.pack("<I", value))
 
+    for value, relocated in recipe.tables(where):
+        put("table", value, relocated)
     for number, pointer in enumerate(recipe.pointers):
         put(f"pointer{number}", pointer, True)
     interface = RAM + len(data)
@@ -188,6 +199,8 @@ def build(recipe: Recipe = Recipe()) -> Built:
     for number, value in enumerate((*recipe.got, 0, 0, 0)):
         put(f"got{number}", value)
     got_end = RAM + len(data)
+    for number, index in recipe.getters:
+        struct.pack_into("<I", rom, where[f"entry{number}"] - ROM - 1 + 8, got - RAM + 4 * index)
     out = rom + data
     _pad(out, 8)
     rel_start = len(out)

@@ -82,6 +82,7 @@ NAMES_BOARDS = {
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "neuralart_virtual/loading/load_cli.py": "the board that ST's script takes unless told otherwise",
+    "neuralart_virtual/npu_cli.py": "the board whose memories a relocatable model gets unless told otherwise",
     "neuralart_bring/model_zoo/sections.py": "the board that a family of the model zoo means",
     "network/targets.py": "targets, and whose stock profile a target has",
     "compilers/options.py": "targets",

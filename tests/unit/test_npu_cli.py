@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 
 from neuralart import cli
+from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart_virtual.emulator import vectors as golden
 from neuralart_virtual.npu.run import load
+from neuralart_virtual.validation.onnx_reference import OnnxReference
 from neuralart_virtual.vectors import expected
 from neuralart_virtual.virtual_npu import NO_REFERENCE, within
 from support import npu_network as made
@@ -140,6 +143,68 @@ def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert lines[0] == "layers     no tensor differs from the reference by more than is allowed"
     assert lines[2].split() == ["1", "in0", "int8", "1x6x6x4", "100.00", "%", "1.00", "0", "0", "0"], out
     assert lines[3].split()[:4] == ["2", "0x342e0200", "8", "bits"] and "like no tensor of the model" in lines[3]
+
+
+def onnx_model(path: Path, scale: float = 0.5, zero: int = 3) -> Path:
+    """Real numbers, channels first, to bytes without sign, which is 128 above the network's input; then real again."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    make, numbers = onnx.helper, onnx.numpy_helper.from_array
+    shape = [1, made.DEPTH, made.SIDE, made.SIDE]
+    nodes = [
+        make.make_node("QuantizeLinear", ["x", "s", "z"], ["first"]),
+        make.make_node("DequantizeLinear", ["first", "s", "z"], ["y"]),
+    ]
+    constants = [numbers(np.array(scale, np.float32), "s"), numbers(np.array(zero + 128, np.uint8), "z")]
+    ends = [make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in "xy"]
+    graph = make.make_graph(nodes, "small", ends[:1], ends[1:], constants)
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 13)], ir_version=8), str(path))
+    return path
+
+
+def quantized(path: Path) -> Path:
+    """The network with a quantization of its input: scale 0.5, zero point 3."""
+    text = path.read_text("utf-8")
+    row = text.index('.name = "image"')
+    row = text.index(".nbits = 8,", row)
+    text = text[:row] + ".scale = scale_input,\n      .offset = offset_input,\n      " + text[row:]
+    lists = "static const float scale_input[] = { 0.5 };\nstatic const int16_t offset_input[] = { 3 };\n"
+    at = text.index("  static const uint32_t shape_input")
+    path.write_text(text[:at] + lists + text[at:], encoding="utf-8")
+    return path
+
+
+@pytest.mark.needs("onnx", "onnxruntime")
+def test_beside_onnxruntime(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tensors by their names in the model; the network has its channels last."""
+    path, model = quantized(made.write(tmp_path, controller=False)), onnx_model(tmp_path / "model.onnx")
+    (tmp_path / "image.bin").write_bytes(made.image())
+    given = ("--input", f"image={tmp_path}/image.bin")
+    for force in ((), ("--force",)):
+        lines = call(capsys, path, *given, "--model", model, *force).splitlines()
+        assert lines[0] == "layers     no tensor differs from the reference by more than is allowed"
+        assert lines[2].split() == ["1", "first", "int8", "1x6x6x4", "100.00", "%", "1.00", "0", "0", "0"], lines
+    first = next(
+        OnnxReference(model, [Port("image", "", 0, made.IN_ELEMENTS, (1, 6, 6, 4), "int8", 0.5, 3)]).tensors(
+            [made.image()]
+        )
+    )["first"]
+    assert first.scale == 0.5 and first.values.tobytes() == np.frombuffer(made.image(), np.int8).astype("<i2").tobytes()
+
+
+@pytest.mark.needs("onnx", "onnxruntime")
+def test_onnx_models_that_are_refused(tmp_path: Path) -> None:
+    model, port = onnx_model(tmp_path / "m.onnx"), Port("image", "", 0, 144, (1, 6, 6, 4), "int8", 0.5, 3)
+    with pytest.raises(NeuralArtError, match=r"has 1 inputs, the network 2 \(is it the model of this compile\?\)"):
+        OnnxReference(model, [port, port])
+    with pytest.raises(NeuralArtError, match="input x is 1x4x6x6, that of the network 1x144"):
+        next(OnnxReference(model, [replace(port, shape=(1, 144))]).tensors([bytes(144)]))
+    with pytest.raises(NeuralArtError, match="output y is 1x4x6x6, that of the network 1x8"):
+        OnnxReference(model, [port]).outputs_of([bytes(144)], [replace(port, shape=(1, 8))])
+    for content in (b"", b"\x08\x99", model.read_bytes()[:40]):
+        (tmp_path / "bad.onnx").write_bytes(content)
+        with pytest.raises(NeuralArtError, match=r"bad\.onnx: onnxruntime cannot run it: "):
+            OnnxReference(tmp_path / "bad.onnx", [port])
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: object) -> str:

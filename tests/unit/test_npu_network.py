@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart_virtual.network_c import ecblobs
+from neuralart.vendor.network_c.read import parse
+from neuralart_virtual.network_c import ecblobs, epochs
 from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import EVEN, Ties
@@ -283,3 +285,36 @@ def test_programs_move_with_their_pools() -> None:
     assert moved == [*words[:5], 0x70000000 + 103, 104, 0x70000000 + 105, 106, 107]
     with pytest.raises(NeuralArtError, match="wants an address for xSPI2"):
         ecblobs.moved(blob, {}, "x.h")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (".offset_end = 1568,", ".offset_end = 1567,", "output scores has 31 bytes, no float32"),
+        (
+            "size=458752 READ_WRITE",
+            "size=2150498303 READ_WRITE",
+            "npuRAM5 at 0x342e0000 has 2150498303 bytes: no memory",
+        ),
+        (".kfilt_tot = 16,", ".kfilt_tot = 3,", "CONVACC0 KFILT (0x020) LAST = 7: 0 to 7 of 3 kernels, the unit has 8"),
+    ],
+)
+def test_what_damaged_structures_once_did(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """An exception of NumPy, gigabytes of memory."""
+    path = made.write(tmp_path, controller=False)
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(NeuralArtError) as refused:
+        load(path).run()
+    assert said in str(refused.value)
+
+
+def test_a_long_word_in_a_function_is_read_once() -> None:
+    """A search that tries each letter of it took minutes."""
+    text = "void f(void) {\n  " + "A" * 20_000 + " " * 20_000 + "\n  const float x = 1;\n}\n"
+    network = replace(parse(made.network_c(made.Weights(), controller=False), "x.c"), text=text)
+    description = epochs.Description(network)
+    function = description.function("f")
+    assert description.variable(function, "x") == ("float", "1")
+    assert description.variable(function, "y") == ("", "")

@@ -70,7 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--board", required=True, metavar="NAME", help="board of the database")
     several("--board-file", type=Path, metavar="FILE", help="board file of your own")
     add("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
-    add("--elf", required=True, type=Path, metavar="FILE", help="the image")
+    text = (
+        "the image; none: relocatable models for the vendor's runtime, which the virtual NPU runs from --plan or --nor"
+    )
+    add("--elf", type=Path, metavar="FILE", help=text)
     flash = parser.add_mutually_exclusive_group()
     text = "boot from a fresh virtual flash written by this flash_plan.json"
     flash.add_argument("--plan", type=Path, metavar="FILE", help=text)
@@ -231,7 +234,10 @@ def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart_virtual.emulator.gdb.server import SerialServer
     from neuralart_virtual.emulator.image import read_raw
 
-    suite = f"run {args.name or args.elf.stem} on {args.board}"
+    if args.elf is None and (not args.model or args.program or args.gdb is not None or not (args.plan or args.nor)):
+        hint = "or --model with --plan or --nor, of models for the vendor's runtime"
+        raise NeuralArtError("no image to run: give --elf", hint=hint)
+    suite = f"run {args.name or (args.elf or args.network[0]).stem} on {args.board}"
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
     flash = boot_chain.Media(loads=tuple(args.load))
@@ -275,6 +281,9 @@ def _run(args: argparse.Namespace, work: Work) -> int:
         return "\n".join(line if line.startswith(who) else who + line for line in found)
 
     def once() -> RunResult:
+        if args.elf is None:
+            assert flash.nor is not None
+            return runner.run_loaded(board, flash.nor, runs, lambda _, done, count: work.show(done, count, "vectors"))
         if serial is not None:
             with boot_chain.started_machine(board, machine, args.elf, flash.loads, given, ()) as started:
                 serial.serve(started, server, note)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from neuralart import products
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NETWORK_RUNTIME, NEURALART, Network
@@ -118,6 +119,7 @@ class _Check:
     closeness: Closeness = BIT_EXACT
     compile: Path | None = None  # Its folder, if the virtual NPU is to run it
     npu: NpuOptions = field(default_factory=NpuOptions)
+    image: Image | None = None  # The relocatable model that the virtual NPU is to run
 
 
 def refuse_vendor(image: Image, who: str) -> None:
@@ -130,7 +132,7 @@ def refuse_vendor(image: Image, who: str) -> None:
 
 def _check_of(one: NetworkRun) -> _Check:
     network = facts.load(one.network)
-    if network.runtime == NETWORK_RUNTIME or (network.runtime != NEURALART and one.model is not None):
+    if network.runtime == NETWORK_RUNTIME:
         what = f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only"
         raise NeuralArtError(what, where=str(one.network))
     vectors = inputs_of(one.feed, network)
@@ -139,8 +141,10 @@ def _check_of(one: NetworkRun) -> _Check:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness, folder, one.npu)
     params = None if one.params is None else products.read(one.params)
     image = container.parse(products.read(one.model), str(one.model), params)
-    refuse_vendor(image, "virtual boards run")
-    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
+    if network.runtime == NEURALART:
+        refuse_vendor(image, "the loading application runs")
+    theirs = (one.network.parent, one.npu, image) if network.runtime != NEURALART else ()
+    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness, *theirs)
 
 
 def _where_known(check: _Check) -> Network:
@@ -223,6 +227,53 @@ def _within(vectors: golden.Vectors, apart: Sequence[tuple[int | None, float | N
     return within(vectors.oracle, steps, max((each[1] for each in apart if each[1] is not None), default=None))
 
 
+def _inferences(
+    check: _Check,
+    infer: Callable[[bytes], bytes],
+    notes: Callable[[], Sequence[str]] | None,
+    on_vector: Callable[[str, int, int], None] | None,
+) -> NetworkResult:
+    """Feed every input; ``notes`` are of the virtual NPU. Difference: known outputs are not as close as wanted."""
+    vectors, unknown, apart = check.vectors, list[bytes](), list[tuple[int | None, float | None]]()
+    for number, inputs in enumerate(vectors.input_data):
+        with _as_failure(check):
+            outputs = infer(inputs)
+        if vectors.output_data:
+            _compare(check, number, outputs)
+            if notes is not None:
+                apart.append(golden.largest_difference(vectors, number, outputs))
+        else:
+            unknown.append(outputs)
+        if on_vector is not None:
+            on_vector(check.name, number + 1, vectors.count)
+    how = "" if unknown else str(check.closeness)
+    said = tuple(notes()) if notes is not None else None
+    return NetworkResult(check.name, vectors.count, how, tuple(unknown), said, _within(vectors, apart))
+
+
+def run_loaded(
+    board: Board, nor: Nor, runs: Sequence[NetworkRun], on_vector: Callable[[str, int, int], None] | None = None
+) -> RunResult:
+    """Relocatable models for the vendor's runtime, from a flash onto the memories of a board by its load table: no
+    firmware runs, the virtual NPU executes the epochs. RunFailure: the flash does not hold the models, a loader would
+    refuse one, or an output differs. NeuralArtError: as :func:`run`.
+    """
+    library("numpy", "the virtual NPU")
+    from neuralart_virtual.npu.on_board import LoadedNetwork
+
+    results, modes = list[NetworkResult](), list[str]()
+    for number, one in enumerate(runs):
+        check = _check_of(one)
+        if check.image is None or check.compile is None:
+            raise NeuralArtError(f"network {check.name} needs the firmware that it runs in", hint="give it with --elf")
+        with _as_failure(check):
+            network = LoadedNetwork(board, nor, number, check.image, check.compile, check.npu)
+        modes.append(network.mode)
+        # What the network notes, it notes while it runs.
+        results.append(_inferences(check, network.infer, partial(getattr, network, "notes"), on_vector))
+    return RunResult("unicorn", f"loaded in mode {' and '.join(dict.fromkeys(modes))}", tuple(results), ())
+
+
 class _Heard:
     """What a run says: it is kept, and handed on."""
 
@@ -278,6 +329,10 @@ def run(
     if not runs:
         raise NeuralArtError("no network to run", hint="--network NETWORK.JSON")
     checks = [_check_of(one) for one in runs]
+    for check in checks:
+        if check.image is not None:
+            what = f"network {check.name} is a model for runtime {check.network.runtime}: no firmware here loads it"
+            raise NeuralArtError(what, where=check.image.where, hint="without --elf, the virtual NPU runs it")
     networks = [check.network for check in checks]
     watched = networks if len(checks) == 1 else [_where_known(check) for check in checks]
     heard, results = _Heard(on_text, on_note), []
@@ -289,24 +344,9 @@ def run(
         with heard.to_the_end(session, started):
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             for check in checks:
-                name, vectors = check.name, check.vectors
                 with _as_failure(check):
                     infer, notes = _infer(session, started, remotes, check)
-                unknown, apart = [], list[tuple[int | None, float | None]]()
-                for number, inputs in enumerate(vectors.input_data):
-                    with _as_failure(check):
-                        outputs = infer(inputs)
-                    if vectors.output_data:
-                        _compare(check, number, outputs)
-                        if notes is not None:
-                            apart.append(golden.largest_difference(vectors, number, outputs))
-                    else:
-                        unknown.append(outputs)
-                    if on_vector is not None:
-                        on_vector(name, number + 1, vectors.count)
-                how = "" if unknown else str(check.closeness)
-                said = tuple(notes()) if notes is not None else None
-                results.append(NetworkResult(name, vectors.count, how, tuple(unknown), said, _within(vectors, apart)))
+                results.append(_inferences(check, infer, notes, on_vector))
             session.quit()
     return RunResult(machine.kind, describe(machine), tuple(results), tuple(heard.console), tuple(heard.notes))
 

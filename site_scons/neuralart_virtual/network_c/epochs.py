@@ -26,6 +26,8 @@ _BRACKET = lazy_regex(r"[{}()]")
 _CAST = lazy_regex(r"\(\s*(?:const\s+)?(?:(?:un)?signed\s+)?\w+(?:\s+char)?\s*\*+\s*\)|\(\s*u?intptr_t\s*\)")
 _NARROW = lazy_regex(r"\(\s*(?:short|int16_t)\s*\)")
 _SYMBOL = lazy_regex(r"\b_mem_pool_\w+")
+_TYPE = lazy_regex(r"([A-Za-z_]\w*)[\s*]+\Z")
+_LONGEST_TYPE = 200
 _PLAIN = lazy_regex(r"[A-Za-z_]\w*")
 _WORD = 1 << 32
 
@@ -110,11 +112,13 @@ class Description:
 
     def variable(self, function: EpochFunction, name: str) -> tuple[str, str]:
         """Type and value, as text, of a variable of a function: ``const float x = 0;``. Empty: none."""
-        declaration = re.compile(rf"([A-Za-z_]\w*)[\s*]+{re.escape(name)}\s*=(?!=)")
-        found = declaration.search(self._masked, function.offset, self._end(function.offset))
-        if found is None:
-            return "", ""
-        return found[1], self._text[found.end() : self._masked.find(";", found.end())].strip()
+        named = re.compile(rf"(?<=[\s*]){re.escape(name)}\s*=(?!=)")
+        for found in named.finditer(self._masked, function.offset, self._end(function.offset)):
+            # From behind, and not far: words and gaps of any length would be tried from each of their letters.
+            kind = _TYPE.search(self._masked, max(found.start() - _LONGEST_TYPE, function.offset), found.start())
+            if kind is not None:
+                return kind[1], self._text[found.end() : self._masked.find(";", found.end())].strip()
+        return "", ""
 
     def _initializer(self, item: re.Match[str], end: int) -> Structure | PlainValues:
         start = item.end() + 1

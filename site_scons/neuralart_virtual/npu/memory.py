@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,17 @@ class NpuMemory:
             if base < other.base + len(other.data) and other.base < base + len(data):
                 raise NpuError(f"region {name} at 0x{base:08x} overlaps {other.name}")
         self.regions.append(MappedRegion(name, base, data))
+
+    def add_merged(self, spans: Iterable[tuple[int, int, str]]) -> None:
+        """Map zeros for spans of (first address, address behind, name); those that adjoin or overlap are one region."""
+        merged: list[tuple[int, int, str]] = []
+        for start, end, name in sorted(spans):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], end), merged[-1][2])
+            else:
+                merged.append((start, end, name))
+        for start, end, name in merged:
+            self.add(name, start, np.zeros(end - start, np.uint8))
 
     def view(self, address: int, size: int) -> Bytes:
         """The bytes from an address on, writable. NpuError: no region holds them all."""

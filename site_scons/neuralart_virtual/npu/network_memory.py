@@ -16,8 +16,10 @@ from neuralart_virtual.npu.memory import BlankMemory, Bytes, NpuMemory
 RAM, RAM_SIZE = 0x34000000, 0x3C0000
 # Where buffers and relative pools are put that have no address of their own.
 _FREE, _STEP = 0xA0000000, 0x01000000
+# Bytes of the largest window of the address map.
+_MOST = 1 << 28
 # Engines may touch the line behind the last byte of an initializer.
-_LINE = 64
+LINE = 64
 # Bytes of an initializer that are looked for elsewhere.
 _HEAD = 64
 _SUFFIXES = (".raw", ".bin")
@@ -46,9 +48,12 @@ class NetworkMemory:
         initializers: Mapping[str, Path],
         missing: Path | None = None,
         board: NpuMemory | None = None,
+        loaded: Mapping[str, int] | None = None,
     ) -> None:
         """``initializers``: a file by the pool's fname. ``missing``: the folder where others are looked for. ``board``:
         memory of a board whose firmware has filled the pools; None: they are filled here; blank memory needs no files.
+        ``loaded``: of a relocatable model on the board, where its relative pools begin by fname; it has brought its
+        constants itself.
 
         Raises NpuError: a pool with initializers has no file, or a file is larger than its pool; a pool of a board
         has other contents.
@@ -57,10 +62,19 @@ class NetworkMemory:
         self.bases: dict[str, int] = {}  # By symbol
         self.ids: dict[str, int] = {}  # By the id of a relocation
         self._network, self._free = network, _FREE
+        for pool in network.pools:
+            self._check_size(pool.name, pool.address, pool.size)
         known = {pool.fname for pool in network.pools}
         for fname in initializers:
             if fname not in known:
                 raise NpuError(f"no pool is called '{fname}'", file=network.where, hint=", ".join(sorted(known)))
+        if loaded is not None:
+            for pool in (pool for pool in network.pools if pool.relative and (pool.size or pool.fname in loaded)):
+                if pool.fname not in loaded:
+                    raise NpuError(f"the relocatable model has no pool {pool.fname}", file=network.where)
+                self._base(pool, loaded[pool.fname])
+            self._map_buffers()
+            return
         blank = isinstance(board, BlankMemory)
         given = () if blank else network.pools
         contents = {pool.fname: self._contents(pool, initializers, missing) for pool in given}
@@ -79,6 +93,11 @@ class NetworkMemory:
             if data is not None:
                 self.memory.view(base, len(data))[:] = data
         self._map_buffers()
+
+    def _check_size(self, name: str, address: int, size: int) -> None:
+        if size > _MOST or address + size > 1 << 32:
+            reason = f"{name} at 0x{address:08x} has {size} bytes: no memory of the chip has so many there"
+            raise NpuError(reason, file=self._network.where)
 
     def _compare(self, pool: Pool, path: Path | None, data: Bytes | None) -> None:
         """Has the firmware brought a pool's constants where the network reads them?"""
@@ -134,26 +153,21 @@ class NetworkMemory:
         for pool in self._network.pools:
             if pool.writable and pool.size and not (pool.relative or pool.of_user or pool.virtual):
                 spans.append((pool.address, pool.address + pool.size, pool.name))
-        merged: list[tuple[int, int, str]] = []
-        for start, end, name in sorted(spans):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(merged[-1][1], end), merged[-1][2])
-            else:
-                merged.append((start, end, name))
-        for start, end, name in merged:
-            self.memory.add(name, start, np.zeros(end - start, np.uint8))
+        self.memory.add_merged(spans)
 
     def _place(self, pool: Pool, data: Bytes | None) -> int:
         """Map what is not mapped yet, and tell the base of a pool."""
-        room = len(data) + _LINE if data is not None else 0
+        room = len(data) + LINE if data is not None else 0
         if pool.relative:
-            base = self._new(pool.fname, max(room, pool.exact or 0, pool.said, _LINE))
-            self.bases[f"_mem_pool_{pool.fname}_{self._network.name}"] = base
-            self.ids[pool.fname] = base
-            return base
+            base = self._new(pool.fname, max(room, pool.exact or 0, pool.said, LINE))
+            return self._base(pool, base)
         if not pool.writable and data is not None:
             self.memory.add(pool.name, pool.address, np.zeros(room, np.uint8))
         return pool.address
+
+    def _base(self, pool: Pool, base: int) -> int:
+        self.bases[f"_mem_pool_{pool.fname}_{self._network.name}"] = self.ids[pool.fname] = base
+        return base
 
     def _map_buffers(self) -> None:
         """Buffers that the application provides."""
@@ -163,12 +177,11 @@ class NetworkMemory:
                 ends[row.symbol] = max(ends.get(row.symbol, 0), row.end)
         for symbol, end in sorted(ends.items()):
             name = symbol.removeprefix("_mem_pool_").removesuffix(f"_{self._network.name}")
-            self.bases[symbol] = self.ids[name] = self._new(name, end + _LINE)
+            self.bases[symbol] = self.ids[name] = self._new(name, end + LINE)
 
     def _new(self, name: str, size: int) -> int:
         base = self._free
         self._free += -(-size // _STEP) * _STEP
-        if self._free > 1 << 32:
-            raise NpuError(f"{name} has {size} bytes: no room in 32 bits of address", file=self._network.where)
+        self._check_size(name, base, size)
         self.memory.add(name, base, np.zeros(size, np.uint8))
         return base

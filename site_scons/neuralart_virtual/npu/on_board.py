@@ -7,12 +7,17 @@ from typing import Protocol
 
 import numpy as np
 
+from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
+from neuralart.flashing.nor import Nor
 from neuralart.network.facts import pieces
+from neuralart.relocatable.format.types import Image
 from neuralart.vendor.generated.files import candidates
+from neuralart_virtual.npu.dataflow import Settings
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import Bytes, NpuMemory
-from neuralart_virtual.npu.run import load
+from neuralart_virtual.npu.modes import Assumptions
+from neuralart_virtual.npu.run import VirtualNetwork, load
 from neuralart_virtual.virtual_npu import NpuOptions
 
 
@@ -47,26 +52,11 @@ class BoardMemory(NpuMemory):
         return self._board.where_is(near, data)
 
 
-class NetworkOnBoard:
-    """A network of a build, ready to run: each of its pools holds what the compile wrote for it."""
+class _Ready:
+    """A network of a build, ready to run."""
 
-    def __init__(self, board: BoardWithMemory, folder: Path, options: NpuOptions | None = None) -> None:
-        """``folder``: of the compile, with network.c, initializers and programs. NeuralArtError: a pool has other
-        contents, or a file is missing or cannot be read.
-        """
-        names = candidates(folder)
-        if len(names) != 1:
-            what = f"holds {len(names)} generated networks in C, not one"
-            raise NeuralArtError(what, where=str(folder), hint="build it again")
-        options = options or NpuOptions()
-        self._observer, self.notes = options.observer, list[str]()
-        self._network = load(
-            folder / names[0],
-            assume=options.assume,
-            ties=options.ties,
-            bounds=options.observer is not None,
-            board=BoardMemory(board),
-        )
+    def __init__(self, network: VirtualNetwork, options: NpuOptions) -> None:
+        self._network, self._observer, self.notes = network, options.observer, list[str]()
 
     def infer(self, inputs: bytes) -> bytes:
         """One inference: all inputs in, all outputs out. NeuralArtError: an epoch cannot be executed."""
@@ -79,3 +69,63 @@ class NetworkOnBoard:
         result = self._network.run() if observer is None else self._network.run(observer)
         self.notes = result.notes
         return b"".join(result.outputs[port.row.name].tobytes() for port in self._network.network.outputs)
+
+
+def _network_c(folder: Path) -> Path:
+    names = candidates(folder)
+    if len(names) != 1:
+        what = f"holds {len(names)} generated networks in C, not one"
+        raise NeuralArtError(what, where=str(folder), hint="build it again")
+    return folder / names[0]
+
+
+class NetworkOnBoard(_Ready):
+    """A network behind firmware that has filled its pools: each holds what the compile wrote for it."""
+
+    def __init__(self, board: BoardWithMemory, folder: Path, options: NpuOptions | None = None) -> None:
+        """``folder``: of the compile, with network.c, initializers and programs. NeuralArtError: a pool has other
+        contents, or a file is missing or cannot be read.
+        """
+        options = options or NpuOptions()
+        network = load(
+            _network_c(folder),
+            assume=options.assume,
+            ties=options.ties,
+            bounds=options.observer is not None,
+            board=BoardMemory(board),
+        )
+        super().__init__(network, options)
+
+
+class LoadedNetwork(_Ready):
+    """A relocatable model in flash, on the memories of a board: what a loader brings there is brought by our own."""
+
+    def __init__(
+        self, board: Board, nor: Nor, number: int, image: Image, folder: Path, options: NpuOptions | None = None
+    ) -> None:
+        """``number``: of the model in the load table; ``image``: what must be in flash; ``folder``: of the compile.
+
+        Raises NeuralArtError: the flash holds something else, a loader would refuse the model, or a file is wrong.
+        """
+        from neuralart.relocatable.format import load_table
+        from neuralart_virtual.npu.relocatable import COPY, XIP, install, network_of, slots_of
+
+        options, base = options or NpuOptions(), nor.chip.base
+        place = load_table.place(slots_of(board).table, nor.chip.sector)
+        table = load_table.read(nor.read(place - base, 64), f"load table at 0x{place:08x}")
+        if number >= len(table.models):
+            what = f"names {len(table.models)} models, not that of {image.where}"
+            raise NeuralArtError(what, where=f"load table at 0x{place:08x}", hint="flash- writes it")
+        self.mode = XIP if XIP in table.mode else COPY
+        at, params = table.models[number]
+        for address, data in ((at, image.data), (params, image.params or b"")) if image.split else ((at, image.data),):
+            held = nor.read(address - base, len(data))
+            apart = np.flatnonzero(np.frombuffer(held, np.uint8) != np.frombuffer(data, np.uint8))
+            if apart.size:
+                what = (
+                    f"the flash at 0x{address:08x} does not hold this model: {apart.size} of {len(data)} bytes differ"
+                )
+                raise NeuralArtError(what, where=image.where, hint="flash- writes it")
+        loaded = install(image, board, self.mode, (at, params) if image.split else (at,))
+        settings = Settings(options.ties, Assumptions.of(options.assume), bounds=options.observer is not None)
+        super().__init__(network_of(loaded, _network_c(folder), settings), options)

@@ -67,16 +67,18 @@ class VirtualNetwork:
         blobs: ecblobs.BlobHeader | None = None,
         settings: Settings | None = None,
         board: NpuMemory | None = None,
+        loaded: Mapping[str, int] | None = None,
         blank: bool = False,
     ) -> None:
         """``folder``: where initializers and the header with programs are looked for that are not given. ``board``:
-        memory of a board whose firmware has filled the pools; None: the network has memory of its own. ``blank``: it
-        has no initializers, which is enough to read its epochs.
+        memory of a board whose firmware has filled the pools; None: the network has memory of its own. ``loaded``: of a
+        relocatable model on the board, where its relative pools begin by fname. ``blank``: it has no initializers,
+        which is enough to read its epochs.
 
         Raises NeuralArtError: a file is missing, or cannot be read; a pool of the board has other contents.
         """
         self.network, self.settings = network, settings or Settings()
-        places = NetworkMemory(network, initializers or {}, folder, BlankMemory() if blank else board)
+        places = NetworkMemory(network, initializers or {}, folder, BlankMemory() if blank else board, loaded)
         self.memory: NpuMemory = places.memory
         self._bases, self.ids = places.bases, places.ids
         self._description = Description(network)
@@ -122,7 +124,10 @@ class VirtualNetwork:
     def output(self, name: str) -> NDArray[Any]:
         """An output as it stands in memory: a copy, shape as memory has it."""
         port = self._port(name, self.network.outputs, "output")
-        data = self._bytes(port).copy().view(_DTYPES.get(port.dtype, "<u1"))
+        whole, kind = self._bytes(port), np.dtype(_DTYPES.get(port.dtype, "<u1"))
+        if len(whole) % kind.itemsize:
+            raise NpuError(f"output {name} has {len(whole)} bytes, no {port.dtype}", file=self.network.where)
+        data = whole.copy().view(kind)
         shape = port.mem_shape or port.shape
         return data.reshape(shape) if shape and int(np.prod(shape)) == len(data) else data
 

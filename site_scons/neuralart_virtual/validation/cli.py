@@ -119,7 +119,9 @@ def _own_model(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path,
 
 def _compared_with(args: argparse.Namespace, subject: VariantNetwork) -> tuple[Path, tuple[str, ...]]:
     """The model that computes the tensors of layers, and where it is cut. NeuralArtError: there is none."""
-    if args.reference is not None and args.reference.suffix.lower() == ".tflite":
+    from neuralart_virtual.validation.onnx_reference import SUFFIX
+
+    if args.reference is not None and args.reference.suffix.lower() in (".tflite", SUFFIX):
         return args.reference, ()
     return _own_model(args, subject)
 
@@ -152,6 +154,7 @@ def _layers(
     from neuralart_virtual.emulator.inputs.preprocessing import library
     from neuralart_virtual.validation import reference
     from neuralart_virtual.validation.layers import EpochTensors
+    from neuralart_virtual.validation.onnx_reference import SUFFIX, OnnxReference
     from neuralart_virtual.vectors.expected import has_litert
 
     where, npu = "--per-layer", subject.network.runtime != NEURALART
@@ -159,7 +162,9 @@ def _layers(
         what = f"network {subject.network.name} does not run on the virtual NPU"
         hint = "its epochs are fed by the firmware: leave the option out"
         raise NeuralArtError(what, where="--feed-reference", hint=hint)
-    if not has_litert():
+    model, cut = _compared_with(args, subject)
+    by_onnx = npu and model.suffix.lower() == SUFFIX
+    if not by_onnx and not has_litert():
         what = "LiteRT computes the tensors to compare with, and is not installed"
         hint = "pip install 'scons-neuralart[oracle]'"
         raise NeuralArtError(what, where=where, hint=hint)
@@ -169,13 +174,15 @@ def _layers(
     if subject.variant.relocatable is not None:
         what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
         raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")
-    model, cut = _compared_with(args, subject)
     if not npu:
         return EpochTensors(subject.facts.parent, subject.network)
     library("numpy", "the virtual NPU")
     from neuralart_virtual.npu.reference import BufferComparison
     from neuralart_virtual.validation.npu_layers import litert_tensors
 
+    if by_onnx:
+        tensors = OnnxReference(model, subject.network.inputs).tensors(vectors.input_data)
+        return BufferComparison(tensors, feed=args.feed_reference)
     given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data, cut)
     return BufferComparison(litert_tensors(model, given, data, cut), feed=args.feed_reference)
 

@@ -21,6 +21,7 @@ from neuralart_virtual.emulator.inputs.preprocessing import (
     shape_text,
 )
 from neuralart_virtual.emulator.vectors import finite_values, real_values
+from neuralart_virtual.validation.onnx_reference import SUFFIX, OnnxReference
 
 if TYPE_CHECKING:
     from neuralart_virtual.validation_link.client import ValidationClient
@@ -93,7 +94,11 @@ def by_model(
     from neuralart_reference.model import reader
     from neuralart_virtual.vectors import expected
 
-    model, where = reader.read(path, cut=cut), path.as_posix()
+    where = path.as_posix()
+    if path.suffix.lower() == SUFFIX and not cut:
+        runtime = OnnxReference(path, inputs)
+        return f"{where}, computed by {runtime.name}", runtime.outputs_of(data, outputs)
+    model = reader.read(path, cut=cut)
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
         raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)

@@ -30,16 +30,18 @@ def _runnable(program: VariantProgram) -> bool:
     return ours or flow_of(program.board.target) == CPU
 
 
-def _on_virtual_npu(program: VariantProgram) -> bool:
-    return program.variant.application.kind == REFERENCE and program.model is None
+def _on_virtual_npu(of: Mapping[str, Any]) -> bool:
+    """Behind our start-up code; or a relocatable model, which is loaded without a firmware."""
+    program = of["program"]
+    known = program.model is None or (of["verb"] in ("run", "load") and of["machine"].kind == "unicorn")
+    return program.variant.application.kind == REFERENCE and known
 
 
 _FOREIGN = (
     Refusal(
-        lambda of: of["verb"] in RUNS and of["foreign"] is not None and not _on_virtual_npu(of["program"]),
+        lambda of: of["verb"] in RUNS and of["foreign"] is not None and not _on_virtual_npu(of),
         "network {foreign.name} is made for runtime {foreign.runtime}, which is not executed here",
-        "a variant of this network with machine: unicorn, without 'application' and 'relocatable', runs it on the "
-        "virtual NPU",
+        "a variant of this network with machine: unicorn and without 'application' runs it on the virtual NPU",
     ),
     Refusal(
         lambda of: of["verb"] in RUNS and not _runnable(of["program"]),

@@ -8,6 +8,7 @@ import math
 import random
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,7 +124,17 @@ def arrays(path: Path) -> dict[str, Array]:
     try:
         loaded = np.load(data, allow_pickle=False)
         return {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
-    except (OSError, ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+    # Of zipfile: NotImplementedError for a method or a version that it does not know, RuntimeError for a password.
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        MemoryError,
+        RuntimeError,
+        zlib.error,
+        zipfile.BadZipFile,
+    ) as error:
         raise NeuralArtError(f"not a file of NumPy: {error}", where=str(path)) from error
 
 

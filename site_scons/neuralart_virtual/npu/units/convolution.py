@@ -123,7 +123,7 @@ class Convolution:
         self._total = total if total > 1 else 0
         self._first = unit.get("KFILT", "FIRST") if self._total else 0
         last = unit.get("KFILT", "LAST") if self._total else self._count - 1
-        if last - self._first + 1 != self._count or last >= max(self._total, self._count):
+        if last - self._first + 1 != self._count or last >= (self._total or self._count):
             reason = f"{self._first} to {last} of {self._total} kernels, the unit has {self._count}"
             unit.refuse("KFILT", "LAST", reason)
         self._simd = unit.get("CTRL", "SIMD")
