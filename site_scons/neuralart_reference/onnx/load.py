@@ -147,6 +147,8 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
         if not what:
             _drop(model.graph)
             _sort(model.graph)
+            what = _unmade(model.graph)
+        if not what:
             for value in model.graph.output:
                 value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)
@@ -197,6 +199,17 @@ def _free(node: Any) -> list[str]:
     """What the graphs inside of a node read."""
     inner = [each for attribute in node.attribute if attribute.HasField("g") for each in attribute.g.node]
     return [name for each in inner for name in (*each.input, *_free(each))]
+
+
+def _unmade(graph: Any) -> str:
+    """What is wrong with values that nodes read, if anything."""
+    made = {each.name for each in (*graph.input, *graph.initializer)}
+    made |= {each.values.name for each in graph.sparse_initializer}
+    made |= {name for node in graph.node for name in node.output}
+    lacking = sorted({name for node in graph.node for name in node.input if name} - made)
+    more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+    names = f"{', '.join(map(repr, lacking[:3]))}{more}"
+    return f"damaged: its nodes read {names}, which nothing computes" if lacking else ""
 
 
 def _sort(graph: Any) -> None:
