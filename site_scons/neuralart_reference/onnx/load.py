@@ -254,8 +254,12 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
         or not 0 < prod(dims) <= _MOST
         or _type_name(tensor.elem_type).upper() not in _INPUTS
     ):
-        what = f"input '{value.name}' has open or too large sizes {dims}, or is of type {_type_name(tensor.elem_type)}"
-        hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
+        known = _type_name(tensor.elem_type).upper() in _INPUTS
+        what, hint = f"input '{value.name}' is of type {_type_name(tensor.elem_type)}", "export it in float32"
+        if known:
+            what = f"input '{value.name}' has open or too large sizes {dims}"
+            sizes = "x".join(str(size or "N") for size in dims)
+            hint = f"give them: --input-shape {value.name}={sizes}, or input_shapes of the network"
         raise NeuralArtError(what, where=display, hint=hint)
     for axis, size in enumerate(dims):
         tensor.shape.dim[axis].dim_value = size
