@@ -266,7 +266,7 @@ def _three(model: onnx.ModelProto) -> None:
         (edited(_bits), "int16, or in blocks"),
         (
             edited(lambda m: setattr(m.graph.initializer[2], "name", "other")),
-            "damaged: Nodes in a graph must be topolo",
+            "damaged: its nodes read 'w', which nothing computes",
         ),
         (edited(_three), "are not supported: 4, namely 3 LpNormalization (not supported): 'l0', 'l1', 'l2'"),
         (edited(lambda m: m.graph.node[3].attribute.append(helper.make_attribute("strides", [1, 0]))), "1 Conv ("),

@@ -55,7 +55,7 @@ _VALIDATE_FLAGS = "full io-only save-csv classifier no-check no-exec-model"
 _SETS = "the command line of generate sets it"
 
 GENERATE: tuple[Option, ...] = (
-    _used("--model -m", "the .tflite or quantized .onnx to compile", VALUE, metavar="FILE"),
+    _used("--model -m", "the .tflite or .onnx to compile", VALUE, metavar="FILE"),
     _used(
         "--target",
         "what to compile for: a board, or stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",

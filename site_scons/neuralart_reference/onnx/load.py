@@ -147,6 +147,8 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
         if not what:
             _drop(model.graph)
             _sort(model.graph)
+            what = _unmade(model.graph)
+        if not what:
             for value in model.graph.output:
                 value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)
@@ -199,6 +201,17 @@ def _free(node: Any) -> list[str]:
     return [name for each in inner for name in (*each.input, *_free(each))]
 
 
+def _unmade(graph: Any) -> str:
+    """What is wrong with values that nodes read, if anything."""
+    made = {each.name for each in (*graph.input, *graph.initializer)}
+    made |= {each.values.name for each in graph.sparse_initializer}
+    made |= {name for node in graph.node for name in node.output}
+    lacking = sorted({name for node in graph.node for name in node.input if name} - made)
+    more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+    names = f"{', '.join(map(repr, lacking[:3]))}{more}"
+    return f"damaged: its nodes read {names}, which nothing computes" if lacking else ""
+
+
 def _sort(graph: Any) -> None:
     """Put nodes behind what they read, as the format wants them; a graph with a circle stays as it is."""
     writer = {name: at for at, node in enumerate(graph.node) for name in node.output if name}
@@ -241,8 +254,12 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
         or not 0 < prod(dims) <= _MOST
         or _type_name(tensor.elem_type).upper() not in _INPUTS
     ):
-        what = f"input '{value.name}' has open or too large sizes {dims}, or is of type {_type_name(tensor.elem_type)}"
-        hint = "export it with fixed sizes, or: python -m onnxruntime.tools.make_dynamic_shape_fixed"
+        known = _type_name(tensor.elem_type).upper() in _INPUTS
+        what, hint = f"input '{value.name}' is of type {_type_name(tensor.elem_type)}", "export it in float32"
+        if known:
+            what = f"input '{value.name}' has open or too large sizes {dims}"
+            sizes = "x".join(str(size or "N") for size in dims)
+            hint = f"give them: --input-shape {value.name}={sizes}, or input_shapes of the network"
         raise NeuralArtError(what, where=display, hint=hint)
     for axis, size in enumerate(dims):
         tensor.shape.dim[axis].dim_value = size
