@@ -28,9 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def markdown(operators: Sequence[Registration]) -> str:
-    """A table with a row per operator."""
-    rows = [f"| {each.kind} | {each.limits} |" for each in operators]
-    return "\n".join(["| operator | limits |", "|---|---|", *rows, ""])
+    """A table with a row per operator and a column per type."""
+    from neuralart_reference.operators import TYPES
+
+    def row(each: Registration) -> str:
+        return f"| {each.kind} | {' | '.join('x' if name in each.types else '' for name in TYPES)} | {each.limits} |"
+
+    head = f"| operator | {' | '.join(TYPES)} | limits |"
+    return "\n".join([head, "|---" * (len(TYPES) + 2) + "|", *map(row, operators), ""])
 
 
 def text(operators: Sequence[Registration]) -> str:
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.operator:
         found = [known[kind] for kind in sorted({kind.upper() for kind in args.operator})]
     if args.json:
-        rows = [{"kind": each.kind, "limits": each.limits} for each in found]
+        rows = [{"kind": each.kind, "types": list(each.types), "limits": each.limits} for each in found]
         print(json.dumps({"schema": SCHEMA, "operators": rows, "onnx": onnx_kinds()}, indent=1))
     else:
         print(markdown(found) if args.markdown else text(found), end="")

@@ -1,17 +1,25 @@
-"""A network of float32, and one with a quantized part and a float one, on the virtual boards: LiteRT's bytes."""
+"""Networks of float32, and ones with a quantized part and a float one, on the virtual boards: what LiteRT computes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import oracle
 import vectors as golden
+from neuralart_reference.model import tflite
+from support.float_twins import twin
 from support.sconsproject import Project, copy_sources
 from tflite_writer import ModelWriter
 
 pytestmark = [pytest.mark.long, pytest.mark.arm, pytest.mark.qemu, pytest.mark.needs("ai_edge_litert")]
+MODELS = Path(__file__).parents[2] / "models"
+OWN = ("digits", "mobilenet", "heatmap", "detector")
 BOARDS = ("stm32n6570-dk", "stm32h747i-disco", "mps3-an547", "mps2-an500")
+TWIN_BOARDS = BOARDS[:3]
 SIZE, CLASSES = 16, 5
 
 
@@ -61,26 +69,33 @@ def network(mixed: bool) -> bytes:
     return writer.finish([x], [result])
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copy_sources(tmp_path_factory.mktemp("floats") / "tree")
+def _project(folder: Path, models: dict[str, bytes], boards: Sequence[str], check: str) -> Project:
+    """Each model for each board, with two vectors of LiteRT's results."""
+    made = copy_sources(folder / "tree")
     networks, variants = [], []
-    for name in ("whole", "mixed"):
-        folder = made.path(f"models/{name}")
-        (folder / "vectors").mkdir(parents=True)
-        data, rng = network(name == "mixed"), np.random.default_rng(4)
-        (folder / "model.tflite").write_bytes(data)
-        shape = (1, SIZE, SIZE, 3)
+    for name, data in models.items():
+        place, rng = made.path(f"models/{name}"), np.random.default_rng(4)
+        (place / "vectors").mkdir(parents=True)
+        (place / "model.tflite").write_bytes(data)
+        ends = oracle.interpreter(data)
+        (asked,), results = ends.get_input_details(), ends.get_output_details()
+        whole = asked["dtype"] is np.float32
         inputs = [
-            [rng.integers(-128, 128, shape).astype(np.int8) if name == "mixed" else rng.random(shape, np.float32)]
+            [
+                rng.random(asked["shape"], np.float32)
+                if whole
+                else rng.integers(-128, 128, asked["shape"]).astype(np.int8)
+            ]
             for _ in range(2)
         ]
         outputs = oracle.run(data, inputs)
-        assert len(np.unique(outputs[0][0])) == CLASSES and outputs[0][0].tobytes() != outputs[1][0].tobytes()
-        for file, text in golden.encode(inputs, outputs, ["image"], ["result"], oracle.identity()).items():
-            (folder / "vectors" / file).write_bytes(text)
-        networks.append(f"  {name}: {{model: models/{name}/model.tflite, vectors: models/{name}/vectors}}")
-        for board in BOARDS:
+        assert all(len(np.unique(value)) >= CLASSES for value in outputs[0])
+        assert outputs[0][0].tobytes() != outputs[1][0].tobytes()
+        names = [asked["name"]], [result["name"] for result in results]
+        for file, text in golden.encode(inputs, outputs, *names, oracle.identity()).items():
+            (place / "vectors" / file).write_bytes(text)
+        networks.append(f"  {name}: {{model: models/{name}/model.tflite, vectors: models/{name}/vectors{check}}}")
+        for board in boards:
             core = board in ("stm32h747i-disco", "mps2-an500")
             more = ", patch: {aspect_ratio: fit}" if core else ""  # The application is that of a camera
             variants.append(f"  {name}-{board}: {{board: {board}, network: {name}{more}}}")
@@ -89,7 +104,32 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    models = {"whole": network(False), "mixed": network(True)}
+    return _project(tmp_path_factory.mktemp("floats"), models, BOARDS, "")
+
+
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("name", ["whole", "mixed"])
 def test_bytes_are_those_of_litert(project: Project, name: str, board: str) -> None:
     assert "2 vectors bit-exact" in project.run(f"run-{name}-{board}").out
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    models = {}
+    for name in OWN:
+        path = MODELS / name / f"{name}.tflite"
+        middle = len(tflite.read(path).operators) // 2
+        models |= {f"{name}_float": twin(path), f"{name}_mixed": twin(path, middle)}
+    # The last steps of a logistic depend on the C library of LiteRT.
+    return _project(tmp_path_factory.mktemp("twins"), models, TWIN_BOARDS, ", check: {rmse: 1.0e-6}")
+
+
+@pytest.mark.parametrize("board", TWIN_BOARDS)
+@pytest.mark.parametrize("name", OWN)
+def test_twins_of_our_models(twins: Project, name: str, board: str) -> None:
+    """All in float32, and from the middle on."""
+    for form in ("float", "mixed"):
+        assert "2 vectors" in twins.run(f"run-{name}_{form}-{board}").out

@@ -36,6 +36,17 @@ def test_every_operator_has_limits(capsys: pytest.CaptureFixture[str]) -> None:
     assert not [each.kind for each in every() if "|" in each.limits or "\n" in each.limits], "they stand in a table"
 
 
+def test_types_are_those_of_the_limits() -> None:
+    types = {each.kind: " ".join(each.types) for each in every()}
+    assert types["CONV_2D"] == "int8 uint8 int16 float32", "a bias of int32 is none of its types"
+    assert types["BATCH_MATMUL"] == "int8 float32", "it is not computed on uint8"
+    assert types["ARG_MAX"] == "int8 uint8 int32 float32", "int64 is its result"
+    assert types["QUANTIZE"] == "int8 uint8 int16 float32"
+    assert types["SVDF"] == "int8 float32", "int16 is inside"
+    assert types["RESHAPE"] == "int8 uint8 int16 int32 int64 float32 bool"
+    assert all(types.values())
+
+
 def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["operators", "--json", "add", "CONV_2D"]) == 0
     data = json.loads(capsys.readouterr().out)

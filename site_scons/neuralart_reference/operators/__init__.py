@@ -6,6 +6,7 @@ and emits kernel calls. Files whose name starts with an underscore are shared he
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +16,9 @@ from neuralart_reference.context import Lowering
 from neuralart_reference.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
+TYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
+"""Element types that operators compute on."""
+_LISTED = re.compile(r"(?:^|; (?:also|or) )(?:between )?({0})(?:(?:, | or | and )(?:{0})\b)*".format("|".join(TYPES)))
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,14 @@ class Registration:
     limits: str
     lower: Lower
     floats: bool = False
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Element types of what it computes on, as the limits begin, or go on behind ``also`` or ``or``."""
+        found = {name for match in _LISTED.finditer(self.limits) for name in re.findall(r"\w+\d|bool", match[0])}
+        if "int8" in found and "not uint8" not in self.limits:
+            found.add("uint8")  # computed as int8
+        return tuple(name for name in TYPES if name in found)
 
 
 def operator(

@@ -13,7 +13,7 @@ from neuralart_reference.quantize import RANGES
 
 RANK = 6
 """NA_MOVE_RANK of the kernels."""
-TYPES = "int8, uint8, int16, int32, int64 and float32"
+TYPES = "int8, uint8, int16, int32, int64, float32 and bool"
 
 
 def check_types(ctx: Lowering, op: Operator, *tensors: Tensor, types: Collection[str] = C_TYPES) -> None:

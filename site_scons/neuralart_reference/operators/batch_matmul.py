@@ -51,7 +51,7 @@ def _plain(ctx: Lowering, op: Operator) -> None:
 
 @operator(
     "BATCH_MATMUL",
-    limits="int8; either input may be constant and transposed (adj_x, adj_y); broadcasting of batches",
+    limits="int8; either input may be constant and transposed (adj_x, adj_y); broadcasting of batches; not uint8",
     plain=Plain(_plain, ("float32",)),
 )
 def batch_matmul(ctx: Lowering, op: Operator) -> None:

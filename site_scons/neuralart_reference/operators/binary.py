@@ -134,7 +134,11 @@ def div(ctx: Lowering, op: Operator) -> None:
     _emit_product(ctx, op, sides, fixed)
 
 
-@operator("FLOOR_DIV", limits=f"{BROADCAST_LIMITS}; the quotient of stored values, whatever they mean", plain=NUMBERS)
+@operator(
+    "FLOOR_DIV",
+    limits=f"{BROADCAST_LIMITS}; the quotient of stored values, whatever they mean; not uint8",
+    plain=NUMBERS,
+)
 def floor_div(ctx: Lowering, op: Operator) -> None:
     """Lower a division of the bytes, rounded down, as the profile does it; zero where it divides by zero."""
     as_stored(ctx, op)

@@ -115,7 +115,7 @@ def extremum(ctx: Lowering, op: Operator) -> None:
     _emit(ctx, op, _reduction(ctx, op))
 
 
-@operator("REDUCE_PROD", limits=_LIMITS, plain=_NUMBERS)
+@operator("REDUCE_PROD", limits=f"{_LIMITS}; not uint8", plain=_NUMBERS)
 def product(ctx: Lowering, op: Operator) -> None:
     """Lower a product over the axes of input 1, which the profile scales after each factor."""
     source, target = ctx.ends(op)

@@ -44,7 +44,8 @@ def requantize(
 
 @operator(
     "QUANTIZE",
-    limits="float32 to int8, uint8 or int16; between int8 and uint8; int16 to int16 or int8; one scale per tensor",
+    limits="float32, int8, uint8 or int16; float32 to any of the others; "
+    "between int8 and uint8; int16 to int16 or int8; one scale per tensor",
     floats=True,
 )
 def quantize(ctx: Lowering, op: Operator) -> None:

@@ -42,7 +42,7 @@ def _biases(bias: Sequence[int], weights: bytes, offset: int) -> bytes:
 @operator(
     "SVDF",
     limits="int8, as state; constant int8 input weights, int16 time weights and state, int32 bias or none; any rank; "
-    "fused RELU, which is the smallest int8 value as in LiteRT",
+    "fused RELU, which is the smallest int8 value as in LiteRT; not uint8",
     plain=Plain(svdf_f32, ("float32",)),
 )
 def svdf(ctx: Lowering, op: Operator) -> None:
@@ -97,7 +97,8 @@ def svdf(ctx: Lowering, op: Operator) -> None:
 @operator(
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
     limits="int8, as state; constant int8 weights, int16 cell with a scale from 2^-15 to 2^-9, int32 biases; either "
-    "order of batch and time; coupled input and forget gate, peephole, projection, layer normalization, clips",
+    "order of batch and time; coupled input and forget gate, peephole, projection, layer normalization, clips; "
+    "not uint8",
     plain=Plain(lstm_f32, ("float32",)),
 )
 def lstm(ctx: Lowering, op: Operator) -> None:
