@@ -11,10 +11,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
-
-import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.resources import package_parent
@@ -38,7 +37,7 @@ def add(env: Any, model: str = "", board: str = "", name: str = "", **options: A
     Raises:
         SCons.Errors.UserError: The script runs too late, or something is missing or wrong.
     """
-    program = SCons.Script.DefaultEnvironment()
+    program = sys.modules["SCons.Script"].DefaultEnvironment()
     if _MADE not in program:
         program[_MADE] = _declare(program, model, board, name, options)
     # The environment of a library hands its folders on to those that use it.

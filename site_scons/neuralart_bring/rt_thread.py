@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
-
-from SCons.Node import NodeList
 
 from neuralart.resources import package_parent
 from neuralart.scons.failures import at_read_time
@@ -31,11 +30,11 @@ def _declare(env: Any, model: Path, board: str, name: str, folder: str, options:
     if hasattr(net, "pools"):
         parts.append(env.MemoryInitializers(net, folder=f"{net.folder}/memory"))
     # No plain list: DefineGroup would lose its order, and link anew in each build.
-    sources = NodeList(source for part in parts for source in part.sources)
+    sources = sys.modules["SCons.Node"].NodeList(source for part in parts for source in part.sources)
     return sources, [include.get_abspath() for part in parts for include in part.include_dirs]
 
 
-def network(model: str, board: str, name: str = "", folder: str = "net", **options: Any) -> tuple[NodeList, list[str]]:
+def network(model: str, board: str, name: str = "", folder: str = "net", **options: Any) -> tuple[Any, list[str]]:
     """Compile a network into a folder beside the current SConscript.
 
     Args:
@@ -53,7 +52,7 @@ def network(model: str, board: str, name: str = "", folder: str = "net", **optio
     """
     # RT-Thread's own build script, which has read the project by now.
     building = importlib.import_module("building")
-    made: tuple[NodeList, list[str]] = _declare(
+    made: tuple[Any, list[str]] = _declare(
         building.Env, Path(building.GetCurrentDir(), model), board, name, folder, options
     )
     return made
