@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from neuralart import intact
+from neuralart import intact, project_folder
 from neuralart.errors import NeuralArtError
 
 
@@ -19,13 +19,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it. NeuralArtError: No good build of the target is known."""
+    (target,) = project_folder.enter([args.target])  # Stamps name files from there
     path = str(Path(args.build, intact.NAME))
     data = intact.load(path)
     try:
         rows = enumerate(data["rows"] if data is not None else ())
-        numbers = {number for number, row in rows if row[0] == Path(args.target).as_posix()}
+        numbers = {number for number, row in rows if row[0] == Path(target).as_posix()}
         variants = data["variants"] if data is not None else {}
-        names = sorted(name for name, row in variants.items() if name == args.target or numbers & {*row["rows"]})
+        names = sorted(name for name, row in variants.items() if name == target or numbers & {*row["rows"]})
         for name in names:
             assert data is not None  # it has the variant
             # Of the command line nothing is known here: as it was then.
@@ -38,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError("is damaged", where=path, hint="delete it; the next build makes it anew") from error
     if not names:
         hint = "build its variant with scons, from here; only an SConstruct that is a description leaves stamps"
-        raise NeuralArtError(f"no good build of '{args.target}' is known", where=path, hint=hint)
+        raise NeuralArtError(f"no good build of '{target}' is known", where=path, hint=hint)
     return 0

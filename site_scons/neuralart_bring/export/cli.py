@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import project_folder
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("variant", nargs="?", metavar="VARIANT", help="a variant of the project file; build it first")
     add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
     text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--model", type=Path, metavar="FILE", help="compile this model instead: no variant, no project file")
     add("--board", metavar="NAME", help="with --model: a board, or the file of one")
