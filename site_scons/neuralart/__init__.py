@@ -15,6 +15,10 @@ def generate(env: Any, **kw: Any) -> None:
     """Add the builders and methods to a construction environment (called by SCons).
     A command line that names nothing but intact variants ends here: nothing has to be declared for them.
     """
+    # A toolpath is on Python's path only while SCons looks for the tool; the packages beside this one are found by it.
+    beside = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
+    if beside not in sys.path:
+        sys.path.append(beside)
     # In the script of a subfolder, which may be a project itself, names are of another one.
     if "SCons.Script.Main" in sys.modules and os.getcwd() == env.Dir("#").abspath:  # noqa: PTH109
         from neuralart import intact

@@ -24,7 +24,7 @@ from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import literal, named, place, readable
-from neuralart.scons.registry import code_value
+from neuralart.scons.registry import code_value, fact
 from neuralart.scons.tool import late_method
 from neuralart.text.console import say
 
@@ -224,7 +224,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, plan.reads)
     # A compile of a copy finds the headers.
     env.Requires(nodes, plan.headers)
-    env.Depends(nodes, env.Value(plan.identity, name="patch"))
+    env.Depends(nodes, fact(plan.identity, name="patch"))
     env.Depends(nodes, code_value(env, "patching", "neuralart_bring/patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)

@@ -24,14 +24,13 @@ import SCons.Errors
 import SCons.Executor
 import SCons.Node
 import SCons.Node.FS
-import SCons.Node.Python
 from SCons.Util import hash_signature
 
 from neuralart import products
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import registry_of
+from neuralart.scons.registry import fact, registry_of
 
 _UNDECIDED = (SCons.Node.no_state, SCons.Node.pending)
 # What ``Command`` makes is an entry until SCons looks for it.
@@ -189,7 +188,7 @@ def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) 
     return bool(why)
 
 
-_MADE = SCons.Node.Python.ValueWithMemo("made", name="what was made")
+_MADE = fact("made", "what was made")
 _MADE.Decider(_changed)
 
 

@@ -6,8 +6,11 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+import SCons.Node.Python
 
 from neuralart.boards.types import Board
 from neuralart.fingerprint import fingerprint
@@ -126,11 +129,29 @@ def registry_of(env: Any) -> Registry:
     return found
 
 
+class _Fact(SCons.Node.Python.Value):
+    """A value that those who walk over what a program is made of take for a file: the generators of RT-Thread's project
+    files ask each node for its path.
+    """
+
+    abspath = "neuralart.fact"
+
+    def rfile(self) -> _Fact:
+        """Itself, as of a file that is no copy of another one."""
+        return self
+
+
+@cache
+def fact(value: str, name: str) -> Any:
+    """A node for what a target depends on and that is no file; ``name``: what ``--debug=explain`` calls it."""
+    return _Fact(value, name=name)
+
+
 def code_value(env: Any, name: str, *rooms: str) -> Any:
     """What depends on code depends on this: :func:`~neuralart.fingerprint.fingerprint` of some rooms."""
-    return env.Value(fingerprint(*rooms), name=name)
+    return fact(fingerprint(*rooms), name=name)
 
 
 def board_value(env: Any, board: Board) -> Any:
     """What depends on a board depends on this."""
-    return env.Value(identity(board), name=f"board {board.name}")
+    return fact(identity(board), name=f"board {board.name}")

@@ -15,7 +15,7 @@ from neuralart.scons import commands, making, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.targets import DeclaredVariant, by_command
 from neuralart.scons.paths import LiteralWord, build_dir, file_words, word
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, code_value, fact, registry_of
 
 if TYPE_CHECKING:
     from neuralart.scons.flash.images import VariantProgram
@@ -91,7 +91,7 @@ def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
         version = ""
     return [
         code_value(env, "page", *_PAGE_CODE),
-        env.Value(version, name="bokeh"),
+        fact(version, name="bokeh"),
     ]
 
 

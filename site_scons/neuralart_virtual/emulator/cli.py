@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from neuralart.boards.types import Board
     from neuralart.flashing.nor import Nor
     from neuralart_virtual.emulator.gdb.server import GdbServer
-    from neuralart_virtual.emulator.runner import NetworkResult, NetworkRun, RunResult
+    from neuralart_virtual.emulator.inferences import NetworkResult, NetworkRun, RunResult
 
 FAILED = 2
 

@@ -25,7 +25,7 @@ from neuralart_virtual.emulator import Difference, LinkFailure
 from neuralart_virtual.emulator.coherency import EXTERNAL_LOADER
 from neuralart_virtual.emulator.host_link import RemoteNetwork, Session
 from neuralart_virtual.emulator.image import read_elf
-from neuralart_virtual.emulator.runner import refuse_vendor
+from neuralart_virtual.emulator.inferences import refuse_vendor
 from neuralart_virtual.emulator.vectors import Vectors, first_difference
 from neuralart_virtual.validation_link.client import PER_LAYER, ValidationClient
 

@@ -26,7 +26,7 @@ from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.nodes import Compiled, check_compiled
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import build_dir, literal, named, place, top
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.registry import code_value, fact, registry_of
 from neuralart.text.console import say
 from neuralart.text.values import Location
 
@@ -153,11 +153,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
     node_plans.remember(first, plan)
     env.Depends(nodes, plan.reads)
-    env.Depends(nodes, env.Value(plan.identity, name=f"app_config of {plan.network}"))
+    env.Depends(nodes, fact(plan.identity, name=f"app_config of {plan.network}"))
     env.Depends(nodes, code_value(env, "app_config", *_ROOMS))
     use_case = plugins.find("use_cases", f"{plan.config.use_case}/{plan.config.model_type}")
     if use_case.code:
-        env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
+        env.Depends(nodes, fact(use_case.code, name="plugin-of-use-case"))
     # A file that stays the same is left alone, so it must be there to look at.
     env.Precious(nodes)
     making.watch(env, nodes)

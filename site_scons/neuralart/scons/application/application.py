@@ -46,7 +46,7 @@ from neuralart.scons.firmware.recipes import (
 )
 from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import LiteralWord, build_dir, top, word
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.registry import code_value, fact, registry_of
 from neuralart.toolchain import Toolchain
 from neuralart.vendor.runtime_header import RUNTIME_HEADER
 
@@ -306,11 +306,11 @@ def external_program(
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
     tools.Depends(node, code_value(base, "application-builder", *_BUILDERS))
-    tools.Depends(node, base.Value(found.counts, name="toolchain"))
+    tools.Depends(node, fact(found.counts, name="toolchain"))
     if files is not None:
         record = Path(base.Dir(f"#{build_dir(env)}").abspath) / f".seen-{variant.name}.json"
         seen = replace(files, files={name: path for name, path in files.files.items() if name not in made})
-        tools.Depends(node, base.Value(digest(seen, record), name=f"tree of {variant.name}"))
+        tools.Depends(node, fact(digest(seen, record), name=f"tree of {variant.name}"))
         node[0].attributes.neuralart_files = tuple(files.files.values())
         tools.Clean(node, base.fs.File(str(record)))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))

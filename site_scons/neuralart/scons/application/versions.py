@@ -18,7 +18,7 @@ from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NetworkNodes
 from neuralart.scons.paths import named
-from neuralart.scons.registry import code_value
+from neuralart.scons.registry import code_value, fact
 from neuralart.text.console import say
 from neuralart.toolchain import Toolchain
 
@@ -64,7 +64,7 @@ def version_node(
         NEURALART_LOCK=[chosen, vendor, names, found.libc, variant.said("toolchain.libc"), core],
         source_scanner=NO_INCLUDES,
     )
-    base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
+    base.Depends(node, fact(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
     # The report beside a network's C names the release of the tool.
     base.Depends(node, [network.report for network in networks])
     base.Depends(node, code_value(base, "version-lock", "applications/version_lock.py"))

@@ -14,7 +14,7 @@ from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.firmware.memory_files import board_of
 from neuralart.scons.network.nodes import check_compiled
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, code_value, fact, registry_of
 
 _ROOMS = ("memory/startup/calls.py", "memory/startup/network_io.py")
 
@@ -55,7 +55,7 @@ def calls_method(env: Any, *networks: Any, folder: str = "") -> CallNodes:
         source_scanner=commands.NO_INCLUDES,
         NEURALART_BOARD=board.name,
     )
-    base.Depends([source, header], base.Value(calls.header().decode(), name="header of calls"))
+    base.Depends([source, header], fact(calls.header().decode(), name="header of calls"))
     base.Depends([source, header], [code_value(base, "network-calls", *_ROOMS), board_value(base, board)])
     making.watch(base, [source, header])
     return CallNodes([source], header, [base.Dir(f"#{where}")])

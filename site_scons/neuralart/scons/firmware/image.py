@@ -38,7 +38,7 @@ from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNode
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.node_plans import FilePart
 from neuralart.scons.paths import LiteralWord
-from neuralart.scons.registry import board_value, child_environment, code_value, registry_of
+from neuralart.scons.registry import board_value, child_environment, code_value, fact, registry_of
 from neuralart.text.console import say
 
 NAME = "NeuralArtImage"
@@ -175,7 +175,7 @@ def _program(env: Any) -> str:
 
 def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
-    values = (env.Value(_program(env), name="objcopy"),)
+    values = (fact(_program(env), name="objcopy"),)
     made = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
         file = first.dir.File(f"{stem}.{suffix}")

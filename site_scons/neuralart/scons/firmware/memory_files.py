@@ -24,6 +24,7 @@ from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.node_plans import FilePart
+from neuralart.scons.registry import fact
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _identity(layout: Layout, lines: bool) -> str:
 def layout_value(env: Any, layout: Layout, *, lines: bool = False) -> Any:
     """The layout as a dependency. ``lines``: the places (``file:line``) that chose the addresses count as well."""
     digest = hashlib.sha256(_identity(layout, lines).encode()).hexdigest()[:16]
-    return env.Value(digest, name="layout")
+    return fact(digest, name="layout")
 
 
 def memory_runtime_files(runtimes: Iterable[str]) -> list[tuple[str, Path]]:
@@ -196,7 +197,7 @@ def strategy_files(env: Any, first: Any, network: Member, item: Initializer, aft
             raise plugin.error(f"files() has '{each}'", "names of different files, without folders")
     if not names:
         return []
-    code = env.Value(plugin.code, name=f"plugin-of-strategy {plugin.name}")
+    code = fact(plugin.code, name=f"plugin-of-strategy {plugin.name}")
     return [
         FilePart(
             "strategy",

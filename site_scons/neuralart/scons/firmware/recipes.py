@@ -25,7 +25,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
 from neuralart.scons import paths
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
-from neuralart.scons.registry import registry_of
+from neuralart.scons.registry import fact, registry_of
 from neuralart.toolchain import Toolchain
 
 
@@ -218,7 +218,7 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
     )
     # A compiler writes other debug information for sources that it is given by absolute paths.
     outside = " for a runtime outside the tree" if _runtime_is_outside(env) else ""
-    env.Depends(node, env.Value(recipe.found.counts + outside, name="toolchain"))
+    env.Depends(node, fact(recipe.found.counts + outside, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
     registry_of(env).once("objects", "", partial(_watched, env)).append((node[0], source, words, include))
@@ -254,7 +254,7 @@ def make_library(recipe: Recipe, target: str, objects: Sequence[Any]) -> Any:
     """Declare an archive of objects. ``target``: its name, relative to the top folder."""
     env = recipe.env
     (node,) = env.StaticLibrary(f"#{target}", objects)
-    env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
+    env.Depends(node, fact(recipe.found.counts, name="toolchain"))
     return node
 
 
@@ -303,8 +303,8 @@ def link(
     )
     found_libraries = toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))
     # Megabytes that SCons would read in each build: their hashes are remembered as long as the files are the same.
-    digests = env.Value(" ".join(found_libraries.values()), name="libraries")
+    digests = fact(" ".join(found_libraries.values()), name="libraries")
     elf.attributes.neuralart_files = tuple(found_libraries)
-    needed = [env.fs.File(str(script)), digests, env.Value(found.counts, name="toolchain")]
+    needed = [env.fs.File(str(script)), digests, fact(found.counts, name="toolchain")]
     env.Depends([elf, link_map], [*needed, *included, *archives])
     return elf, link_map

@@ -28,7 +28,7 @@ from neuralart.scons.network.network import make_network
 from neuralart.scons.network.nodes import NEURALART, NetworkNodes, refuse_cpu
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord, build_dir, literal, word
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.registry import code_value, fact, registry_of
 from neuralart.toolchain import Toolchain
 
 NAME = "NeuralArtRelocatable"
@@ -183,7 +183,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     by_name = {node.name: node for node in made}
     sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
     sources += [node for name, node in by_name.items() if name.endswith("_ecblobs.h")]
-    identity = env.Value(plan.toolchain.counts, name="toolchain")
+    identity = fact(plan.toolchain.counts, name="toolchain")
     env.Depends(nodes, plan.runtime)
     env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
     store = env.fs.Dir(f"#{plan.store}")

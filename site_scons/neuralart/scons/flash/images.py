@@ -26,7 +26,7 @@ from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
 from neuralart.scons.network.nodes import LL_ATON, Compiled, NetworkNodes
 from neuralart.scons.paths import build_dir, top
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, code_value, fact, registry_of
 
 # The slot, the write and its kind.
 FSBL = "fsbl"
@@ -224,7 +224,7 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     code = fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "summary.py")
-    rooms = base.Value(code, name="address-plan")
+    rooms = fact(code, name="address-plan")
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, board_value(base, board))
     # Nothing is flashed that does not fit where it goes.

@@ -32,7 +32,7 @@ from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS, known_profile
 from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.paths import literal, named, place
-from neuralart.scons.registry import registry_of
+from neuralart.scons.registry import fact, registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -133,15 +133,15 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if owner != first.name:
         what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
         raise NeuralArtError(what, where=str(first), hint="a folder for each network")
-    env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
+    env.Depends(nodes, fact(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
-        env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
+        env.Depends(nodes, fact(plan.compiler.code, name="plugins-of-compilers"))
     if plan.compiler.kind == REFERENCE:
         # They stay until new ones replace them: for a parallel job (-j) what is made of them is right, and
         # SCons reads its includes. What a vendor's tool made must not outlive a failure.
         env.Precious(nodes)
     else:
-        env.Depends(nodes, env.Value(plan.compiler.identity, name="compiler"))
+        env.Depends(nodes, fact(plan.compiler.identity, name="compiler"))
         env.Clean(nodes, first.dir.Dir(".vendor"))
     making.watch(env, nodes)
     for node in nodes:

@@ -27,8 +27,8 @@ from neuralart.scons.network.builder import any_plan, config_of
 from neuralart.scons.network.compilers import source_file
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes, runtime_nodes
 from neuralart.scons.network.plan import CompilePlan, is_cpu
-from neuralart.scons.paths import build_dir, named_source
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.paths import build_dir, named, named_source
+from neuralart.scons.registry import code_value, fact, registry_of
 from neuralart.text.console import say
 
 _ROOMS = ("budgets.py",)
@@ -105,7 +105,7 @@ def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[An
             commands.function(_check, f"BUDGETS  {network.name}"),
             NEURALART_BUDGETS=limits,
         )
-        base.Depends(node, base.Value(repr(limits), name="budgets"))
+        base.Depends(node, fact(repr(limits), name="budgets"))
         base.Depends(node, code_value(base, "budget-check", *_ROOMS))
         nodes.append(node[0])
     return nodes
@@ -114,15 +114,18 @@ def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[An
 _OF_ALL = ("facts", "manifest", "c_info", "report", "provenance")
 
 
-def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compiled:
-    """What a builder made, by attribute."""
+def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any], copied: bool) -> Compiled:
+    """What a builder made, by attribute. ``copied``: with the runtime beside it."""
     name, config = plan.config.name, plan.config
     by_name = {node.name: node for node in made}
     plain = {role: by_name.get(plan.files.plain.get(role, "")) for role in roles(name)}
     include = [base.Dir(f"#{folder}")]
     declare: Callable[[], list[Any]] = list
     if plan.compiler.runtime == NEURALART:
-        declare, headers = runtime_nodes(base, folder, cpu=plan.pools is None)
+        make: Callable[..., Any] = runtime_nodes
+        if copied:
+            from neuralart.scons.network.runtime_copy import copied_runtime as make
+        declare, headers = make(base, folder, cpu=plan.pools is None)
         include += headers
     common: dict[str, Any] = {
         "name": name,
@@ -152,9 +155,12 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
     )
 
 
-def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") -> Compiled:
-    """Declare a compile, once for equal specifications. ``pair``: ``profiling``: the compile beside the main one,
-    without the epoch controller. NeuralArtError: A file is missing or wrong, or an option is unknown.
+def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "", own_folder: str = "") -> Compiled:
+    """Declare a compile, once for equal specifications.
+
+    ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. ``own_folder``: of its
+    files, relative to the top folder; empty: below the build folder. NeuralArtError: A file is missing or wrong, or an
+    option is unknown.
     """
     registry = registry_of(env)
     model = source_file(env, config.model, "model", config.said("model")) if config.adopted is None else None
@@ -162,14 +168,14 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
     # What there is no model of is made of its C.
     first = model if model is not None else plan.sources[0]
     own = carried(env, registry.base, builder.VARIABLES)
-    folder = f"{build_dir(env)}/networks/{config.name}-{board.name}-{plan.digest}"
+    folder = own_folder or f"{build_dir(env)}/networks/{config.name}-{board.name}-{plan.digest}"
 
     def make() -> Compiled:
         base = registry.base
         said = {"NEURALART_PROFILE": config.profile, "NEURALART_POOLS": config.mpool}
         target = base.File(f"#{folder}/{plan.files.plain['c']}")
         made = node_plans.make(env, builder.NAME, builder.VARIABLES, plan, target, first, **said)
-        return _nodes(base, plan, folder, made)
+        return _nodes(base, plan, folder, made, bool(own_folder))
 
     # Shared by all that ask for this compile; vectors, inputs and labels belong to each variant.
     result = replace(
@@ -208,15 +214,19 @@ def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetwor
 
 
 @at_read_time
-def network_method(env: Any, name: str, *, model: Any = None, board: str, **options: Any) -> Compiled:
+def network_method(env: Any, name: str, *, model: Any = None, board: str, folder: str = "", **options: Any) -> Compiled:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
 
     ``name``: C name of the network; ``model``: the .tflite, a path or a node (it may be built by your SConstruct); an
-    adopted network needs none; ``board``: name of a board, built in or in ``NEURALART_BOARD_FILES``; ``**options``: the
-    keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`). Returns nodes by attribute.
+    adopted network needs none; ``board``: name of a board, built in or in ``NEURALART_BOARD_FILES``; ``folder``: a
+    folder of your tree for all that a program compiles, with a copy of the runtime; ``**options``: the keys of a
+    network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`). Returns nodes by attribute.
     SCons.Errors.UserError: an option is unknown, or a file is missing or wrong.
     """
     config = config_of(env, name, model, options)
-    made = make_compile(env, config, registry_of(env).board(board, config.said()))
+    place = named(env, Path(env.Dir(folder).get_abspath())) if folder else ""
+    if place == "." or Path(place).is_absolute():
+        raise NeuralArtError(f"folder: a folder below the top folder, not {folder!r}", where=config.said())
+    made = make_compile(env, config, registry_of(env).board(board, config.said()), own_folder=place)
     guard(env, made)
     return made

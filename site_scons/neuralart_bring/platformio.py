@@ -1,0 +1,73 @@
+"""PlatformIO: a network as sources of an environment of ``platformio.ini``.
+
+    extra_scripts = pre:network.py
+
+``network.py`` has three lines. It may be the extra script of a library, too::
+
+    from neuralart_bring import platformio
+    Import("env")
+    platformio.add(env, "models/digits.tflite", board="stm32h747i-disco")
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.resources import package_parent
+from neuralart.scons.failures import at_read_time
+
+_MADE = "_NEURALART_PLATFORMIO"
+
+
+@at_read_time
+def add(env: Any, model: str = "", board: str = "", name: str = "", **options: Any) -> None:
+    """Compile a network, and link it into the program of an environment.
+
+    Args:
+        env: What PlatformIO gives to the script: its environment before the build script of the platform (``pre:``), or
+            that of a library.
+        model: Relative to the folder of the script; empty: ``custom_network_model``, relative to the project.
+        board: A board of ``neuralart boards``; empty: ``custom_network_board``.
+        name: C name of the network; empty: ``custom_network_name``, or the name of the model's file.
+        **options: As of ``env.Network``.
+
+    Raises:
+        SCons.Errors.UserError: The script runs too late, or something is missing or wrong.
+    """
+    program = sys.modules["SCons.Script"].DefaultEnvironment()
+    if _MADE not in program:
+        program[_MADE] = _declare(program, model, board, name, options)
+    # The environment of a library hands its folders on to those that use it.
+    for each in (program, env):
+        each.AppendUnique(CPPPATH=program[_MADE])
+
+
+def _declare(program: Any, model: str, board: str, name: str, options: dict[str, Any]) -> list[Any]:
+    """Add the sources to the program; their include folders."""
+    where = f"platformio.ini, [env:{program['PIOENV']}]"
+    if "PIOMAINPROG" in program:
+        raise NeuralArtError("the program is declared already", where=where, hint="extra_scripts = pre:network.py")
+
+    def option(key: str) -> str:
+        return str(program.GetProjectOption(f"custom_network_{key}", "")).strip()
+
+    model, board, name = (
+        model or (f"#{text}" if (text := option("model")) else ""),
+        board or option("board"),
+        name or option("name"),
+    )
+    for key, value in (("model", model), ("board", board)):
+        if not value:
+            raise NeuralArtError(f"no custom_network_{key}", where=where, hint="docs/how-to/platformio.md")
+    folder = Path(program.subst("$BUILD_DIR")).resolve().relative_to(Path(program.Dir("#").abspath).resolve())
+    program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=(folder / "neuralart").as_posix())
+    net = program.Network(name or Path(model).stem, model=model, board=board, **options)
+    parts = [net, program.NetworkCalls(net)]
+    if hasattr(net, "pools"):
+        parts.append(program.MemoryInitializers(net))
+    # Sources, not objects: the platform's flags are not known before its build script.
+    program.Append(PIOBUILDFILES=[source for part in parts for source in part.sources])
+    return [include for part in parts for include in part.include_dirs]
