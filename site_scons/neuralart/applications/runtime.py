@@ -1,6 +1,7 @@
-"""The vendor's runtime as a user has it: in an installation of ST Edge AI Core or in an application's Middlewares.
-Nothing of it is copied: the user's files are compiled in place. The names of files, folders and macros are its
-interface (versions 2.0 to 4.0.1). Of its library, the name tells the version, the symbols tell the C library.
+"""Runtimes of networks: ours as files, and the vendor's as a user has it: in an installation of ST
+Edge AI Core or in an application's Middlewares. Nothing of the vendor's is copied: the user's files
+are compiled in place. The names of files, folders and macros are its interface (versions 2.0 to
+4.0.1). Of its library, the name tells the version, the symbols tell the C library.
 """
 
 from __future__ import annotations
