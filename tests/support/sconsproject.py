@@ -261,6 +261,16 @@ def _compile_package() -> None:
     compileall.compile_dir(REPO / "site_scons", quiet=2)
 
 
+def _copied(source: Path, target: Path) -> None:
+    """A copy of a folder, links and times as they are."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "linux":
+        # It takes half of the time of shutil's, and there are hundreds of copies of two thousand files.
+        subprocess.run(["cp", "-aT", source, target], check=True)
+    else:
+        shutil.copytree(source, target, symlinks=True)
+
+
 def copy_sources(target: Path, models: Sequence[str] = MODELS) -> Project:
     """This repository's own sources in another folder, with some of its models, without anything built."""
     _compile_package()
@@ -268,7 +278,7 @@ def copy_sources(target: Path, models: Sequence[str] = MODELS) -> Project:
     for name in ("SConstruct", "variants.yaml", "pyproject.toml"):
         shutil.copy2(REPO / name, target / name)
     for name in ("site_scons", "firmware", *(f"models/{model}" for model in models)):
-        shutil.copytree(REPO / name, target / name)
+        _copied(REPO / name, target / name)
     return Project(target)
 
 
@@ -285,5 +295,5 @@ def plain_scons(factory: pytest.TempPathFactory, target: Path) -> Project:
 
 def copy_built(source: Project, target: Path) -> Project:
     """A built tree in another folder, times kept."""
-    shutil.copytree(source.root, target, symlinks=True)
+    _copied(source.root, target)
     return Project(target)

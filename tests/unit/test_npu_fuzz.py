@@ -15,6 +15,7 @@ from support.fuzz import of_npu
 COUNT = 300
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", of_npu.KINDS, ids=lambda kind: kind.name)
 def test_damage_is_one_line(kind: of_npu.Kind, tmp_path: Path) -> None:
     """A run that ends, or one line; never a traceback or a hang. Some are refused, some are not."""

@@ -135,7 +135,7 @@ def _runtime_objects(work: Path, extra: tuple[str, ...]) -> list[Path]:
         folder = Path(tempfile.mkdtemp(prefix="runtime-", dir=work))
         runtime = firmware_dir() / "runtime"
         sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "kernels").glob("*.c"))]
-        _cc(folder, *extra, "-O2", "-c", *map(str, sources))
+        _cc(folder, "-O2", *extra, "-c", *map(str, sources))
         _made[extra] = [folder / f"{source.stem}.o" for source in sources]
     return _made[extra]
 
