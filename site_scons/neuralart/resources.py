@@ -37,7 +37,7 @@ def templates(folder: Path, **more: Any) -> Environment:
 
     loader = jinja2.FileSystemLoader(folder)
     rules = {"undefined": jinja2.StrictUndefined, **TEMPLATE_RULES, **more}
-    return jinja2.Environment(loader=loader, **rules)  # nosec B701 - whoever makes HTML says autoescape
+    return jinja2.Environment(loader=loader, **rules)  # nosec B701 - templates of HTML set autoescape
 
 
 def stable_name(text: str) -> str:

@@ -265,10 +265,10 @@ OWN_RULES = {
     *("relocatable build --json", "relocatable build --log", "relocatable build --objects", "application build --work"),
     *("application build --output", "appconfig --output", "patch --output", "export --to", "talk --layers"),
     *("compile --tool-cache", "record --tool-cache", "new folder", "flash --record", "matrix --record"),
-    *("npu --output",),
+    *("npu --output", "export --depfile"),
 }
 READ = (
-    "adopted application artefact board_file build c_info config cube_ide_dir custom data directory elf "
+    "adopted application artefact board_file build c_info config cube_ide_dir custom data description directory elf "
     "executable failures file files folder headers image include input inputs labels linker_script memory_pool "
     "memory_pools model model_params mpool network pack_dir pair params params_file plan pools ran_in recording "
     "reference root template nor stage_folder toolchain toolchain_file toolpath top variants "
