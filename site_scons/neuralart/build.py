@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
-from neuralart.errors import NeuralArtError
+from neuralart import project_folder
 
-# The script, and options of SCons that say where it is.
-_SCRIPTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py")
+# Options of SCons that say where the SConstruct is.
 _ELSEWHERE = ("-C", "--dir", "-f", "--file", "--makefile", "--sconstruct", "-D", "-u", "-U", "--up", "--search-up")
 
 
@@ -19,13 +17,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="variants, and options of scons")
 
 
+def configure_target(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a command that is only the target of a variant."""
+    parser.add_argument("words", nargs="+", metavar="VARIANT", help="of the project in this folder, or above it")
+
+
+configure_debug = configure_monitor = configure_target
+
+
 def run(args: argparse.Namespace) -> int:
-    """Call SCons, with as many jobs as there are cores. NeuralArtError: there is nothing to build here."""
+    """Call SCons in the folder of the project, with as many jobs as there are cores.
+
+    NeuralArtError: No folder from this one upward has an SConstruct.
+    """
     import subprocess
 
     words = args.words[args.words[:1] == ["--"] :]
-    if not any(word.startswith(_ELSEWHERE) for word in words) and not any(Path(name).is_file() for name in _SCRIPTS):
-        raise NeuralArtError("no SConstruct", where=str(Path.cwd()), hint="call it in the folder of your project")
+    if not any(word.startswith(_ELSEWHERE) for word in words):
+        words = project_folder.enter(words)
     flags = os.environ.get("SCONSFLAGS", "").split()
     jobs = [] if any(word.startswith(("-j", "--jobs")) for word in flags) else [f"-j{os.cpu_count() or 1}"]
     return subprocess.call([sys.executable, "-m", "SCons", "-Q", *jobs, *words])

@@ -8,8 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-GROUPS = ("begin", "build", "run", "board", "look", "more")
-"""Groups of commands, in the order in which ``neuralart --help`` lists them."""
+GROUPS = {
+    "daily": "every day, with a VARIANT of variants.yaml, from any folder of the project:",
+    "begin": "to begin:",
+    "look": "to look:",
+    "more": "more: neuralart COMMAND --help",
+    "tool": "single steps: neuralart tool COMMAND --help",
+}
+"""Groups of commands with their titles, in the order in which ``neuralart --help`` lists them; of the last two it lists
+the names alone. Another word (0.3.0 had ``build``, ``run`` and ``board``) counts as ``more``.
+"""
+DAILY = ("build", "run", "flash", "load", "debug", "monitor", "validate", "watch")
+"""Order of the first group; what others add to it comes behind."""
 
 
 class Command(Protocol):
@@ -55,6 +65,9 @@ class ModuleCommand:
     """A command whose module is imported when it is called.
 
     The module has ``configure`` and ``run``, or ``configure_NAME`` and ``run_NAME`` where several commands share it.
+
+    Attributes:
+        target: ``NAME VARIANT`` builds the target ``NAME-VARIANT``; the module is for calls that begin with an option.
     """
 
     name: str
@@ -62,6 +75,7 @@ class ModuleCommand:
     help: str
     example: str
     module: str
+    target: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""

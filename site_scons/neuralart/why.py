@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from neuralart import intact
+from neuralart import intact, project_folder
 from neuralart.errors import NeuralArtError
 
 
@@ -19,13 +19,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it. NeuralArtError: No good build of the target is known."""
+    (target,) = project_folder.enter([args.target])  # Stamps name files from there
     path = str(Path(args.build, intact.NAME))
     data = intact.load(path) or {"variants": {}}
-    target = Path(args.target).as_posix()
     try:
-        names = sorted(
-            name for name in data["variants"] if name == args.target or target in intact.files_of(data, name)
-        )
+        file = Path(target).as_posix()
+        names = sorted(name for name in data["variants"] if name == target or file in intact.files_of(data, name))
         for name in names:
             entry = data["variants"][name]
             # Of the command line nothing is known here: as it was then.
@@ -38,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError("is damaged", where=path, hint="delete it; the next build makes it anew") from error
     if not names:
         hint = "build its variant with scons, from here; only an SConstruct that is a description leaves stamps"
-        raise NeuralArtError(f"no good build of '{args.target}' is known", where=path, hint=hint)
+        raise NeuralArtError(f"no good build of '{target}' is known", where=path, hint=hint)
     return 0

@@ -8,22 +8,22 @@ from neuralart.plugins import register
 _COMMANDS = (
     ModuleCommand(
         "device",
-        "board",
+        "more",
         "reset a real board, load an image, debug it, show its serial port",
         "device load --board stm32n6570-dk --runner gdb --elf firmware.elf",
         "neuralart_board.device_cli",
     ),
     ModuleCommand(
         "sign",
-        "board",
+        "tool",
         "put the header that the boot chain reads in front of an image",
         "sign firmware.bin -o application.bin",
         "neuralart_board.signing.cli",
     ),
     ModuleCommand(
         "boards",
-        "board",
-        "list the boards, show one, or list what is connected",
+        "begin",
+        "list boards, show one, or list what is connected",
         "boards stm32n6570-dk",
         "neuralart_board.boards_cli",
     ),

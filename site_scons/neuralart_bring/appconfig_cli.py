@@ -1,4 +1,4 @@
-"""``neuralart appconfig``: the configuration header of an application from a network and its settings."""
+"""``neuralart tool appconfig``: the configuration header of an application from a network and its settings."""
 
 from __future__ import annotations
 

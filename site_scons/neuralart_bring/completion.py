@@ -1,4 +1,4 @@
-"""``neuralart completion``: a script with which a shell completes commands, options and names of files."""
+"""``neuralart tool completion``: a script with which a shell completes commands, options and names of files."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def _mark_files(parser: argparse.ArgumentParser, kinds: Mapping[str, object]) ->
     """Say which values are files or folders, by how the help calls them."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
+            action.help = None  # What has no place in the help is not completed
             for command in action.choices.values():
                 _mark_files(command, kinds)
         elif action.metavar in kinds:

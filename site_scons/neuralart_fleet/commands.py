@@ -8,8 +8,8 @@ from neuralart.plugins import register
 _COMMANDS = (
     ModuleCommand(
         "watch",
-        "build",
-        "build variants again, and run them, whenever one of their files changes",
+        "daily",
+        "build it again, and run it, whenever a file changes",
         "watch digits-n6 --run",
         "neuralart_fleet.scons.watch_cli",
     ),

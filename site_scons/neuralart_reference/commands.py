@@ -8,7 +8,7 @@ from neuralart.plugins import register
 _COMMANDS = (
     ModuleCommand(
         "operators",
-        "build",
+        "more",
         "list what the reference compiler takes, with its limits",
         "operators CONV_2D SOFTMAX",
         "neuralart_reference.operators_cli",

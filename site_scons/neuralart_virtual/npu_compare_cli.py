@@ -1,4 +1,4 @@
-"""``neuralart npu-compare``: which assumptions of the virtual NPU records of a board confirm or refute."""
+"""``neuralart tool npu-compare``: which assumptions of the virtual NPU records of a board confirm or refute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ SCHEMA = "neuralart-npu-compare-1"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    text = "folders that 'neuralart talk PORT --input FILE --layers FOLDER' wrote, each of one inference of a board"
+    text = (
+        "folders that 'neuralart tool talk PORT --input FILE --layers FOLDER' wrote, each of one inference of a board"
+    )
     add("records", type=Path, nargs="+", metavar="RECORD", help=text)
     add("--network", type=Path, required=True, metavar="NETWORK.C", help="network.c of the compile that the board ran")
     text = "execute a mode that is not known for sure, and tell what the records say of it"

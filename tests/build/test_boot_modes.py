@@ -58,11 +58,11 @@ def test_what_follows(built: Project) -> None:
 
 def test_an_image_for_another_mode(built: Project, capsys: pytest.CaptureFixture[str]) -> None:
     elf = str(built.path("build/slot/firmware.elf"))
-    assert cli.main(["check-image", elf, "--board", "stm32n6570-dk"]) == 1
+    assert cli.main(["tool", "check-image", elf, "--board", "stm32n6570-dk"]) == 1
     said = capsys.readouterr().err
     assert "the vector table is at 0x70100400, the boot loader of stm32n6570-dk takes it from 0x34000400" in said
     other = str(built.path("build/debugger/firmware.elf"))
-    assert cli.main(["check-image", other, "--board", "stm32n6570-dk+xip"]) == 1
+    assert cli.main(["tool", "check-image", other, "--board", "stm32n6570-dk+xip"]) == 1
     assert "where the boot loader takes it from" in capsys.readouterr().err
-    assert cli.main(["check-image", elf, "--board", "stm32n6570-dk+xipp"]) == 1
+    assert cli.main(["tool", "check-image", elf, "--board", "stm32n6570-dk+xipp"]) == 1
     assert "no boot mode 'xipp' (did you mean 'xip'?" in capsys.readouterr().err

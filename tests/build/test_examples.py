@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
-from support.wheels import pip, python_of, python_with_wheel, run
+from support.wheels import pip, python_of, python_with_wheel, run, wheel
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 SUBMODULE = "submodule=third_party/scons-neuralart"
@@ -74,6 +74,13 @@ def doorbell(wheel_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = _copy("consumer-wheel", tmp_path_factory.mktemp("product") / "a product")
     _scons(wheel_python, folder)
     return folder
+
+
+def test_the_wheel_has_the_same_bytes_again(wheel_python: Path, tmp_path: Path) -> None:
+    """From another copy of the tree, at another time."""
+    first = next(wheel_python.parents[2].glob("*.whl"))
+    again = wheel(REPO, tmp_path)
+    assert again.name == first.name and again.read_bytes() == first.read_bytes()
 
 
 def test_wheel_needs_no_extra(wheel_python: Path) -> None:

@@ -133,7 +133,7 @@ def make_build(folder: Path, variant: str, export: str) -> Path:
 def check(project: Project, elf: Path, board: str, machine: str, facts: list[Path]) -> None:
     """The image belongs to the exported networks, and can start."""
     words = [word for path in facts for word in ("--network", str(path))]
-    neuralart(project, "check-image", str(elf), "--board", board, "--machine", machine, *words)
+    neuralart(project, "tool", "check-image", str(elf), "--board", board, "--machine", machine, *words)
 
 
 def run_in_qemu(elf: Path, images: list[Path]) -> str:

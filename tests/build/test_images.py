@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 def check(project: Project, *words: str) -> Result:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "neuralart", "check-image", *words],
+        [sys.executable, "-W", "error", "-m", "neuralart", "tool", "check-image", *words],
         cwd=project.root,
         env={**os.environ, "PYTHONPATH": str(project.path("site_scons")), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,

@@ -326,7 +326,7 @@ def _commands(root: Path) -> dict[str, tuple[list[str], tuple[str, ...]]]:
             [*run, "--load", f"{raw}@0x70380000", "--load", f"{descriptor}@0x70200000"],
             ("firmware.elf", *images[2:]),
         ),
-        "sign": (["sign", f"{here}/firmware.bin", "-o", "signed.bin"], ("firmware.bin",)),
+        "sign": (["tool", "sign", f"{here}/firmware.bin", "-o", "signed.bin"], ("firmware.bin",)),
         "load": (["load", here, "--board", "stm32n6570-dk"], ("index.json", "plan.json", "firmware.elf")),
         "device load": (
             ["device", "load", "--board", "stm32n6570-dk", "--elf", f"{here}/firmware.elf"],
@@ -370,7 +370,7 @@ def test_commands_refuse_what_no_list_knows(
     monkeypatch.chdir(digits.root)
     path = digits.path(f"build/{V}/{LIST}")
     text = path.read_text("utf-8")
-    sign = _commands(digits.root)["sign"][0]
+    sign = _commands(digits.root)["tool", "sign"][0]
     path.unlink()
     assert cli.main(sign) == 1
     assert f"firmware.bin: is not what the build made: its folder has no {LIST} (scons {V}" in capsys.readouterr().err

@@ -176,8 +176,8 @@ def _target(product: Built) -> None:
 def _machine(product: Built) -> None:
     assert "\nlab: run build/door/firmware.elf 40\n" in product.out
     assert "machine lab: Armv8.1-M; -mcpu=cortex-m55" in product.neuralart("boards", "door-camera")
-    assert '"lab"' in product.neuralart("schema", "variants")
-    assert '"lab"' in product.neuralart("schema", "board")
+    assert '"lab"' in product.neuralart("tool", "schema", "variants")
+    assert '"lab"' in product.neuralart("tool", "schema", "board")
 
 
 def _builder(product: Built) -> None:
@@ -193,7 +193,7 @@ def _extension(product: Built) -> None:
 def _key(product: Built) -> None:
     """Its value reaches the machine, which passes it on."""
     assert "/firmware.elf 40\n" in product.out
-    assert "milliseconds that a frame may take" in product.neuralart("schema", "variants")
+    assert "milliseconds that a frame may take" in product.neuralart("tool", "schema", "variants")
     (product.root / "wrong.yaml").write_text(VARIANTS.replace("deadline: 40", "deadline: 0"), "utf-8")
     refused = run(product.python, product.root, "neuralart", "plan", "door", "--file", "wrong.yaml", code=1).stderr
     assert "wrong.yaml:10: variants.door.deadline: 0 is out of range, allowed: 1 to 1000" in refused

@@ -361,7 +361,7 @@ def test_the_image_passes_the_checks(builders: dict[str, H747Builder], tmp_path:
     """No semihosting, vectors where the core looks, everything in memories of the board."""
     builder = builders[VIRTUAL]
     built = builder.build(tmp_path)
-    words = ["check-image", str(built.elf), "--board", builder.board.name]
+    words = ["tool", "check-image", str(built.elf), "--board", builder.board.name]
     assert cli.main(words) == 0
 
 

@@ -195,7 +195,7 @@ def test_what_is_made_of_a_program(board: Any) -> None:
 
 def test_the_vendor_s_tool_makes_the_application(board: Any) -> None:
     *_, application = board.NeuralArtImage("out/check.json", ["app.elf", _net(board)], NEURALART_SIGN="vendor")
-    words = ["sign", "--by", "vendor", "out/app.bin", "-o", "out/application.bin"]
+    words = ["tool", "sign", "--by", "vendor", "out/app.bin", "-o", "out/application.bin"]
     assert graphs.command(application)[3:] == [*words, "--type", "application", "--header-version", "2.3"]
     with pytest.raises(SCons.Errors.UserError, match=r"NEURALART_SIGN is 'vender'.*did you mean 'vendor'"):
         board.NeuralArtImage("out/check.json", ["app.elf", _net(board)], NEURALART_SIGN="vender")

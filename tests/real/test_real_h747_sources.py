@@ -102,7 +102,7 @@ def test_patch_diff_restore(application: Path, network: FakeNetwork, mode: str, 
     app = copy(application, tmp_path / "app")
     folder = network.write(tmp_path / "network")
     before = tree(app)
-    words = ["patch", str(app), "--network", str(folder), "--aspect-ratio", mode]
+    words = ["tool", "patch", str(app), "--network", str(folder), "--aspect-ratio", mode]
     originals = {path: lines_of(app / ROOT / path) for path in FILES}
 
     assert cli.main([*words, "--diff"]) == 0
@@ -121,7 +121,7 @@ def test_patch_diff_restore(application: Path, network: FakeNetwork, mode: str, 
     once = tree(app)
     assert cli.main([*words, "--in-place"]) == 0
     assert tree(app) == once
-    assert cli.main(["patch", str(app), "--restore"]) == 0
+    assert cli.main(["tool", "patch", str(app), "--restore"]) == 0
     assert tree(app) == before
 
     # Out of tree the same bytes come out, and the tree stays.

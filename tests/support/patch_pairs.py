@@ -1,4 +1,4 @@
-"""Two ``neuralart patch`` of one tree at the same time, many times; started as a program of its own.
+"""Two ``neuralart tool patch`` of one tree at the same time, many times; started as a program of its own.
 
     patch_pairs.py FOLDER FIRST COUNT
 
@@ -33,7 +33,7 @@ def _sources(app: App) -> dict[str, bytes]:
 
 
 def _words(app: App, mode: str) -> list[str]:
-    return ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode, "--in-place"]
+    return ["tool", "patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode, "--in-place"]
 
 
 def _forked(words: list[str], delay: float, said: Path) -> int:
@@ -66,7 +66,7 @@ def pair(folder: Path, number: int, versions: dict[str, dict[str, bytes]]) -> di
     ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     now = _sources(app)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as problems:
-        restored = cli.main(["patch", str(app.folder), "--restore"])
+        restored = cli.main(["tool", "patch", str(app.folder), "--restore"])
     return {
         "ends": ends,
         "said": [path.read_text("utf-8") for path in said if path.exists()],

@@ -109,17 +109,17 @@ def _patch(folder: Path, again: bool, *more: str) -> Case:
     app = App(folder, FakeNetwork(THREE))
 
     def words(mode: str) -> list[str]:
-        made = ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode]
+        made = ["tool", "patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode]
         return [*made, *(more or ("--output", str(folder / "copies")))]
 
     place = app.folder if more else folder / "copies"
-    after = ["patch", str(app.folder), "--restore"] if more else []
+    after = ["tool", "patch", str(app.folder), "--restore"] if more else []
     return Case(words("padding"), place, [words("crop")] if again else [], after)
 
 
 def _restore(folder: Path, again: bool) -> Case:
     case = _patch(folder, again, "--in-place")
-    return Case(["patch", str(case.place), "--restore"], case.place, [*case.before, case.words])
+    return Case(["tool", "patch", str(case.place), "--restore"], case.place, [*case.before, case.words])
 
 
 def _verify(folder: Path, again: bool) -> Case:

@@ -1,4 +1,4 @@
-"""Two ``neuralart patch --in-place`` in one tree at once: one waits for the other, and nothing is lost."""
+"""Two ``neuralart tool patch --in-place`` in one tree at once: one waits for the other, and nothing is lost."""
 
 from __future__ import annotations
 

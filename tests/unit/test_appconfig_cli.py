@@ -1,4 +1,4 @@
-"""``neuralart appconfig`` as a person calls it."""
+"""``neuralart tool appconfig`` as a person calls it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> int:
-    return main(["appconfig", "--network", "c_info.json", "--config", "cfg/app.yaml", *words])
+    return main(["tool", "appconfig", "--network", "c_info.json", "--config", "cfg/app.yaml", *words])
 
 
 def test_by_the_application(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

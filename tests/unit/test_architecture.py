@@ -26,8 +26,8 @@ CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
 # other.
 FLOORS = (
     {"command", "errors", "intact", "jsontext", "lazy_regex", "resources"},
-    {"build", "files", "findings", "fingerprint", "why"},
-    {"text", "plugins", "products", "outputs"},
+    {"files", "findings", "fingerprint", "project_folder"},
+    {"build", "text", "plugins", "products", "outputs", "why"},
     {"own_commands", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},

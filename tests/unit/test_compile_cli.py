@@ -200,6 +200,41 @@ def test_options_as_articles_write_them(folder, capsys):
     ]
 
 
+def test_options_of_profiles_on_the_command_line(folder, capsys):
+    """As they are typed for the vendor's tool; the profile's own ones stay."""
+    words = "--st-neural-art n6-noextmem -O3 --Oalt-sched --csv-file network.csv --output-info-file c_info.json"
+    argv = ["compile", "-m", "net.tflite", "--target", "stm32n6", "-o", "out", "-v", "2", *words.split()]
+    assert cli.main([*argv, "--enable-epoch-controller", "--mvei"]) == 0
+    out = capsys.readouterr().out
+    for said in ("--optimization 3", "--Oalt-sched", "--csv-file network.csv", "--mvei", "--enable-epoch-controller"):
+        assert f"without effect: {said}: " in out
+    assert load(Path("out/network.json")).name == "network"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--Oalt-shed", "unknown argument '--Oalt-shed'; did you mean '--Oalt-sched'?"),
+        ("--encrypt-weights", "--encrypt-weights is refused: weights would stay readable"),
+        ("--csv-file", "argument --csv-file: expected one argument"),
+        ("-O5", "--optimization: '5' is refused"),
+        ("--st-neural-art n6-noextmemm", "no profile 'n6-noextmemm' (did you mean 'n6-noextmem'?"),
+        ("--mpool pools/n6.mpool -O3", "there is no profile to change"),
+        ("--target stm32h7 -O3", "-O3: it belongs to a profile, which an NPU has"),
+        ("--target stm32h7 --csv-file x", "--csv-file x: it belongs to a profile, which an NPU has"),
+    ],
+)
+def test_options_of_profiles_that_are_wrong(folder, words, said, capsys):
+    argv = ["compile", "-m", "net.tflite", "--target", "stm32n6", "-o", "out", *words.split()]
+    try:
+        status = cli.main(argv)
+    except SystemExit as end:
+        status = end.code
+    error = capsys.readouterr().err
+    assert status in (1, 2) and error.count("\n") == 1 and said in error
+    assert not Path("out").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "pool"),
     [
@@ -427,7 +462,7 @@ MPOOL = ("--mpool", "pools/n6.mpool")
         ),
         (("-m", "net.tflite", "--st-neural-art", "odd@na.json"), "--encrypt-weights is refused: weights would stay"),
         (("-m", "net.tflite", "--st-neural-art", "typo@na.json"), "did you mean '--all-buffers-info'?"),
-        (("-m", "net.tflite", "--st-neural-art", "default"), "names neither a profile nor a file (allowed: "),
+        (("-m", "net.tflite", "--st-neural-art", "a.mpool"), "names neither a profile nor a file (allowed: "),
         (("-m", "net.tflite", "--st-neural-art", "profile-maximal"), "stm32n6570-dk.json:4:15: no profile 'maximal'"),
         (("--target", "stm32f4", "-m", "net.tflite"), "--target: 'stm32f4' is refused: no board of it is known"),
         (("--target", "stm32n7", "-m", "net.tflite"), "--target: unknown target 'stm32n7' (did you mean 'stm32n6'?"),

@@ -169,5 +169,6 @@ def test_the_changelog_has_the_version_of_the_package() -> None:
     headings = re.findall(r"^## \[(.+?)\](?: - (\S+))?$", (REPO / "CHANGELOG.md").read_text("utf-8"), re.M)
     assert headings[0] == ("Unreleased", "")
     assert headings[1][0] == __version__
+    assert f"\nversion: {__version__}\n" in (REPO / "CITATION.cff").read_text("utf-8")
     days = [datetime.date.fromisoformat(day) for _, day in headings[1:]]
     assert days == sorted(days, reverse=True)

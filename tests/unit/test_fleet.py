@@ -113,7 +113,7 @@ def test_targets_of_one_variant_stay_together(project: Path, monkeypatch: pytest
 
 
 def _matrix(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert cli.main(["matrix", *words]) == 0
+    assert cli.main(["tool", "matrix", *words]) == 0
     return yaml.safe_load(capsys.readouterr().out)
 
 
@@ -140,7 +140,7 @@ def test_jobs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_refusals(words: list[str], line: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["matrix", *words]) == cli.USER_ERROR
+    assert cli.main(["tool", "matrix", *words]) == cli.USER_ERROR
     assert line in capsys.readouterr().err
     assert not Path("variants.costs.json").exists()
 
@@ -157,11 +157,11 @@ def test_costs_are_those_of_files_and_effects(project: Path, capsys: pytest.Capt
     stats = {"Time": {"Commands": {name: {"start": 0, "duration": each} for name, each in took.items()}}}
     Path("stats.json").write_text(json.dumps(stats), "utf-8")
     Path("variants.costs.json").write_text(json.dumps({"e": 7, "gone": 8, "a": 1}), "utf-8")
-    assert cli.main(["matrix", "--record", "stats.json"]) == 0
+    assert cli.main(["tool", "matrix", "--record", "stats.json"]) == 0
     assert capsys.readouterr().out == "variants.costs.json: 5 of 5 variants\n"
     assert shards.costs_of(project) == {"a": 3250, "b": 1000, "c-n6": 0, "d": 0, "e": 7}
     Path("stats.json").write_text("{}", "utf-8")
-    assert cli.main(["matrix", "--record", "stats.json"]) == cli.USER_ERROR
+    assert cli.main(["tool", "matrix", "--record", "stats.json"]) == cli.USER_ERROR
     assert "stats.json: has no times of steps" in capsys.readouterr().err
 
 

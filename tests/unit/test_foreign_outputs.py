@@ -38,13 +38,13 @@ COMPILE = f"compile --model {quote(DIGITS)} --target stm32n6570-dk --name net --
 CPU = f"compile --model {quote(DIGITS)} --target stm32h747i-disco --name net --quiet --output out"
 BUILD = "relocatable build --input relative --name net --output out --verbosity 0"
 PROFILE = "profile ready --npu-mhz 800"
-APPCONFIG = "appconfig --network c_info.json --config app.yaml --generation n6-v3"
+APPCONFIG = "tool appconfig --network c_info.json --config app.yaml --generation n6-v3"
 ZOO = "import user_config.yaml -o out/variants.yaml"
 
 # A call that works, and what it writes. ``out`` is where a foreign file is put, ``ready`` a compiled
 # network.
 WRITTEN = {
-    "sign image.bin -o out/app.bin": ["app.bin"],
+    "tool sign image.bin -o out/app.bin": ["app.bin"],
     COMPILE: ["net.c", "net.h", "manifest.json", "network.json", "provenance.txt", "net_atonbuf.xSPI2.raw"],
     CPU: ["net.c", "net_data_params.c", "manifest.json", "net_generate_report.txt"],
     "compile --compiler adopted --adopted ready --name net --quiet --output out": ["net.c", "network.json"],
@@ -176,8 +176,8 @@ def test_a_device_or_a_folder_is_no_place(place: Path, capsys: Capture) -> None:
     for words, what in (
         ("sbom --output /dev/null", "/dev/null: is a device or a pipe"),
         ("sbom --output /dev/null --force", "/dev/null: is a device or a pipe"),
-        ("sign image.bin -o out", "out: is a folder"),
-        ("sign image.bin -o out --force", "out: is a folder"),
+        ("tool sign image.bin -o out", "out: is a folder"),
+        ("tool sign image.bin -o out --force", "out: is a folder"),
     ):
         assert cli.main(shlex.split(words)) == 1
         assert capsys.readouterr().err.endswith(f"error: {what}, and a file is to be written (name a file)\n")
@@ -191,11 +191,11 @@ def test_an_empty_file_holds_nothing(place: Path) -> None:
 
 def test_a_signature_is_not_made_again(place: Path, capsys: Capture) -> None:
     """Signed images are not overwritten by unsigned ones: nobody here has the key."""
-    assert cli.main(["sign", "image.bin", "-o", "out/app.bin"]) == 0
+    assert cli.main(["tool", "sign", "image.bin", "-o", "out/app.bin"]) == 0
     data = bytearray((place / "app.bin").read_bytes())
     data[4:68] = bytes(range(1, 65))
     (place / "app.bin").write_bytes(data)
-    refused("sign image.bin -o out/app.bin", place / "app.bin", capsys)
+    refused("tool sign image.bin -o out/app.bin", place / "app.bin", capsys)
 
 
 def test_files_of_others_in_the_folder_of_a_compile(place: Path, capsys: Capture) -> None:

@@ -118,7 +118,15 @@ def commands(parser: argparse.ArgumentParser, *words: str) -> Iterator[tuple[tup
 
 
 # They start other programs, wait for boards, or take no file.
-NOT_CALLED = {("build",), ("watch",), ("device", "monitor"), ("device", "debug"), ("completion",)}
+NOT_CALLED = {
+    ("build",),
+    ("watch",),
+    ("debug",),
+    ("monitor",),
+    ("device", "monitor"),
+    ("device", "debug"),
+    ("tool", "completion"),
+}
 CALLED = [(words, parser) for words, parser in commands(cli.parser_of(cli.commands())) if words not in NOT_CALLED]
 
 
@@ -151,7 +159,7 @@ def test_names_of_files(
     assert found == []
 
 
-@pytest.mark.parametrize("words", ["inspect", "sign -o a", "adopt"])
+@pytest.mark.parametrize("words", ["inspect", "tool sign -o a", "adopt"])
 def test_the_name_is_shown(words: str, capsys: Capture) -> None:
     assert r"a\x1b]0;PWN\x07\x9b2J\u202e\udcff\rforged\nforged: error: x" in said([*words.split(), NAME], capsys)
 

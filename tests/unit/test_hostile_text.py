@@ -34,7 +34,8 @@ def test_a_key_that_stands_twice() -> None:
 def one_line(argv: list[str], capsys: Capture) -> str:
     assert cli.main(argv) == cli.USER_ERROR
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and said.startswith(f"neuralart {argv[0]}: error: "), said
+    command = argv[argv[0] == "tool"]
+    assert said.count("\n") == 1 and said.startswith(f"neuralart {command}: error: "), said
     return said
 
 
@@ -51,13 +52,13 @@ def test_flash_and_run_plans(text: str, tmp_path: Path, capsys: Capture) -> None
 @pytest.mark.parametrize("text", DEEP, ids=["lists", "objects", "both"])
 def test_the_record_of_patches(text: str, tmp_path: Path, capsys: Capture) -> None:
     app = App(tmp_path, FakeNetwork((FakePool("AXIRAM", 50_000, 1),)))
-    words = ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", "crop", "--in-place"]
+    words = ["tool", "patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", "crop", "--in-place"]
     assert cli.main(words) == 0
     before = app.snapshot()
     (app.root / RECORD).write_text(text)
     capsys.readouterr()
     assert "the record of earlier patches cannot be read" in one_line(words, capsys)
-    assert "cannot be read" in one_line(["patch", str(app.folder), "--restore"], capsys)
+    assert "cannot be read" in one_line(["tool", "patch", str(app.folder), "--restore"], capsys)
     after = app.snapshot()
     assert {path for path in before if before[path] != after.get(path)} == {
         (app.root / RECORD).relative_to(app.folder).as_posix()
@@ -82,13 +83,13 @@ def test_vectors(text: str, tmp_path: Path) -> None:
     "argv",
     [
         ["import", LONG],
-        ["patch", LONG, "--restore"],
+        ["tool", "patch", LONG, "--restore"],
         ["flash", "--plan", LONG, "--nor", "x"],
         ["flash", "--plan", "{plan}", "--nor", LONG],
         ["verify", "--plan", "{plan}", "--nor", LONG],
         ["lint", LONG],
         ["inspect", LONG],
-        ["check-image", "--board", "stm32n6570-dk", LONG],
+        ["tool", "check-image", "--board", "stm32n6570-dk", LONG],
         ["relocatable", "verify", LONG],
         ["compile", LONG, "--board", "stm32n6570-dk"],
     ],

@@ -61,7 +61,12 @@ def test_commands_and_options_exist(page: Path) -> None:
         words = [word.rstrip(".,:;") for word in call.split()[1:]]
         if not re.fullmatch(r"[a-z][a-z-]*", words[0]) or words[0] in added:
             continue  # neuralart VERB, neuralart --help and the like
-        assert words[0] in cli.commands(), f"{page.name}: {call}"
+        below_tool = words[0] == "tool" and len(words) > 1
+        words = words[below_tool:]
+        assert words[0] in cli.commands() or words == ["tool"], f"{page.name}: {call}"
+        if words == ["tool"]:
+            continue
+        assert (cli.commands()[words[0]].made.group == "tool") <= below_tool, f"{page.name}: {call}: below tool"
         text = _help(*words[: 2 if " ACTION" in _help(words[0]) and len(words) > 1 else 1])
         assert text, f"{page.name}: {call}"
         for option in (word.partition("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)):

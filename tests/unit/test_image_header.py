@@ -172,20 +172,20 @@ def test_sign_writes_the_same_bytes_twice_and_refuses_a_signed_image(
 ) -> None:
     bare, signed, again = (tmp_path / name for name in ("firmware.bin", "signed.bin", "again.bin"))
     bare.write_bytes(program())
-    assert main(["sign", str(bare), "-o", str(signed), "--type", "fsbl"]) == 0
+    assert main(["tool", "sign", str(bare), "-o", str(signed), "--type", "fsbl"]) == 0
     assert "type fsbl, entry 0x34000455, vector table at 0x400; no signature" in capsys.readouterr().out
-    assert main(["sign", str(bare), "-o", str(again), "--type", "fsbl"]) == 0
+    assert main(["tool", "sign", str(bare), "-o", str(again), "--type", "fsbl"]) == 0
     assert signed.read_bytes() == again.read_bytes()
-    assert main(["sign", str(signed), "-o", str(again)]) == 1
+    assert main(["tool", "sign", str(signed), "-o", str(again)]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"neuralart sign: error: {signed}: it has an image header already (sign the bare image, firmware.bin)"
     )
-    assert main(["sign", str(bare), "-o", str(bare)]) == 1
+    assert main(["tool", "sign", str(bare), "-o", str(bare)]) == 1
     assert "firmware.bin: is there already, and does not say that we made it" in capsys.readouterr().err
-    assert main(["sign", str(bare), "-o", str(bare), "--force"]) == 1
+    assert main(["tool", "sign", str(bare), "-o", str(bare), "--force"]) == 1
     assert bare.read_bytes() == program() and "firmware.bin: it is the bare image" in capsys.readouterr().err
     bare.write_bytes(b"\x7fELF" + bytes(100))
-    assert main(["sign", str(bare), "-o", str(again)]) == 1
+    assert main(["tool", "sign", str(bare), "-o", str(again)]) == 1
     assert "it does not begin with a vector table: words 0x464c457f" in capsys.readouterr().err
 
 

@@ -101,7 +101,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "flash": ("flash.nor", nor),
     "compile": ("net.c", command("compile", *COMPILE, "--output", "{folder}")),
     "sbom": ("sbom.json", command("sbom", "--output", "{path}")),
-    "sign": ("a.bin", command("sign", "{folder}/../image.bin", "--output", "{path}")),
+    "sign": ("a.bin", command("tool", "sign", "{folder}/../image.bin", "--output", "{path}")),
 }
 
 

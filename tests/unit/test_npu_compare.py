@@ -1,4 +1,4 @@
-"""``neuralart npu-compare``: a board that rounds otherwise is made up by the model with other rules."""
+"""``neuralart tool npu-compare``: a board that rounds otherwise is made up by the model with other rules."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def record(folder: Path, network: Path, *, whole: bool = False, image: bytes = b
 
 def call(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
     """Output of a call; of one that is refused its message."""
-    assert cli.main(["npu-compare", *map(str, words)]) == code
+    assert cli.main(["tool", "npu-compare", *map(str, words)]) == code
     out, err = capsys.readouterr()
     if code:
         assert err.startswith("neuralart npu-compare: error: ") and err.count("\n") == 1, err
@@ -138,7 +138,7 @@ def test_records_that_are_refused(
     assert "record.json" in said({"layers": [{**moved[0], "epoch": "x"}]})
     assert "record.json" in said({"layers": [{"last": 1, "tensors": [{"address": 1, "file": "000_0.bin"}]}]})
     assert "gone.bin" in said({"layers": [{"epoch": 1, "last": 1, "tensors": [{"address": 1, "file": "gone.bin"}]}]})
-    assert "neuralart talk PORT --input FILE --layers FOLDER" in call(capsys, tmp_path, "--network", path, code=1)
+    assert "neuralart tool talk PORT --input FILE --layers FOLDER" in call(capsys, tmp_path, "--network", path, code=1)
     (folder / "record.json").write_bytes(b"{")
     assert "record.json" in call(capsys, folder, "--network", path, code=1)
     monkeypatch.setitem(sys.modules, "numpy", None)

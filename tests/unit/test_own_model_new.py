@@ -37,7 +37,7 @@ def test_a_project_for_each_board(tmp_path: Path, board: str, capsys: pytest.Cap
     assert (
         f"variant door-bell, network door_bell, board {board}\n  models/door_bell.tflite: 6 epochs, 4136 bytes" in said
     )
-    assert said.endswith(f"  next: cd '{folder.as_posix()}'; scons; scons run-door-bell\n")
+    assert said.endswith(f"  next: cd '{folder.as_posix()}'; neuralart run door-bell\n")
     assert _files(folder) == FILES
     assert (folder / "models/door_bell.tflite").read_bytes() == MODEL.read_bytes()
     file = config.read(folder / "variants.yaml")

@@ -1,4 +1,4 @@
-"""``neuralart patch``: the command, copies out of tree and what a compiler reads of them, refusals."""
+"""``neuralart tool patch``: the command, copies out of tree and what a compiler reads of them, refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def words(app: App, *more: str, mode: str = "crop") -> list[str]:
-    return ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode, *more]
+    return ["tool", "patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", mode, *more]
 
 
 def refused(argv: list[str], capsys: Capture) -> str:
@@ -238,7 +238,7 @@ def test_in_place_and_back(tmp_path: Path, capsys: Capture) -> None:
     assert cli.main(words(app, "--diff")) == 0
     assert capsys.readouterr().out == ""
     for argument in (app.folder, app.root):
-        assert cli.main(["patch", str(argument), "--restore"]) == 0
+        assert cli.main(["tool", "patch", str(argument), "--restore"]) == 0
         said = "restored" if argument == app.folder else "nothing to restore: no patch in place is known here"
         assert said in capsys.readouterr().out
     assert app.snapshot() == before
@@ -336,6 +336,7 @@ def test_networks_in_several_folders(tmp_path: Path, capsys: Capture) -> None:
     elsewhere = tmp_path / "c.json"
     (app.network / "network_c_info.json").rename(elsewhere)
     argv = [
+        "tool",
         "patch",
         str(app.folder),
         "--c-info",
@@ -386,11 +387,11 @@ def test_wrong_words(more: list[str], said: str, tmp_path: Path, capsys: Capture
 
 def test_what_is_missing(tmp_path: Path, capsys: Capture) -> None:
     app = App(tmp_path)
-    assert "--aspect-ratio is missing" in refused(["patch", str(app.folder), "--network", "x"], capsys)
-    assert "--network is missing" in refused(["patch", str(app.folder), "--aspect-ratio", "fit"], capsys)
-    assert "no such folder" in refused(["patch", str(tmp_path / "no"), "--restore"], capsys)
-    assert "no such folder" in refused(["patch", str(tmp_path / "no"), "--aspect-ratio", "fit"], capsys)
-    error = refused(["patch", str(app.network), "--aspect-ratio", "fit"], capsys)
+    assert "--aspect-ratio is missing" in refused(["tool", "patch", str(app.folder), "--network", "x"], capsys)
+    assert "--network is missing" in refused(["tool", "patch", str(app.folder), "--aspect-ratio", "fit"], capsys)
+    assert "no such folder" in refused(["tool", "patch", str(tmp_path / "no"), "--restore"], capsys)
+    assert "no such folder" in refused(["tool", "patch", str(tmp_path / "no"), "--aspect-ratio", "fit"], capsys)
+    error = refused(["tool", "patch", str(app.network), "--aspect-ratio", "fit"], capsys)
     assert f"stm32h747i-disco wants {MAIN_H}, {MAIN_C}, {INTERFACE} in {ROOT}" in error
     for pair in (["--in-place", "--output", "x"], ["--diff", "--check"]):
         with pytest.raises(SystemExit) as end:
@@ -425,11 +426,22 @@ def test_a_list_of_ones_own_in_place_and_back(tmp_path: Path, capsys: Capture, m
     network = FakeNetwork().write(tmp_path / "network")
     before = tree(app)
     monkeypatch.chdir(tmp_path)
-    argv = ["patch", "fw", "--network", str(network), "--aspect-ratio", "fit", "--list", "mine.yaml", "--in-place"]
+    argv = [
+        "tool",
+        "patch",
+        "fw",
+        "--network",
+        str(network),
+        "--aspect-ratio",
+        "fit",
+        "--list",
+        "mine.yaml",
+        "--in-place",
+    ]
     assert cli.main(argv) == 0
     assert (app / "src/config.h").read_text() == "#define GRAB RES_B /* here */\n#define GRAB_W W_B\n"
     monkeypatch.chdir(app)
-    assert cli.main(["patch", ".", "--restore"]) == 0
+    assert cli.main(["tool", "patch", ".", "--restore"]) == 0
     assert tree(app) == before
 
 
@@ -442,7 +454,7 @@ def test_a_list_of_ones_own_in_place_and_back(tmp_path: Path, capsys: Capture, m
 def test_an_n6_application(name: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "fw" / name).parent.mkdir(parents=True)
     (tmp_path / "fw" / name).write_text("")
-    error = refused(["patch", str(tmp_path / "fw"), "--network", "x", "--aspect-ratio", "fit"], capsys)
+    error = refused(["tool", "patch", str(tmp_path / "fw"), "--network", "x", "--aspect-ratio", "fit"], capsys)
     assert "an STM32N6 application is not patched: its compiler places activations at fixed addresses" in error
     assert "memory-pool file of the network instead" in error
 

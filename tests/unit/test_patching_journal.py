@@ -470,7 +470,7 @@ def test_kill_9(
     """The real thing, through the command: before step so many, counted from the journal's."""
     app = fresh(tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(package_parent())}
-    words = ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", "crop"]
+    words = ["tool", "patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", "crop"]
     killed = [sys.executable, "-c", KILLER, str(journal_step + steps), *words, "--in-place"]
     assert subprocess.run(killed, env=environment, check=False).returncode == -signal.SIGKILL
     pending = journal.pending(app.root)

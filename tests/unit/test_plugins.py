@@ -456,7 +456,7 @@ def test_a_key_that_fails(places: Places, capsys: pytest.CaptureFixture[str], wo
 
 def test_a_key_that_prints(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.project("key.py", KEY.format(work="print('a key')"))
-    assert cli.main(["schema", "variants"]) == 0
+    assert cli.main(["tool", "schema", "variants"]) == 0
     out, err = capsys.readouterr()
     assert '"deadline"' in json.dumps(json.loads(out))
     assert err == (

@@ -134,13 +134,14 @@ def test_a_file_that_is_not_there(tmp_path):
         ("conf/a.json", ProfileArgument("default", "conf/a.json")),
         ("", ProfileArgument("default")),
         ("profile-allmems--O3", ProfileArgument("allmems--O3")),
+        ("n6-noextmem", ProfileArgument("n6-noextmem")),
     ],
 )
 def test_arguments(text, expected):
     assert parse_argument(text) == expected
 
 
-@pytest.mark.parametrize("text", ["default", "@a.json", "default@", "profile-", "help", "a.mpool"])
+@pytest.mark.parametrize("text", ["conf/a", "@a.json", "default@", "profile-", "help", "a.mpool"])
 def test_wrong_arguments(text):
     with pytest.raises(NeuralArtError) as caught:
         parse_argument(text)

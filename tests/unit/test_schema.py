@@ -1,4 +1,4 @@
-"""`neuralart schema`: what the readers take is valid, a misspelled key is not, and every declared key is in it."""
+"""`neuralart tool schema`: what the readers take is valid, a misspelled key is not, and every declared key is in it."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def test_a_new_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", text)
     assert named is not None
     capsys.readouterr()
-    assert cli.main(["schema"]) == 0
+    assert cli.main(["tool", "schema"]) == 0
     assert (tmp_path / "cam" / named[1]).read_text("utf-8") == capsys.readouterr().out
     assert _valid("variants", text)
-    assert cli.main(["schema", "board"]) == 0
+    assert cli.main(["tool", "schema", "board"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "board of scons-neuralart"
 
 

@@ -1,4 +1,4 @@
-"""``neuralart sign --by vendor``: what the vendor's tool gets, and that only a right image of the program counts."""
+"""``neuralart tool sign --by vendor``: what the vendor's tool gets; only a right image of the program counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sign(tmp_path, monkeypatch, capsys):
 
     def go(*words, version="2.21.0", fault="none"):
         fake_signing_tool.install(tmp_path / "bin", version, fault)
-        status = main(["sign", "firmware.bin", "-o", "signed.bin", "--by", "vendor", *words])
+        status = main(["tool", "sign", "firmware.bin", "-o", "signed.bin", "--by", "vendor", *words])
         made = Path("signed.bin")
         return status, made.read_bytes() if made.exists() else None, "".join(capsys.readouterr())
 
@@ -84,7 +84,7 @@ def test_without_the_tool(sign, monkeypatch):
 
 
 def test_an_option_without_the_tool_is_refused(tmp_path, capsys):
-    assert main(["sign", str(tmp_path / "x"), "-o", str(tmp_path / "y"), "--option=-nk"]) == 1
+    assert main(["tool", "sign", str(tmp_path / "x"), "-o", str(tmp_path / "y"), "--option=-nk"]) == 1
     assert "--option is for the vendor's tool (add --by vendor)" in capsys.readouterr().err
 
 

@@ -277,7 +277,7 @@ def test_a_port_that_never_stops_talking():
 def talk(monkeypatch, capsys):
     def go(board, *words):
         monkeypatch.setattr(ports, "BoardPort", lambda url, baud: board)
-        status = cli.main(["talk", "COM4", *map(str, words)])
+        status = cli.main(["tool", "talk", "COM4", *map(str, words)])
         assert board.closed
         return (status, *capsys.readouterr())
 
@@ -317,11 +317,11 @@ def test_the_command(talk, tmp_path):
 def test_a_port_that_is_not_there(capsys, monkeypatch):
     pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
     for url in ("socket://127.0.0.1:1", "socket://localhost", "/nowhere/port", "what://ever"):
-        assert cli.main(["talk", url]) == 1
+        assert cli.main(["tool", "talk", url]) == 1
         shown = capsys.readouterr().err
         assert shown.startswith(f"neuralart talk: error: {url}: the port fails: ") and shown.count("\n") < 3
     monkeypatch.setitem(sys.modules, "serial", None)
-    assert cli.main(["talk", "COM4"]) == 1
+    assert cli.main(["tool", "talk", "COM4"]) == 1
     assert capsys.readouterr().err == "neuralart talk: error: COM4: pyserial is not installed (pip install pyserial)\n"
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["talk", "COM4", "--memory", "16", "x"])
+        cli.main(["tool", "talk", "COM4", "--memory", "16", "x"])

@@ -29,7 +29,7 @@ def test_behind_a_terminal_server(framing, tmp_path, capsys):
     given.write_bytes(b"\xff" * 16)
     with on_tcp(board) as (host, port):
         words = ["--input", str(given), "-o", str(made), "--baud", "115200"]
-        assert cli.main(["talk", f"rfc2217://{host}:{port}", *words]) == 0, capsys.readouterr().err
+        assert cli.main(["tool", "talk", f"rfc2217://{host}:{port}", *words]) == 0, capsys.readouterr().err
     assert made.read_bytes() == network(b"\xff" * 16) and board.settings.baudrate == 115200
 
 
@@ -56,7 +56,7 @@ def test_a_cable_that_is_pulled(scheme, after, tmp_path, capsys):
         thread = threading.Thread(target=serve)
         thread.start()
         url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
-        assert cli.main(["talk", url, "--input", str(given), "-o", str(tmp_path / "out.bin")]) == 1
+        assert cli.main(["tool", "talk", url, "--input", str(given), "-o", str(tmp_path / "out.bin")]) == 1
         thread.join(10)
     shown = capsys.readouterr().err
     assert f"neuralart talk: error: {url}: the port fails: " in shown and shown.count("\n") == 1
@@ -67,7 +67,7 @@ def test_a_server_that_is_no_terminal_server(capsys):
     """It takes the connection, and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"rfc2217://127.0.0.1:{server.getsockname()[1]}?timeout=0.2"
-        assert cli.main(["talk", url]) == 1
+        assert cli.main(["tool", "talk", url]) == 1
     assert f"{url}: the port fails: Remote does not " in capsys.readouterr().err
 
 

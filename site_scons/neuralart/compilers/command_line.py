@@ -17,6 +17,8 @@ REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorde
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"
+LEVELS = ("0", "1", "2", "3")
+"""Of ``-O``, of profiles."""
 # What reads the words of a compile.
 _WORDS = ("compilers/command_line.py", "compilers/dispatch.py")
 _ROOMS = {
@@ -53,6 +55,28 @@ def _compiler(name: str) -> str:
     return name
 
 
+class _ToProfile(argparse.Action):
+    """An option of profiles on the command line is added to the profile's."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        words = [str(option_string), *([values] if isinstance(values, str) else ())]
+        namespace.profile_add = [*(namespace.profile_add or ()), shlex.join(words)]
+
+
+class _Optimization(argparse.Action):
+    """``-O time`` is an option of the command line, ``-O3`` one of profiles."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        if values in LEVELS:
+            namespace.profile_add = [*(namespace.profile_add or ()), f"-O{values}"]
+        else:
+            setattr(namespace, self.dest, values)
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -66,7 +90,7 @@ def _seconds(text: str) -> float:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add every option of the table, those too that are refused with a reason."""
     # A build that compiles nothing does not load the table.
-    from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED
+    from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, VALUE, of_profile
 
     parser.allow_abbrev = False
     parser.epilog = f"Options that are accepted without effect, or refused: {DOC}"
@@ -82,6 +106,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             form = {"nargs": "?", "const": "", "metavar": option.metavar or "VALUE"}
         else:
             form = {"metavar": option.metavar or "{" + ",".join(option.choices) + "}"}
+        if option.name == "--optimization":
+            form["action"] = _Optimization
         parser.add_argument(*option.names, dest=option_key(option), help=shown, **form)
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
     text = f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)"
@@ -96,6 +122,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         more.add_argument(
             f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"
         )
+    for option in of_profile():
+        nargs = {FLAG: 0, VALUE: None, MAYBE: "?"}[option.takes]
+        dest, text = "profile_add", argparse.SUPPRESS
+        more.add_argument(*option.names, action=_ToProfile, nargs=nargs, dest=dest, help=text)
     more.add_argument("--pair", choices=("profiling",), help="profiling: the same network without the epoch controller")
     more.add_argument(
         "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"

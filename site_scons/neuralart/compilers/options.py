@@ -66,7 +66,7 @@ GENERATE: tuple[Option, ...] = (
     _used("--output -o", "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
     _npu(
         "--st-neural-art",
-        "[profile@]file.json, profile-NAME of the board's own file, or nothing for its default",
+        "[profile@]file.json, NAME or profile-NAME of the board's own file, or nothing for its default",
         MAYBE,
         "the memory-pool file of CPU targets is --memory-pool FILE",
         metavar="PROFILE",
@@ -244,6 +244,13 @@ def find(table: tuple[Option, ...], name: str) -> Option | None:
     return next((option for option in table if name in option.names), None)
 
 
+def of_profile() -> tuple[Option, ...]:
+    """Options of profiles that the command line takes as well: all but those that mean something else there."""
+    taken = set(spellings(GENERATE))
+    free = (option._replace(names=tuple(name for name in option.names if name not in taken)) for option in PROFILE)
+    return tuple(option for option in free if option.names)
+
+
 def spellings(table: tuple[Option, ...]) -> list[str]:
     """All names."""
     return [name for option in table for name in option.names]
@@ -270,6 +277,7 @@ def document() -> str:
         "# Options of the reference compiler",
         "",
         "`neuralart compile` takes the options of `stedgeai generate`; profiles hold the options of its NPU compiler.",
+        "The command line takes those as well (`-O3 --Oalt-sched`) and adds them to the profile's.",
         "Each is honored, has no effect here (then the report says so), or is refused. Unknown ones are refused too.",
         "",
         "This page is written by `python -m neuralart.compilers.options`; a test compares the two.",

@@ -156,6 +156,10 @@ def checked_common(args: argparse.Namespace) -> tuple[str, ...]:
         if not getattr(args, needed):
             raise NeuralArtError("is required", where=f"--{needed}")
     usable(args.target, flow_of(args.target))
+    added = [*(args.profile_add or ()), *(args.profile_remove or ())]
+    if added and flow_of(args.target) == CPU:
+        hint = f"leave it out: there is no profile for target {args.target}"
+        raise NeuralArtError("it belongs to a profile, which an NPU has", where=added[0], hint=hint)
     check_name(args.name or "network", "--name")
     if Path(args.model).suffix.lower() in (".h5", ".keras"):
         hint = ".tflite and .onnx are"

@@ -35,6 +35,8 @@ _COMMANDS = (
     "compile",
     "record",
     "flash",
+    "debug",
+    "monitor",
     "verify",
     "check-image",
     "application",

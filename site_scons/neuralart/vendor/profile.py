@@ -18,7 +18,7 @@ RELOCATABLE_PROFILE = "relocatable"
 _BUILTIN = "profile-"
 LOAD_MPOOL = "--load-mpool"
 """An option that names the pool file; also ``--load-mpool-file``."""
-FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own file>, or nothing"
+FORMS = "<profile>@<file.json>, <file.json>, <name of a profile of the board's own file>, or nothing"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ProfileArgument:
 def parse_argument(text: str) -> ProfileArgument:
     """Understand the argument of ``--st-neural-art``; NeuralArtError if it is none of these. ``default@my.json`` (the
     name ends at the first ``@``, so a path may hold further ones), ``my.json`` (profile ``default``),
-    ``profile-default`` (a profile of the board's own file) or nothing (``default`` of that file).
+    ``profile-default`` or ``default`` (a profile of the board's own file) or nothing (``default`` of that file).
     """
 
     def fail(what: str, hint: str = f"allowed: {FORMS}") -> NoReturn:
@@ -64,6 +64,8 @@ def parse_argument(text: str) -> ProfileArgument:
         return ProfileArgument(text.removeprefix(_BUILTIN))
     if text == "help":
         fail("is not a profile", "docs/reference/generate-options.md lists them all")
+    if "/" not in text and not Path(text).suffix and text != _BUILTIN:
+        return ProfileArgument(text)
     fail("names neither a profile nor a file")
 
 

@@ -1,4 +1,4 @@
-"""``neuralart sign``: put the header of the boot chain in front of an image."""
+"""``neuralart tool sign``: put the header of the boot chain in front of an image."""
 
 from __future__ import annotations
 

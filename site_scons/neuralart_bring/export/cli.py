@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from neuralart import project_folder
 from neuralart.text.console import say
 
 
@@ -13,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
     add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
     text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--force", action="store_true", help="overwrite edited files, and files that no export wrote")
     add("--quiet", action="store_true", help="print nothing when it went well")

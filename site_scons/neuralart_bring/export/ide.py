@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neuralart import jsontext
+from neuralart import jsontext, project_folder
 from neuralart.text.console import say
 
 # Both files may have comments; this one says that they may be replaced.
@@ -82,7 +82,7 @@ def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("variant", nargs="*", metavar="VARIANT", help="variants of the project file (default: all)")
     text = "project file (default: variants.yaml); .vscode goes beside it"
-    parser.add_argument("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    parser.add_argument("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     parser.add_argument("--build", default="build", metavar="DIR", help="build folder, relative to it (default: build)")
     parser.add_argument("--force", action="store_true", help="replace files that this command did not write")
 

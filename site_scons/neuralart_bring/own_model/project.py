@@ -248,5 +248,5 @@ def run_new(args: argparse.Namespace) -> int:
     else:
         weights = sum(pool.weights for pool in network.pools if not pool.virtual)
         say(f"  {names.model}: {len(network.epochs)} epochs, {weights} bytes of weights")
-    say(f"  next: cd {shlex.quote(args.folder.as_posix())}; scons; scons run-{names.variant}")
+    say(f"  next: cd {shlex.quote(args.folder.as_posix())}; neuralart run {names.variant}")
     return 0

@@ -1,4 +1,4 @@
-"""``neuralart patch``: fit an application's own C sources to a network, out of tree or in place."""
+"""``neuralart tool patch``: fit an application's own C sources to a network, out of tree or in place."""
 
 from __future__ import annotations
 

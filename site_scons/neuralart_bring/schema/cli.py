@@ -1,4 +1,4 @@
-"""``neuralart schema``: what editors check variants.yaml and board files with."""
+"""``neuralart tool schema``: what editors check variants.yaml and board files with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``neuralart matrix``: the jobs that build the variants of a project on several machines."""
+"""``neuralart tool matrix``: the jobs that build the variants of a project on several machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 
-from neuralart import intact, jsontext
+from neuralart import intact, jsontext, project_folder
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.console import say
 
@@ -23,7 +23,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--verb", default="", metavar="VERB", help="each job asks for VERB-VARIANT, too: run, for example")
     text = "instead: keep what 'scons --debug=time,json' took for --shards, in variants.costs.json; commit it"
     add("--record", type=Path, metavar="scons_stats.json", help=text)
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="default: %(default)s")
+    add(
+        "--file",
+        type=Path,
+        default=project_folder.default("variants.yaml"),
+        metavar="FILE",
+        help="default: variants.yaml",
+    )
 
 
 def record(project: Path, stats: Path, known: Collection[str], verbs: Collection[str]) -> None:

@@ -46,6 +46,6 @@ def costs_of(project: Path) -> dict[str, int]:
         if any(type(cost) is not int or not 0 <= cost < 1 << 53 for cost in costs.values()):
             raise ValueError("a number of milliseconds is none")
     except (AttributeError, ValueError) as error:
-        hint = "delete it; neuralart matrix --record writes it again"
+        hint = "delete it; neuralart tool matrix --record writes it again"
         raise NeuralArtError(f"these are no costs: {error}", where=path.as_posix(), hint=hint) from error
     return costs

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from neuralart import intact
+from neuralart import intact, project_folder
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
@@ -85,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         from watchfiles import DefaultFilter, watch
     except ImportError as error:
         raise NeuralArtError("needs watchfiles", where="watch", hint="pip install 'scons-neuralart[watch]'") from error
+    project_folder.enter(())
     own = Path("site_scons", PACKAGE.name)
     if "fork" not in multiprocessing.get_all_start_methods() or (own.is_dir() and not own.samefile(PACKAGE)):
         what = "needs a system that can copy a process, and a tree without a copy of this package"

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import project_folder
 from neuralart.text.sizes import number_that
 from neuralart.vendor.tools import OK, Host, ToolRow
 
@@ -80,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.vendor.tools import system_of
     from neuralart_insight.doctor.examine import examine
 
-    file: Path | None = args.file or (Path(_DEFAULT) if Path(_DEFAULT).is_file() else None)
+    default = project_folder.default(_DEFAULT)
+    file: Path | None = args.file or (default if default.is_file() else None)
     variants = []
     others = {}
     if file is not None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import project_folder
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     words = "variants of the project file, and files or folders to look at with them (default: all variants)"
     parser.add_argument("words", nargs="*", metavar="VARIANT|FILE", help=words)
-    file = Path("variants.yaml")
-    parser.add_argument("--file", type=Path, default=file, metavar="FILE", help=f"project file (default: {file})")
+    file, text = project_folder.default("variants.yaml"), "project file (default: variants.yaml)"
+    parser.add_argument("--file", type=Path, default=file, metavar="FILE", help=text)
     build = "build folder (default: build beside the project file)"
     parser.add_argument("--build", type=Path, metavar="DIR", help=build)
     parser.add_argument("--board", default="", metavar="NAME", help="board of the files, where no variant is named")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import outputs
+from neuralart import outputs, project_folder
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")
     parser.add_argument(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+        "--file",
+        type=Path,
+        default=project_folder.default("variants.yaml"),
+        metavar="FILE",
+        help="project file (default: variants.yaml)",
     )
     text = "build folder (default: build beside the project file)"
     parser.add_argument("--build", type=Path, metavar="DIR", help=text)

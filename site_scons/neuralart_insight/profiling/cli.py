@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart import outputs
+from neuralart import outputs, project_folder
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import LOG, write_lines
 from neuralart.text.console import say
@@ -73,9 +73,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cpu-mhz", type=_megahertz, metavar="MHZ", dest="cpu_hz", help=text)
     add("--pools", type=Path, metavar="FILE", help=".mpool: how fast the pools are, where the files do not tell")
     text = "build folder of a variant (default: build)"
-    add("--build", type=Path, default=Path("build"), metavar="DIR", help=text)
+    add("--build", type=Path, default=project_folder.default("build"), metavar="DIR", help=text)
     text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     text = "end with 2 where a variant's network is above one of its limits (budgets in the project file)"
     add("--check", action="store_true", help=text)
     text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"

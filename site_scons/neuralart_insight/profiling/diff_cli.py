@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import project_folder
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
@@ -25,7 +26,13 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
     text = "a variant that was built, its build folder, a profile.json, or whatever 'neuralart profile' takes"
     add("a", metavar="A", help=text)
     add("b", metavar="B", help="the same, newer")
-    add("--build", type=Path, default=Path("build"), metavar="DIR", help="build folder of variants (default: build)")
+    add(
+        "--build",
+        type=Path,
+        default=project_folder.default("build"),
+        metavar="DIR",
+        help="build folder of variants (default: build)",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs (docs/reference/diff.md)")
     form.add_argument("--markdown", action="store_true", help="for a pull request")

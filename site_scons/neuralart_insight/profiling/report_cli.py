@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neuralart import outputs
+from neuralart import outputs, project_folder
 from neuralart.text.console import say
 from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, from_c_info, traffic_of
 from neuralart_insight.profiling.join import ProfiledNetwork
@@ -176,7 +176,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     mine = outputs.says(b'content="neuralart report"')
     outputs.add(parser, "-o", "--output", required=True, mine=mine, help="the page to write")
     text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--title", default="", metavar="TEXT", help="a line below the heading (default: the variant's title)")
     text = "what a board measured, as -d of 'neuralart profile' takes it: the profile shows it beside the estimate"

@@ -21,6 +21,7 @@ from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.vendor.h7_files import CpuPool, parse_cpu_pools
 from neuralart.vendor.mpool import LEVELS
 from neuralart_reference.ir import Program
+from neuralart_reference.planning.placement import ASK_FIT
 from neuralart_reference.planning.planner import MemoryPlan, PoolPlan, plan
 
 WEIGHTS = "weights_array"
@@ -154,7 +155,10 @@ def place(
         made = plan(program, pools, user_owned=tuple(user_owned))
     except NeuralArtError as error:
         # The planner's advice is for pools of the NPU flow.
-        hint = "give a pool more bytes (size, usable_size), add one, or compile without --memory-pool: one buffer"
+        hint = (
+            "give a pool more bytes (size, usable_size), add one, or compile without --memory-pool: one buffer; "
+            + ASK_FIT
+        )
         raise NeuralArtError(error.what, where=error.where, hint=hint) from error
     used = [pool for pool in made.pools if pool.used and pool.fname != WEIGHTS]
     used.sort(key=lambda pool: pool.address)

@@ -11,6 +11,8 @@ from neuralart.errors import NeuralArtError
 from neuralart_reference.planning.arenas import Arena
 from neuralart_reference.planning.lifetimes import Block, Constant, Key, live_bytes
 
+ASK_FIT = "'neuralart fit MODEL' says if 'memory: smallest' or another board would do"
+"""The end of each hint of a model that is too large."""
 _ALIGN_AFTER_CONSTANTS = 32
 _ORDERS = 400
 """So many further orders are tried at most, fewer when there are many blocks: each compares every pair of them."""
@@ -30,7 +32,7 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
         f"constants do not fit: {total} bytes in all, '{item.label}' with {len(item.data)} bytes found no place; "
         f"bytes per pool: {listed}",
         where=arenas[0].pools[0].where.rsplit(":", 2)[0] if arenas else "",
-        hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred)",
+        hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred); " + ASK_FIT,
     )
 
 

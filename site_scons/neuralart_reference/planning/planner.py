@@ -31,7 +31,7 @@ from neuralart_reference.planning.lifetimes import (
     constants,
     live_bytes,
 )
-from neuralart_reference.planning.placement import place_best, place_constants
+from neuralart_reference.planning.placement import ASK_FIT, place_best, place_constants
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def _no_room(
     if virtual_helps:
         hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
     elif peak > total:
-        hint = f"at least {peak - total} bytes more are needed: enlarge or enable an ACC_WRITE pool"
+        hint = f"at least {peak - total} bytes more are needed: enlarge or enable an ACC_WRITE pool; {ASK_FIT}"
     else:
-        hint = "enlarge or enable an ACC_WRITE pool, or join adjoining ones"
+        hint = "enlarge or enable an ACC_WRITE pool, or join adjoining ones; " + ASK_FIT
     return NeuralArtError(what, where=where, hint=hint)

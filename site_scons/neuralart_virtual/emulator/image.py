@@ -187,7 +187,7 @@ def _check_boot_loader(board: Board, nor: Nor) -> None:
 
 def _check_header(nor: Nor, offset: int, where: str) -> BootImage:
     """Refuse an image as the boot chain does. MachineStop: there is no header, or the image is not what it says."""
-    hint = "neuralart sign puts the header in front of a bare image"
+    hint = "neuralart tool sign puts the header in front of a bare image"
     rest = nor.chip.size - offset
     try:
         header = image_header.read(nor.read(offset, min(image_header.VECTOR_TABLE, rest)))

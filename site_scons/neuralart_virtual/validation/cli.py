@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart import outputs
+from neuralart import outputs, project_folder
 from neuralart.errors import NeuralArtError
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--port", default="", metavar="URL", help=text)
     add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
     text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
+    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
     add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
     text = "write what became of the network there, as JUnit XML"

@@ -1,4 +1,4 @@
-"""``neuralart talk``: ask a board with firmware for validation what it is, let it compute, read its memory."""
+"""``neuralart tool talk``: ask a board with firmware for validation what it is, let it compute, read its memory."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _row(file: str, description: Fields) -> dict[str, object]:
 def read(folder: Path) -> BoardInference:
     """The record of an inference. NeuralArtError: it is none, a file is missing, or says what cannot be."""
     path = folder / RECORD if folder.is_dir() else folder
-    hint = "neuralart talk PORT --input FILE --layers FOLDER writes such a record"
+    hint = "neuralart tool talk PORT --input FILE --layers FOLDER writes such a record"
     root = json_values.parse_tool(read_bytes(path, hint), path.as_posix())
     if root.string_at("kind") != KIND or root.integer_at("schema") != SCHEMA:
         raise NeuralArtError("not the record of an inference", where=path.as_posix(), hint=hint)

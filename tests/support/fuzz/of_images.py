@@ -176,14 +176,14 @@ KINDS = [
     Kind(
         "checked.elf",
         [images.elf()],
-        findings(lambda p: ["check-image", "--json", "--board", _BOARD.name, p]),
+        findings(lambda p: ["tool", "check-image", "--json", "--board", _BOARD.name, p]),
         _symbols,
         cost=10,
     ),
     Kind(
         "firmware.bin",
         [_BARE],
-        findings(lambda p: ["check-image", "--json", "--board", _BOARD.name, p]),
+        findings(lambda p: ["tool", "check-image", "--json", "--board", _BOARD.name, p]),
         damage,
         cost=10,
     ),
@@ -203,7 +203,7 @@ KINDS = [
     Kind(
         "unsigned.bin",
         [_BARE],
-        command(lambda p: ["sign", p, "-o", p.parent / "made"]),
+        command(lambda p: ["tool", "sign", p, "-o", p.parent / "made"]),
         aimed(header_words(64)),
         made="made",
         cost=2,

@@ -208,7 +208,14 @@ def _models(folder: Path) -> None:
 def _appconfig(network: str = "", settings: str = "") -> Any:
     def line(path: Path) -> list[object]:
         here = path.parent
-        words = ["appconfig", "--network", here / (network or path.name), "--config", here / (settings or path.name)]
+        words = [
+            "tool",
+            "appconfig",
+            "--network",
+            here / (network or path.name),
+            "--config",
+            here / (settings or path.name),
+        ]
         return [*words, "--generation", "n6-v1", "-o", here / "made"]
 
     return command(line)
@@ -237,6 +244,7 @@ def _patch(*more: str) -> Any:
     def line(path: Path) -> list[object]:
         here = next(each for each in path.parents if (each / "network").is_dir())
         return [
+            "tool",
             "patch",
             here / "app",
             "--network",

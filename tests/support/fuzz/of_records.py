@@ -322,6 +322,7 @@ KINDS = [
         [_of(_patched, _RECORD)],
         command(
             lambda p: [
+                "tool",
                 "patch",
                 next(e for e in p.parents if (e / "network").is_dir()) / "app",
                 "--check",

@@ -1,5 +1,6 @@
-"""Everything that can be wrong with an image before it is flashed, in one list (``neuralart check-image``). Each check
-has a name (docs/reference/check-image.md). All findings are listed, not only the first.
+"""Everything that can be wrong with an image before it is flashed, in one list (``neuralart tool check-image``).
+
+Each check has a name (docs/reference/check-image.md). All findings are listed, not only the first.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ VARIABLES = (
     Variable(
         "NEURALART_SIGNCOM",
         "command",
-        "$( $NEURALART_PYTHON $) -m neuralart sign --by vendor $SOURCE -o $TARGET $_NEURALART_SIGNFLAGS",
+        "$( $NEURALART_PYTHON $) -m neuralart tool sign --by vendor $SOURCE -o $TARGET $_NEURALART_SIGNFLAGS",
         "What makes `application.bin` with the vendor's signing tool.",
     ),
     Variable("NEURALART_SIGNCOMSTR", "text", "SIGN     $TARGET", "What is shown instead."),

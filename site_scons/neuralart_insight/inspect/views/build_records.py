@@ -162,7 +162,7 @@ def _application(path: Path) -> dict[str, Any]:
     vectors = image_header.vectors_behind_room(data)
     if vectors is None:
         what = "no vector table behind room for a header of erased bytes"
-        hint = "'neuralart check-image' judges other images"
+        hint = "'neuralart tool check-image' judges other images"
         raise NeuralArtError(what, where=f"{path}@0x{image_header.VECTOR_TABLE:x}", hint=hint)
     return {
         **{"bytes": len(data), "header_room": image_header.VECTOR_TABLE, "stack_pointer": vectors[0]},

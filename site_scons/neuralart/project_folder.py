@@ -1,0 +1,42 @@
+"""The folder of the project that a command is about: this one, or the nearest one upward that has an SConstruct."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+
+_SCRIPTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py")
+
+
+def find(folder: Path) -> Path | None:
+    """The folder of the project; None: there is none."""
+    places = (folder, *folder.parents)
+    return next((place for place in places if any((place / name).is_file() for name in _SCRIPTS)), None)
+
+
+def default(name: str) -> Path:
+    """A file or folder of the project (``variants.yaml``, ``build``), as a path from here."""
+    here = Path.cwd()
+    top = None if (here / name).exists() else find(here)
+    return Path(name) if top is None else Path(os.path.relpath(top / name))
+
+
+def enter(words: Sequence[str]) -> list[str]:
+    """Go to the folder of the project, and give words that are files here as paths from there.
+
+    NeuralArtError: There is no SConstruct here, and none upward.
+    """
+    here = Path.cwd()
+    top = find(here)
+    if top is None:
+        hint = "call it in the folder of your project, or below it"
+        raise NeuralArtError("no SConstruct", where=str(here), hint=hint)
+    if top == here:
+        return list(words)
+    print(f"neuralart: Entering directory '{top}'")  # As make says it: editors find files by that
+    os.chdir(top)
+    below = here.relative_to(top).as_posix()
+    return [f"{below}/{word}" if (here / word).exists() else word for word in words]
