@@ -17,12 +17,12 @@ from _json import make_scanner
 
 TYPE_CHECKING = False  # as of typing
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 4
+FORMAT = 5
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
@@ -83,7 +83,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, int]:
 def state(path: str) -> int:
     """Which file it is, behind links, with its size and times: no program can set that of its last change. 0: none."""
     try:
-        of = os.stat(os.fspath(path))  # A number, of damaged stamps, would be an open file
+        of = os.stat(path)
     except (OSError, ValueError):
         return 0
     return hash((of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
@@ -92,7 +92,7 @@ def state(path: str) -> int:
 def way(path: str) -> int:
     """Which folder it is, whatever is in it, or which link. 0: nothing is there."""
     try:
-        of = os.lstat(os.fspath(path))
+        of = os.lstat(path)
     except (OSError, ValueError):
         return 0
     kind = of.st_mode >> 12
@@ -106,6 +106,22 @@ def names_in(folder: str) -> int:
     except OSError:
         return 0
     return zlib.crc32("\0".join([".", *names]).encode("utf-8", "surrogateescape"))
+
+
+def changed(group: dict[str, Any]) -> list[str]:
+    """What has happened to the ``files`` of a group, to its ``folders`` whose names count (state, way, names), and to
+    its ``ways``: the folders and links that lead to them.
+    """
+    texts = []
+    for path, then in group["files"].items():
+        if (now := state(path)) != then:
+            texts.append(f"{path} changed" if now and then else f"{path} is {'new' if now else 'gone'}")
+    for path, (then, whither, names) in group["folders"].items():
+        # In a folder of another time may be the same files.
+        if (now := state(path)) != then and (way(path), names_in(path)) != (whither, names):
+            what = f"folder {path}: files came or went" if way(path) == whither else f"{path} leads elsewhere"
+            texts.append(what if now and then else f"{path} is {'new' if now else 'gone'}")
+    return texts + [f"{path} leads elsewhere" for path, then in group["ways"].items() if way(path) != then]
 
 
 def load(path: str) -> dict[str, Any] | None:
@@ -122,96 +138,81 @@ class _Scanned:  # What ``json.load`` uses, without all that it loads
     strict, object_hook, object_pairs_hook, parse_constant, parse_float, parse_int = True, None, None, None, float, int
 
 
+def files_of(data: dict[str, Any], name: str) -> list[str]:
+    """The files that one variant has read or written; what all variants depend on is not among them."""
+    keys = data["variants"].get(name, {"groups": ()})["groups"]
+    return [path for key in keys for path in data["groups"][key]["files"]]
+
+
 class Checker:
-    """Compares stamps with the disk; looks once at what is as it was. ``data``: as :func:`load` gives it; ``words``: of
-    :func:`words_of`; ``environ``: of :func:`environment`. LookupError, TypeError, ValueError, AttributeError: the
-    stamps are damaged (from any method).
+    """Compares stamps with the disk; looks once at what variants share. ``data``: as :func:`load` gives it; ``words``:
+    of :func:`words_of`; ``environ``: of :func:`environment`. Any of :data:`DAMAGED`: they are no stamps.
     """
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
         self._data, self._words, self._environ = data, list(words), environ
-        self._good: set[int] = set()
-        self._worlds: dict[int, list[str]] = {}
-
-    def intact(self, name: str) -> bool:
-        """If the variant is as it was left."""
-        row = self._data["variants"].get(name)
-        return row is not None and not self.of_world(row["world"]) and not next(self._changed(row), "")
+        self._known: dict[str, list[str]] = {}  # Of groups and worlds
 
     def broken(self, name: str) -> list[str]:
         """What has changed since the last good build of a variant; nothing: it is intact."""
-        row = self._data["variants"].get(name)
-        return ["no good build of it is known"] if row is None else [*self.of_world(row["world"]), *self._changed(row)]
+        entry = self._data["variants"].get(name)
+        if entry is None:
+            return ["no good build of it is known"]
+        return [*self._of_world(entry["world"]), *self._of_groups(entry["groups"])]
 
-    def of_world(self, number: int) -> list[str]:
-        """What all its variants depend on, and has changed."""
-        if number not in self._worlds:
-            world = self._data["worlds"][number]
-            texts = []
-            if world["words"] != self._words:
-                texts.append(f"the command line: {' '.join(world['words']) or 'no variables'} then")
-            then, now = world["environ"], self._environ
-            names = sorted({*then, *now})
-            texts += [f"variable {name} of the environment" for name in names if then.get(name) != now.get(name)]
+    def _of_world(self, key: str) -> list[str]:
+        """What all variants of a build depend on."""
+        if key not in self._known:
+            world, now = self._data["worlds"][key], self._environ
+            other = f"the command line: {' '.join(world['words']) or 'no variables'} then"
+            names = sorted({*world["environ"].items()} ^ {*now.items()})
+            texts = [f"variable {name} of the environment" for name in dict(names)]
             # What builds remember belongs to what they have made: the one of an archive is not that of the other.
-            remembered = filter(None, [_compared(*row) for row in self._data["remembered"]])
-            self._worlds[number] = [*texts, *remembered, *self._changed(world)]
-        return self._worlds[number]
+            texts += changed(self._data["remembered"]) + self._of_groups(world["groups"])
+            self._known[key] = texts if world["words"] == self._words else [other, *texts]
+        return self._known[key]
 
-    def _changed(self, entry: dict[str, Any]) -> Iterator[str]:
-        rows = self._data["rows"]
-        for number in sorted({*entry["rows"]} - self._good):
-            text = _compared(*rows[number])
-            if text:
-                yield text
-            else:
-                self._good.add(number)
+    def _of_groups(self, keys: Sequence[str]) -> list[str]:
+        for key in keys:
+            if key not in self._known:
+                self._known[key] = changed(self._data["groups"][key])
+        return [text for key in keys for text in self._known[key]]
 
-
-def _compared(path: str, then: int, names: int | None = -1) -> str:
-    """What has happened to a file (-1), a folder whose names count (``names``: their checksum), or a way (None)."""
-    now = way(path) if names is None else state(path)
-    if now == then:
-        return ""
-    if names is None:
-        return f"{path} leads elsewhere"
-    if names >= 0 and names_in(path) == names:
-        return ""
-    what = f"folder {path}: files came or went" if names >= 0 else f"{path} changed"
-    return what if now and then else f"{path} is new" if now else f"{path} is gone"
+    def default(self) -> list[str]:
+        """What is built when nothing is named; that may depend on the command line."""
+        worlds = (world["default"] for key, world in self._data["worlds"].items() if not self._of_world(key))
+        return list(next(worlds, ()))
 
 
-def answer(build: str, argv: Sequence[str]) -> list[str] | None:
-    """The variants that a command line asks for, if all are intact; None: ask SCons."""
-    data = load(os.path.join(build, NAME))
+def answer(build: str, argv: Sequence[str]) -> list[str]:
+    """The variants that a command line asks for, if all are intact; none: ask SCons."""
+    data = load(os.path.join(build, NAME)) if NO_STAMPS not in given(argv) else None
     try:
         words = words_of(argv, data["variants"]) if data is not None else None
         if data is None or words is None:
-            return None
+            return []
         checker = Checker(data, words, environment(os.environ))
-        # What is built when nothing is named may depend on the command line.
-        defaults = (list(row["default"]) for at, row in enumerate(data["worlds"]) if not checker.of_world(at))
-        asked = [word for word in given(argv) if word in data["variants"]] or next(defaults, [])
-        return asked if asked and all(checker.intact(name) for name in asked) else None
+        asked = [word for word in given(argv) if word in data["variants"]] or checker.default()
+        return [] if any(map(checker.broken, asked)) else asked
     except DAMAGED:
-        return None
+        return []
 
 
 def in_color(environ: Mapping[str, str], terminal: bool) -> bool:
-    """Whether lines get colors, as :func:`neuralart.text.console.in_color` says, which takes long to load."""
+    """Whether lines get colors: on a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` is set."""
     if environ.get("NO_COLOR"):
         return False
     return environ.get("CLICOLOR_FORCE", "0") not in ("", "0") or (terminal and environ.get("TERM") != "dumb")
 
 
-def say(build: str, argv: Sequence[str], frame: Sequence[str] = ()) -> bool:
+def say(build: str, argv: Sequence[str], frame: Sequence[str] = ("", "")) -> bool:
     """Print a line per variant asked for, if all are intact. ``frame``: what is printed before and behind them."""
     names = answer(build, argv)
     if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
         colored = "--no-color" not in given(argv) and in_color(os.environ, sys.stdout.isatty())
         begin, end = ("\x1b[32m", "\x1b[0m") if colored else ("", "")
         lines = [f"{begin}scons: `{each}' is up to date.{end}\n" for each in dict.fromkeys(names)]
-        print(*frame[:1], *lines, *frame[1:], sep="", end="", flush=True)
+        print(frame[0], *lines, frame[1], sep="", end="", flush=True)
     return bool(names)
 
 

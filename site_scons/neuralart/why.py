@@ -21,18 +21,16 @@ def run(args: argparse.Namespace) -> int:
     """Print it. NeuralArtError: No good build of the target is known."""
     (target,) = project_folder.enter([args.target])  # Stamps name files from there
     path = str(Path(args.build, intact.NAME))
-    data = intact.load(path)
+    data = intact.load(path) or {"variants": {}}
     try:
-        rows = enumerate(data["rows"] if data is not None else ())
-        numbers = {number for number, row in rows if row[0] == Path(target).as_posix()}
-        variants = data["variants"] if data is not None else {}
-        names = sorted(name for name, row in variants.items() if name == target or numbers & {*row["rows"]})
+        file = Path(target).as_posix()
+        names = sorted(name for name in data["variants"] if name == target or file in intact.files_of(data, name))
         for name in names:
-            assert data is not None  # it has the variant
+            entry = data["variants"][name]
             # Of the command line nothing is known here: as it was then.
-            words = data["worlds"][variants[name]["world"]]["words"]
+            words = data["worlds"][entry["world"]]["words"]
             changed = list(dict.fromkeys(intact.Checker(data, words, intact.environment(os.environ)).broken(name)))
-            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(variants[name]["at"]))
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["at"]))
             verdict = f"has changed since the build of {at}:" if changed else f"is as the build of {at} left it"
             print(f"{name} {verdict}", *(f"  {text}" for text in changed), sep="\n")
     except intact.DAMAGED as error:

@@ -99,6 +99,29 @@ def test_a_folder_in_the_place_of_a_file(built: Project) -> None:
         built.path("kept").rename(built.path(name))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("vectors: models/digits/vectors", f"vectors: {MODEL}/v", f"{MODEL}: is used as a file and named as a folder"),
+        (f"model: {MODEL}", f"model: {MODEL}/x.tflite", f"model '{MODEL}/x.tflite' leads through a file"),
+        (f"model: {MODEL}", "model: models/digits", "model 'models/digits' is a folder, not a file"),
+    ],
+)
+def test_a_path_that_leads_through_a_file(sources: Project, old: str, new: str, said: str) -> None:
+    """SCons knows a name as a file or as a folder, and has a traceback where it is both."""
+    path = sources.path("variants.yaml")
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+    errors = sources.run("digits-n6", code=2).errors
+    assert said in errors[0] and len(errors) == 2, errors
+
+
+def test_a_folder_in_the_place_of_the_list_for_editors(built: Project) -> None:
+    built.path("compile_commands.json").unlink()
+    built.path("compile_commands.json").mkdir()
+    done = built.run("--no-stamps", "digits-n6")
+    assert done.errors[0].startswith("neuralart: note: compile_commands.json stays as it is: "), done.err
+
+
 @pytest.mark.parametrize("name", ["modèle été.tflite", "a model.tflite", "$(odd) model.tflite"])
 def test_odd_names_of_the_model_work(built: Project, name: str) -> None:
     built.path(MODEL).rename(built.path(name))

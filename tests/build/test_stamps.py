@@ -255,7 +255,7 @@ def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
 def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
     """A step makes them together with others."""
     data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))
-    known = {data["rows"][number][0] for number in data["variants"]["plain"]["rows"]}
+    known = {*intact.files_of(data, "plain")}
     manifests = [stamped.path(name) for name in known if name.endswith("/manifest.json")]
     names = [
         f"{path.parent.relative_to(stamped.root).as_posix()}/{row['name']}"

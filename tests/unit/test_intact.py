@@ -100,12 +100,18 @@ def test_names_that_count(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).touch()
     _set_back(tmp_path, state)  # as programs do that copy, or unpack
-    row = [str(tmp_path), 1, before]
-    assert intact._compared(*row) == f"folder {tmp_path}: files came or went"
+    folder = [1, intact.way(str(tmp_path)), before]
+    assert _changed(tmp_path, folder) == f"folder {tmp_path}: files came or went"
     shutil.rmtree(tmp_path)
-    assert intact._compared(*row) == f"{tmp_path} is gone"
+    assert _changed(tmp_path, folder) == f"{tmp_path} is gone"
     tmp_path.mkdir()
-    assert intact._compared(str(tmp_path), 0, 0) == f"{tmp_path} is new"
+    assert _changed(tmp_path, [0, 0, 0]) == f"{tmp_path} is new"
+    assert _changed(tmp_path, [1, 1, before]) == f"{tmp_path} leads elsewhere"
+
+
+def _changed(path: Path, folder: list[int]) -> str:
+    """What is said of a folder with this state, way and names."""
+    return ", ".join(intact.changed({"files": {}, "folders": {str(path): folder}, "ways": {}}))
 
 
 @pytest.mark.parametrize("name", sorted(intact.OURS))
@@ -203,19 +209,20 @@ def test_nothing_heavy_is_loaded() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 4}', '{"format": 4, "variants": 5}'),
-        *('{"format": 4, "variants": {"a": {"world": 7, "rows": [1]}}, "worlds": [], "rows": []}',),
-        *('{"format": 4, "variants": {"a": {"world": 0, "rows": [0]}}, "worlds": [{}], "rows": [[1099511627776, 0]]}',),
-        *('{"format": 4, "variants": {"a": 1}, "worlds": [1], "rows": [[]]}', '{"format": 3}'),
+        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 5}', '{"format": 5, "variants": 5}'),
+        *('{"format": 5, "variants": {"a": {"world": "w", "groups": ["g"]}}, "worlds": {}, "groups": {}}',),
+        *('{"format": 5, "variants": {"a": {"world": {}, "groups": [0]}}, "worlds": [{}], "groups": []}',),
+        *('{"format": 5, "variants": {"a": 1}, "worlds": [1], "groups": [[]]}', '{"format": 4}'),
     ],
 )
 def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
     (tmp_path / intact.NAME).write_bytes(damage.encode("utf-8", "surrogatepass"))
     assert not intact.say(str(tmp_path), ["a"])
-    world = {"words": [], "default": [], "environ": intact.environment(os.environ), "rows": []}
-    data = {"format": intact.FORMAT, "remembered": [], "worlds": [world], "variants": {"a": {"world": 0}}}
-    for rows in ([[1 << 40, 0]], [["x", "y", "z"]], [["x", 0, 0, 0]], [None], 7):
-        whole = {**data, "rows": rows, "variants": {"a": {"world": 0, "rows": [0]}}}
-        (tmp_path / intact.NAME).write_text(json.dumps(whole), "utf-8")
-        said = intact.answer(str(tmp_path), ["a"])
-        assert said is None or rows == [[1 << 40, 0]], rows
+    world = {"words": [], "default": [], "environ": intact.environment(os.environ), "groups": []}
+    good: dict[str, object] = {"files": {}, "folders": {}, "ways": {}}
+    data = {"format": intact.FORMAT, "remembered": good, "worlds": {"w": world}}
+    data |= {"variants": {"a": {"world": "w", "groups": ["g"]}}}
+    wrong: tuple[Any, ...] = ({}, [], None, 7, {**good, "files": [1 << 40]}, {**good, "folders": {"x": [0]}})
+    for group in (good, *wrong, {**good, "folders": {"x": 7}}, {**good, "ways": ["x"]}):
+        (tmp_path / intact.NAME).write_text(json.dumps({**data, "groups": {"g": group}}), "utf-8")
+        assert intact.answer(str(tmp_path), ["a"]) == (["a"] if group is good else []), group

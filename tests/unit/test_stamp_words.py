@@ -25,9 +25,10 @@ def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _stamp(words: list[str]) -> None:
-    world = {"default": ["plain"], "words": words, "environ": intact.environment(os.environ), "rows": []}
-    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [], "worlds": [world]}
-    data |= {"variants": {"plain": {"world": 0, "rows": []}}, "rows": []}
+    world = {"default": ["plain"], "words": words, "environ": intact.environment(os.environ), "groups": []}
+    nothing: dict[str, object] = {"files": {}, "folders": {}, "ways": {}}
+    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": nothing, "worlds": {"w": world}}
+    data |= {"variants": {"plain": {"world": "w", "groups": []}}, "groups": {}}
     Path("build").mkdir(exist_ok=True)
     Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")
 
@@ -125,14 +126,14 @@ def test_the_last_of_equal_names_counts() -> None:
 def test_what_is_built_when_nothing_is_named_is_that_of_the_command_line(stamped: Path) -> None:
     path = Path("build", intact.NAME)
     data = json.loads(path.read_text("utf-8"))
-    other = {**data["worlds"][0], "words": ["X=1"], "default": []}
-    data["worlds"] = [other, *data["worlds"]]
-    for world in (0, 1):
+    other = {**data["worlds"]["w"], "words": ["X=1"], "default": []}
+    data["worlds"] = {"other": other, **data["worlds"]}
+    for world in ("other", "w"):
         data["variants"]["plain"]["world"] = world
         path.write_text(json.dumps(data), "utf-8")
-        assert intact.say("build", []) == (world == 1)
+        assert intact.say("build", []) == (world == "w")
         assert not intact.say("build", ["X=1"])
-        assert intact.say("build", ["X=1", "plain"]) == (world == 0)
+        assert intact.say("build", ["X=1", "plain"]) == (world == "other")
 
 
 def test_another_python_has_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,8 +69,9 @@ def read(path: Path, display: str = "") -> ProjectFile:
         name: read_draft(name, value, variant_defaults, nets)
         for name, value in _named(entries["variants"], variant_keys.NAME, "letters, digits, '.', '_' and '-'")
     }
+    spoken = verbs()
     for name in drafts:
-        _check_variant_name(entries["variants"].mapping()[name], name, drafts)
+        _check_variant_name(entries["variants"].mapping()[name], name, drafts, spoken)
     config = ProjectConfig(
         path=top.file,
         default=_default(entries.get("default"), tuple(drafts)),
@@ -103,9 +104,9 @@ def _network(value: Value) -> Settings:
     return settings
 
 
-def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
+def _check_variant_name(value: Value, name: str, names: Iterable[str], verbs: Iterable[str]) -> None:
     folded = name.casefold()
-    for verb in verbs():
+    for verb in verbs:
         if folded.startswith(verb):
             raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is an alias of a variant NAME")
     for part in FLASH_PARTS:

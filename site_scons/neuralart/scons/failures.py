@@ -23,6 +23,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 # SCons looks when it gets to know a file: what is on disk under its name may be a folder.
 _OTHER_KIND = lazy_regex(r"(Directory|File) (.+) found where (file|directory) expected\.")
+# It knows a name as one kind, and it is named as another one now.
+_TWO_KINDS = lazy_regex(r"Tried to lookup (\w+) '(.+)' as a (\w+)\.")
+_KINDS = {"Dir": "folder", "RootDir": "folder", "File": "file"}
 _OURS = (str(PACKAGE), str(IMPORTED), str(Path(SCons.Errors.__file__).parent))
 
 
@@ -31,6 +34,11 @@ def _known(error: BaseException) -> Exception | None:
         there, path, wanted = found.groups()
         what = f"is a {there.lower()}, where a {wanted} is needed"
         return NeuralArtError(what, where=os.path.relpath(path), hint="delete or rename it")
+    if isinstance(error, TypeError) and (found := _TWO_KINDS.fullmatch(str(error))):
+        known, path, wanted = found.groups()
+        kinds = [_KINDS.get(kind, kind.lower()) for kind in (known, wanted)]
+        what = f"is used as a {kinds[0]} and named as a {kinds[1]}"
+        return NeuralArtError(what, where=path, hint="correct one of the two paths")
     return plugins.blamed(error) or (of_system(error) if isinstance(error, OSError) else None)
 
 

@@ -67,6 +67,11 @@ def _read(path: str) -> _Contents:
     return known
 
 
+def is_touched(path: str) -> bool:
+    """Whether a file that a step has made or used has changed since, or has been written again as it was."""
+    return path in _contents and _contents[path].state != _state(path)
+
+
 def _listed(folder: str) -> dict[str, str] | None:
     state = _state(os.path.join(folder, products.LIST))
     if folder not in _lists or _lists[folder][0] != state:
@@ -138,8 +143,7 @@ class RecordingExecutor(SCons.Executor.Executor):
         """NeuralArtError: A file that the step uses is no longer as it was made, or as it was found to be."""
         for node in self.get_all_children():
             path = node.get_abspath() if isinstance(node, _FILES) else ""
-            known = _contents.get(path)
-            if known is not None and known.state != _state(path) and _read(path)[1:] != known[1:]:
+            if is_touched(path) and _contents[path][1:] != _read(path)[1:]:
                 del _contents[path]
                 what = "is not what the build made: it was changed while the build ran"
                 raise NeuralArtError(what, where=str(node), hint="build again")
@@ -229,6 +233,8 @@ def watch_all(env: Any, top: Any, known: set[Any]) -> None:
         todo += [*(node.sources or ()), *(node.depends or ()), *(node.prerequisites or ())]
         if isinstance(node, _FILES) and node.has_builder():
             made = node.get_executor().get_all_targets()
+            if len(made) > 1:  # For stamps: executors know it until they run
+                registry_of(env).prerequisites.setdefault(node, []).extend(made)
             watch(env, [each for each in made if each.get_internal_path().replace(os.sep, "/").startswith(inside)])
 
 

@@ -177,8 +177,7 @@ class Project:
         if description.described(self._env.Dir("#").abspath):
             from neuralart.scons.stamps import Recorder
 
-            prerequisites = registry_of(self._env).prerequisites
-            self._recorder = Recorder(self._env, self.file.config.default, list(self._owners), prerequisites)
+            self._recorder = Recorder(self._env, self.file.config.default, list(self._owners))
             declared = self.variants
             self._recorder.at_exit(lambda: {name: nodes.alias[0] for name, nodes in declared.declared.items()})
 
@@ -213,8 +212,6 @@ class Project:
 
     def _declared(self, name: str) -> VariantNodes:
         nodes: VariantNodes = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-        if self._recorder is not None:
-            self._recorder.keep_together(nodes.alias[0])
         return nodes
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
+from neuralart import intact
 from neuralart.errors import one_line, visible
 from neuralart.lazy_regex import lazy_regex
 
@@ -26,12 +27,7 @@ _LINES = (
 
 def in_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
     """Whether a stream gets colors: it is a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` is set."""
-    own = os.environ if environ is None else environ
-    if own.get("NO_COLOR"):
-        return False
-    if own.get("CLICOLOR_FORCE", "0") not in ("", "0"):
-        return True
-    return stream.isatty() and own.get("TERM") != "dumb"
+    return intact.in_color(os.environ if environ is None else environ, stream.isatty())
 
 
 def _in(color: str, text: str) -> str:

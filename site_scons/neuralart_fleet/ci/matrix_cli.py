@@ -38,14 +38,13 @@ def record(project: Path, stats: Path, known: Collection[str], verbs: Collection
     from neuralart_fleet.ci import shards
 
     hint = "scons --debug=time,json VARIANT ... writes it when everything is built anew"
-    stamps = intact.load(str(project.parent / "build" / intact.NAME)) or {"rows": (), "variants": {}}
+    stamps = intact.load(str(project.parent / "build" / intact.NAME)) or {"variants": {}}
     path, costs = project.with_suffix(shards.SUFFIX), shards.costs_of(project)
     try:
         commands = jsontext.loads(read_bytes(stats, hint))["Time"]["Commands"].items()
         took = {name: round(1000 * min(max(each["duration"], 0), 1e9)) for name, each in commands}
         for name in known:
-            numbers = stamps["variants"].get(name, {"rows": ()})["rows"]
-            steps = {*(stamps["rows"][number][0] for number in numbers), *(f"{verb}{name}" for verb in verbs)}
+            steps = {*intact.files_of(stamps, name), *(f"{verb}{name}" for verb in verbs)}
             costs |= {name: sum(took[step] for step in steps & took.keys())} if steps & took.keys() else {}
     except intact.DAMAGED as error:
         raise NeuralArtError("has no times of steps", where=str(stats), hint=hint) from error

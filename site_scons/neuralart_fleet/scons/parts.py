@@ -78,9 +78,9 @@ def _end_of(env: Any, node: Any) -> tuple[list[str], str]:
     """Why a target failed, or was not made; nothing, if it was."""
     if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date):
         return [], ""
-    from neuralart.scons.stamps import _nodes
+    from neuralart.scons.stamps import nodes_of
 
-    below, mine, others = {*_nodes(node, registry_of(env).prerequisites)}, list[str](), list[str]()
+    below, mine, others = {*nodes_of(node, registry_of(env).prerequisites)}, list[str](), list[str]()
     for each in SCons.Script.GetBuildFailures():
         nodes = each.node if isinstance(each.node, list) else [each.node]
         (others if below.isdisjoint(nodes) else mine).append(f"{', '.join(map(str, nodes))}: {each.errstr}")

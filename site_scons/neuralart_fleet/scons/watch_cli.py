@@ -59,8 +59,8 @@ def _folders(build: str) -> tuple[dict[str, int], set[str]]:
     """Folders to watch, with their inodes (all of this project but hidden ones and the build folder, and those of the
     files that the last good builds have read), and these files, behind links too.
     """
-    rows = (intact.load(f"{build}/{intact.NAME}") or {}).get("rows", ())
-    files = {os.path.abspath(row[0]) for row in rows if len(row) == 2}
+    groups = (intact.load(f"{build}/{intact.NAME}") or {"groups": {}})["groups"].values()
+    files = {os.path.abspath(path) for group in groups for path in group["files"]}
     files |= {os.path.realpath(file) for file in files}
     made = os.path.abspath(build)
     folders = {os.path.dirname(file) for file in files if not file.startswith(f"{made}{os.sep}")}

@@ -262,15 +262,14 @@ _CACHES = [
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 
 
+_GROUP = {"files": {"/a": 1, "/b": 0}, "folders": {"/": [1, 2, 3], "/nowhere": [0, 0, 0]}, "ways": {"/": 2}}
 _STAMPS = json.dumps(
     {
         "format": intact.FORMAT,
-        "build": "build",
-        "default": ["plain"],
-        "worlds": [{"words": [], "environ": {}, "files": [0], "folders": [0]}],
-        "variants": {"plain": {"world": 0, "at": 1, "files": [1], "folders": [1]}},
-        "files": [["/a", 1, 2, 3, 4], ["/b", None]],
-        "folders": [["/", 1, None], ["/nowhere", None, ["a"]]],
+        "remembered": {"files": {}, "folders": {}, "ways": {}},
+        "worlds": {"w": {"words": [], "environ": {}, "default": ["plain"], "groups": ["g"]}},
+        "variants": {"plain": {"world": "w", "at": 1, "groups": ["g", "h"]}},
+        "groups": {"g": _GROUP, "h": {**_GROUP, "files": {}}},
     }
 ).encode()
 

@@ -241,7 +241,7 @@ def _at_exit(env: Any, objects: list[tuple[Any, ...]]) -> None:
     if env.GetOption("clean"):
         built = []
     elif all(each[0].get_state() == SCons.Node.up_to_date for each in built):
-        text = path.read_text("utf-8") if path.exists() else ""
+        text = path.read_text("utf-8") if path.is_file() else ""
         # With a mark behind it that stands behind names of objects only.
         if all(f'{each[0].get_internal_path()}"}}' in text for each in built):
             return

@@ -39,8 +39,10 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
         if not node.has_builder() and not node.exists():
             node = node.srcnode()  # in a variant_dir with duplicate=0 the file itself stays where it is
         found = node.has_builder() or node.exists()
-    except TypeError:
-        raise NeuralArtError(f"{what} '{path.removeprefix('#')}' is a folder, not a file", where=where) from None
+    except TypeError as error:
+        through = str(error).startswith(("File ", "Tried to lookup File "))
+        wrong = "leads through a file" if through else "is a folder, not a file"
+        raise NeuralArtError(f"{what} '{path.removeprefix('#')}' {wrong}", where=where) from None
     if not found:
         hint = nearest_file(Path(str(node))) or "put it there, or correct the path"
         raise NeuralArtError(f"{what} '{node}' does not exist", where=where, hint=hint)
