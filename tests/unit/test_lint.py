@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, budgets, cli
-from neuralart.config.budgets import read_budgets, resolve_budgets
+from neuralart.config.network_sections import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Epoch, Network, PoolUse

@@ -96,7 +96,9 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _of_argparse(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value in ("store_true", "store_false", "append", "version", "count")
+    return isinstance(node, ast.Constant) and node.value in (
+        *("store_true", "store_false", "append", "version", "count", "help"),
+    )
 
 
 def _dotted(node: ast.AST) -> str:

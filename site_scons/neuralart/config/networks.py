@@ -7,7 +7,6 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.config import app_config
-from neuralart.config.budgets import BUDGET_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.keys import (
     NETWORK,
     PATH,
@@ -27,7 +26,7 @@ from neuralart.config.keys import (
     with_added,
 )
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.model_keys import MODEL_KEYS
+from neuralart.config.network_sections import BUDGET_KEYS, MODEL_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.lazy_regex import lazy_regex

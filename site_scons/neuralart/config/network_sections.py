@@ -1,8 +1,8 @@
-"""Limits of a network: what the keys below ``budgets`` mean."""
+"""Keys of a network that have parts: its limits (``budgets``), and what changes its model while it is read."""
 
 from __future__ import annotations
 
-from neuralart.config.keys import Key, Settings, distinct, members, real, section, whole
+from neuralart.config.keys import WORDS, Key, Settings, distinct, members, real, section, whole
 from neuralart.config.types import Budgets
 from neuralart.lazy_regex import lazy_regex
 from neuralart.text.values import Value
@@ -60,3 +60,46 @@ def resolve_budgets(merged: Settings) -> Budgets | None:
     mine = members(merged, "budgets")
     values = {key: setting[0] for key, setting in mine.items()}
     return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None
+
+
+_LARGEST_SIZE = 1 << 24
+
+
+def _cut(value: Value) -> tuple[str, ...]:
+    """``{outputs: [NAME, ...]}``."""
+    value.fields(("outputs",))
+    return distinct(value.need("outputs", "{outputs: [NAME, ...]}"))
+
+
+def _input_shapes(value: Value) -> tuple[str, ...]:
+    """``{NAME: [1, 3, 48, 320]}``, as words ``NAME=1x3x48x320``."""
+    words = []
+    for name, entry in value.mapping().items():
+        sizes = [str(each.integer(1, _LARGEST_SIZE)) for each in entry.items()]
+        if not sizes:
+            raise entry.error("has no sizes", "one for each dimension: [1, 3, 48, 320]")
+        words.append(f"{name}={'x'.join(sizes)}")
+    return tuple(words)
+
+
+MODEL_KEYS = (
+    Key(
+        "cut",
+        _cut,
+        "`{outputs: [NAME, ...]}`: names of the tensors where the model ends. They become its outputs, and what only "
+        "others need goes ([operators.md](operators.md#a-model-that-ends-earlier))",
+        "the whole model",
+        form={"outputs": WORDS},
+        option="--cut",
+        shared=False,
+    ),
+    Key(
+        "input_shapes",
+        _input_shapes,
+        "`{NAME: [1, 3, 48, 320]}`: the shapes of inputs whose sizes a model leaves open "
+        "([operators.md](operators.md#open-sizes))",
+        "a batch that is open is 1, other open sizes are refused",
+        option="--input-shape",
+        shared=False,
+    ),
+)
