@@ -116,7 +116,7 @@ def test_a_verb_where_there_is_no_project(
 def test_an_option_or_a_path_means_the_command_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         cli.main(["run", "--timeout", "5"])
-    assert "the following arguments are required: --board, --elf" in capsys.readouterr().err
+    assert "the following arguments are required: --board" in capsys.readouterr().err
     assert cli.main(["report", "nothing", "-o", "x.html"]) == 1
     assert "neuralart report: error: " in capsys.readouterr().err
     assert cli.main(["load", "build/nothing"]) == 1

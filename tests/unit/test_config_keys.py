@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import app_config, application, budgets, keys, networks, patch, variant_keys
+from neuralart.config import app_config, application, keys, network_sections, networks, patch, variant_keys
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
@@ -45,7 +45,7 @@ OWNERS = [
     (RelocatableConfig, variant_keys.RELOCATABLE_KEYS),
     (SignConfig, variant_keys.SIGN_KEYS),
     (patch.PatchConfig, patch.KEYS),
-    (Budgets, budgets.BUDGET_KEYS),
+    (Budgets, network_sections.BUDGET_KEYS),
     (AppConfig, app_config.KEYS),
     (AudioConfig, app_config.AUDIO_KEYS),
     (SourcesConfig, application.SOURCES_KEYS),

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from neuralart import boards, cli, config
-from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config import app_config, application, network_sections, networks, patch, variant_keys
 from neuralart.config.keys import every_key, names
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
@@ -115,7 +115,7 @@ def _keys(schema: dict[str, Any], top: dict[str, Any]) -> Iterator[tuple[str, ..
 def test_every_declared_key() -> None:
     schema = validator("variants").schema
     found = set(_keys(schema, schema))
-    tables = [networks.KEYS, budgets.BUDGET_KEYS, variant_keys.KEYS, variant_keys.TOOLCHAIN_KEYS]
+    tables = [networks.KEYS, network_sections.BUDGET_KEYS, variant_keys.KEYS, variant_keys.TOOLCHAIN_KEYS]
     tables += [
         variant_keys.RELOCATABLE_KEYS,
         patch.KEYS,

@@ -149,7 +149,7 @@ class Recorder:
 
     def _write(self, made: Mapping[str, Any]) -> None:
         """Write the stamps of variants whose aliases are given, beside those of others. What changes while SCons is at
-        work leaves none: nobody knows which of its states was read.
+        work leaves none: which of its states was read is not known.
         """
         own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias)) is not None}
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}

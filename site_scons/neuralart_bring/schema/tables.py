@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config import app_config, application, network_sections, networks, patch, variant_keys
 from neuralart.config.keys import NETWORK, PROJECT, VARIANT, every_key, table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -27,7 +27,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "audio": lambda: table(app_config.AUDIO_KEYS, app_config.AudioConfig),
     "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),
     "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
-    "budgets": lambda: table(budgets.BUDGET_KEYS, None),
+    "budgets": lambda: table(network_sections.BUDGET_KEYS, None),
 }
 for _of in (NETWORK, VARIANT, PROJECT):
     for _, _added in every_key(_of):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
+from neuralart.config import app_config, application, network_sections, networks, patch, variant_keys
 from neuralart.config.keys import NETWORK, PROJECT, VARIANT, Key, every_key
 from neuralart.config.read import SCHEMA
 from neuralart_bring.schema import json_schema
 from neuralart_bring.schema.json_schema import Schema, closed, described
 
 _DECLARED: tuple[tuple[Key, ...], ...] = (
-    budgets.BUDGET_KEYS,
+    network_sections.BUDGET_KEYS,
     app_config.KEYS,
     app_config.AUDIO_KEYS,
     patch.KEYS,
