@@ -17,7 +17,7 @@ from neuralart.vendor.tools import MISSING, OK, UNFIT, Host, Remark, ToolRow
 
 # Distribution -> range that works, as pyproject.toml has them.
 PACKAGES = {
-    **{"scons": ">=4.9,<5", "pyyaml": ">=6,<7", "jinja2": ">=3.1,<4", "pyelftools": ">=0.31,<1"},
+    **{"scons": ">=4.5,<5", "pyyaml": ">=6,<7", "jinja2": ">=3.1,<4", "pyelftools": ">=0.31,<1"},
     **{"filelock": ">=3.25,<5", "packaging": ">=24"},
 }
 EXTRAS = {"unicorn": ">=2.1.4,<3"}
