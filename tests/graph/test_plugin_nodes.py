@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import SCons.Errors
+import SCons.Node.Python
 
 from neuralart import plugins
 from support.graphs import built_nodes, command, names
@@ -66,7 +67,7 @@ def _net(env: Any, **options: Any) -> Any:
 
 
 def _values(node: Any) -> set[str]:
-    return {child.name for child in node.all_children() if type(child).__name__ == "Value"}
+    return {child.name for child in node.all_children() if isinstance(child, SCons.Node.Python.Value)}
 
 
 def test_a_compiler(make_env: Any, mine: Any) -> None:

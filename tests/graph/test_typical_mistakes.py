@@ -46,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "far.mpool").write_text(pools.replace("0x70380000", "0x79000000"), "utf-8")
     scores = (1, 4)
     (folder / "int16.tflite").write_bytes(one_op("HARD_SWISH", [scores], [scores], dtype="int16"))
-    (folder / "sine.tflite").write_bytes(one_op("UNIQUE", [scores], [scores]))
+    (folder / "unique.tflite").write_bytes(one_op("UNIQUE", [scores], [scores]))
     (folder / "bell.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(np.arange(64, dtype=np.uint8)))
     words = [
         "compile",

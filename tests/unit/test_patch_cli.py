@@ -404,7 +404,7 @@ def test_the_root_itself_is_an_application_too(tmp_path: Path) -> None:
     by_folder, by_root = tmp_path / "a", tmp_path / "b"
     assert cli.main(words(app, "--output", str(by_folder))) == 0
     argv = words(app, "--output", str(by_root))
-    argv[1] = str(app.root)
+    argv[2] = str(app.root)
     assert cli.main(argv) == 0
     assert tree(by_folder) == tree(by_root)
 
