@@ -74,6 +74,7 @@ def test_pages_with_commands_are_executed() -> None:
     elsewhere = {
         "troubleshooting.md": "tests/unit/test_how_to_pages.py",
         "run-a-compiled-network.md": "tests/build/test_virtual_npu.py",
+        "platformio.md": "tests/build/test_firmware_worlds.py",
     }
     found = {page.name for page in HOW_TO.glob("*.md") if any(each.text for each in commands(page) if each.text)}
     shown = {page.name for page in HOW_TO.glob("*.md") if "```console" in page.read_text("utf-8")}

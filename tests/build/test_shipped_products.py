@@ -370,7 +370,7 @@ def test_commands_refuse_what_no_list_knows(
     monkeypatch.chdir(digits.root)
     path = digits.path(f"build/{V}/{LIST}")
     text = path.read_text("utf-8")
-    sign = _commands(digits.root)["tool", "sign"][0]
+    sign = _commands(digits.root)["sign"][0]
     path.unlink()
     assert cli.main(sign) == 1
     assert f"firmware.bin: is not what the build made: its folder has no {LIST} (scons {V}" in capsys.readouterr().err

@@ -510,5 +510,7 @@ def test_a_model_of_another_runtime(n6, elf, made, tmp_path) -> None:
     vendor = build()
     (tmp_path / "v.bin").write_bytes(vendor.data)
     model = made("external")
-    with pytest.raises(NeuralArtError, match=r"a model for runtime 1.1.3.262 .*: virtual boards run neuralart only"):
+    with pytest.raises(
+        NeuralArtError, match=r"a model for runtime 1.1.3.262 .*: the loading application runs neuralart only"
+    ):
         run_n6(n6, elf, content(model), [replace(model.run, model=tmp_path / "v.bin")])

@@ -98,7 +98,7 @@ SOURCES = [
 # Code of the package: each changes what some step writes.
 CODE = [
     (f"{_PACKAGE}/text/ihex.py", ["\n_ROW = 32", "\n_ROW = 16"]),
-    (f"{_PACKAGE}/memory/startup/startup.py", ["in them. Generated. */", "in them. */"]),
+    (f"{_PACKAGE}/memory/startup/npu_memory_init.h", ["in them. Generated. */", "in them. */"]),
     ("site_scons/neuralart_reference/planning/lifetimes.py", ["\nALIGN = 16", "\nALIGN = 32"]),
     ("site_scons/neuralart_reference/emit/network_c.py", ["Do not edit: changes are lost.", "Do not edit."]),
     ("site_scons/neuralart_reference/emit/ctext.py", ["per_line: int = 12", "per_line: int = 8"]),

@@ -162,7 +162,8 @@ def test_rescale_by_a_quarter_rounds_twice(value: int, expected: int) -> None:
 
 
 @pytest.mark.needs("ai_edge_litert")
-@pytest.mark.parametrize("kind", sorted({*CASES} - {*HANDLES}))
+# LiteRT takes L2_NORMALIZATION of bytes only with a scale of 1/128.
+@pytest.mark.parametrize("kind", sorted({*CASES} - {*HANDLES, "L2_NORMALIZATION"}))
 def test_litert_accepts_what_the_writer_writes(kind: str) -> None:
     """And agrees about the shapes of the outputs."""
     make, _ = CASES[kind]

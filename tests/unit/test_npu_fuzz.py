@@ -36,4 +36,5 @@ def test_damage_is_one_line(kind: of_npu.Kind, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     row = json.loads(done.stdout)
     assert row["wrong"] == [] and row["accepted"] + row["refused"] == COUNT
-    assert row["accepted"] and row["refused"]
+    # Any bytes of the right length are values of a buffer.
+    assert row["accepted"] and (row["refused"] or kind.name == "record.bin")

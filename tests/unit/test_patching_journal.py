@@ -480,6 +480,6 @@ def test_kill_9(
     # What comes after it is another process only in that it knows nothing of the first.
     assert cli.main([*words, "--in-place", "--check"]) == (pending or sources(app) != versions[1])
     assert ("was interrupted" in capsys.readouterr().err) is pending
-    code = cli.main([*words, "--in-place"] if steps % 2 else [*words[:2], "--restore"])
+    code = cli.main([*words, "--in-place"] if steps % 2 else [*words[:3], "--restore"])
     assert code == 0, capsys.readouterr().err
     assert sources(app) == versions[1 if steps % 2 else 0]

@@ -189,7 +189,7 @@ _ACTIVATIONS = "{0} activations are not supported: 't{1}' {0}[1, 4] (supported: 
             "RESHAPE",
             "uint16",
             "element type uint16 is not supported: 't0' uint16[1, 4] "
-            "(supported: int8, uint8, int16, int32, int64, float32)",
+            "(supported: int8, uint8, int16, int32, int64, float32, bool)",
         ),
     ],
 )

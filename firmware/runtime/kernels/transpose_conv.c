@@ -1,28 +1,8 @@
 /* TRANSPOSE_CONV: each output value gathers the input values whose windows cover it, so no buffer of sums is needed. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "meetings.h"
 #include "products.h"
-
-/* The taps that meet an output position along one axis: every further one is a stride on in the kernel and one back in
- * the input. */
-typedef struct {
-  int32_t tap, input; /* of the first one */
-  int32_t count;
-} meetings_t;
-
-static meetings_t meetings(int32_t position, int32_t stride, int32_t padding, int32_t taps, int32_t size) {
-  const int32_t shifted = position + padding;
-  const int32_t nearest = shifted / stride; /* the last input position whose window has begun */
-  const int32_t rest = shifted % stride;
-  const int32_t beyond = nearest < size ? 0 : nearest - size + 1; /* of these the input has none */
-  const int32_t in_kernel = rest < taps ? (taps - 1 - rest) / stride + 1 : 0;
-  const int32_t end = nearest < in_kernel ? nearest + 1 : in_kernel;
-  meetings_t m;
-  m.tap = rest + beyond * stride;
-  m.input = nearest - beyond;
-  m.count = end > beyond ? end - beyond : 0;
-  return m;
-}
 
 /* What a zero point of the filter adds: it multiplies the sum of the run. */
 static void add_offset(uint32_t *accumulator, int32_t outputs, const int8_t *input, int32_t run, int32_t input_offset,
@@ -66,35 +46,6 @@ void na_transpose_conv_s8(const int8_t *input, const int8_t *filter, const int32
           for (int32_t j = 0; j < outputs; j++, channel++)
             *output++ = (int8_t)na_requantize((int32_t)accumulator[j], multiplier[channel], shift[channel],
                                               p->output_offset, p->activation_min, p->activation_max);
-        }
-      }
-    }
-  }
-}
-
-/* The sum is made in the order of the input, as LiteRT scatters it: from the last tap to the first. */
-void na_transpose_conv_f32(const float *input, const float *filter, const float *bias, float *output,
-                           const na_transpose_conv_f32_t *parameters) {
-  const na_transpose_conv_t *p = &parameters->window;
-  const int32_t depth = p->input_channels, input_row = p->input_width * depth, filter_row = p->kernel_width * depth;
-  for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * input_row) {
-    for (int32_t y = 0; y < p->output_height; y++) {
-      const meetings_t rows = meetings(y, p->stride_height, p->pad_top, p->kernel_height, p->input_height);
-      for (int32_t x = 0; x < p->output_width; x++) {
-        const meetings_t columns = meetings(x, p->stride_width, p->pad_left, p->kernel_width, p->input_width);
-        for (int32_t channel = 0; channel < p->output_channels; channel++) {
-          const float *own = filter + channel * p->kernel_height * filter_row;
-          float sum = 0.0f;
-          for (int32_t i = rows.count - 1; i >= 0; i--) {
-            const float *source = input + (rows.input - i) * input_row;
-            const float *taps = own + (rows.tap + i * p->stride_height) * filter_row;
-            for (int32_t j = columns.count - 1; j >= 0; j--)
-              for (int32_t c = 0; c < depth; c++)
-                sum += source[(columns.input - j) * depth + c] * taps[(columns.tap + j * p->stride_width) * depth + c];
-          }
-          if (bias) sum += bias[channel];
-          sum = sum < parameters->low ? parameters->low : sum;
-          *output++ = sum > parameters->high ? parameters->high : sum;
         }
       }
     }

@@ -232,7 +232,6 @@ def _text(
 ) -> list[str]:
     from neuralart.vendor.tables import table
     from neuralart_insight.profiling import totals
-    from neuralart_insight.report import npu_epochs
 
     lines = []
     if each.source:
@@ -240,7 +239,10 @@ def _text(
         lines += [f"{name}: estimate of the compiler ({', '.join(each.source)}); cycles of the NPU clock"]
         lines += table(*totals.epoch_table(each, npu_hz)) if args.verbosity else []
         lines += [f"  {line}" for line in totals.summary(each, npu_hz)]
-        lines += npu_epochs.lines(_decoded(args, each), whole=bool(args.verbosity))
+        if each.code is not None:
+            from neuralart_insight.report import npu_epochs
+
+            lines += npu_epochs.lines(_decoded(args, each), whole=bool(args.verbosity))
     if measured is not None:
         from neuralart_insight.profiling import measured_report as report
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.tables import plural, table
-from neuralart_virtual.network_c.ecblobs import BlobHeader
 
 if TYPE_CHECKING:
     from neuralart.vendor.network_c.types import GeneratedNetwork
+    from neuralart_virtual.network_c.ecblobs import BlobHeader
 
 Epoch = Mapping[str, Any]
 HEADS = ("epoch", "units, or kernels of software", "reads", "writes", "MACs", "of the most")
