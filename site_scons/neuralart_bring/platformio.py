@@ -62,7 +62,11 @@ def _declare(program: Any, model: str, board: str, name: str, options: dict[str,
     for key, value in (("model", model), ("board", board)):
         if not value:
             raise NeuralArtError(f"no custom_network_{key}", where=where, hint="docs/how-to/platformio.md")
-    folder = Path(program.subst("$BUILD_DIR")).resolve().relative_to(Path(program.Dir("#").abspath).resolve())
+    made, top = (Path(path).resolve() for path in (program.subst("$BUILD_DIR"), program.Dir("#").abspath))
+    if not made.is_relative_to(top):
+        hint = "set build_dir to a folder below the project"
+        raise NeuralArtError(f"the build folder {made} is outside of the project", where=where, hint=hint)
+    folder = made.relative_to(top)
     program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=(folder / "neuralart").as_posix())
     net = program.Network(name or Path(model).stem, model=model, board=board, **options)
     parts = [net, program.NetworkCalls(net)]
