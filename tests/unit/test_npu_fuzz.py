@@ -1,4 +1,4 @@
-"""Damaged structures, programs and registers for the virtual NPU: 100 of each; NEURALART_FUZZ runs more elsewhere."""
+"""Damaged structures, programs and registers for the virtual NPU: 300 of each; NEURALART_FUZZ runs more elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from support.fuzz import of_npu
 
-COUNT = 100
+COUNT = 300
 
 
 @pytest.mark.long
