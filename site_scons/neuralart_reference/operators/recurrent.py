@@ -24,7 +24,7 @@ from neuralart_reference.operators._recurrent import (
     Gate,
     States,
 )
-from neuralart_reference.operators._recurrent_float import lstm_f32, rnn_f32, svdf_f32
+from neuralart_reference.operators._recurrent.in_float import lstm_f32, rnn_f32, svdf_f32
 from neuralart_reference.quantize import single
 
 _INTERMEDIATES = 5
