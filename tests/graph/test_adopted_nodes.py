@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ def test_refusals(env: Any, model: Path) -> None:
     [
         ("Model", "Model/network.c: pool xSPI2 at 0x71000000 is USEMODE_ABSOLUTE: the external memories of"),
         ("Moved", "no installation of ST Edge AI Core is named, and network net needs its runtime (pack_dir: FOLDER"),
+        ("Idle", "no installation of ST Edge AI Core is named, and network net needs its runtime (pack_dir: FOLDER"),
     ],
 )
 def test_relocatable_models(
@@ -105,6 +107,11 @@ def test_relocatable_models(
 ) -> None:
     monkeypatch.delenv("STEDGEAI_CORE_DIR", raising=False)
     repositories.put(Path("Moved"), dict(make(Want(relative=True)).files.items()))
+    shutil.copytree("Moved", "Idle")
+    code = Path("Idle/network.c")
+    unused = "/* index=7 file postfix=xSPI1 name=hyperRAM offset=0x90000000  absolute_mode size=33554424 READ_WRITE */"
+    text = code.read_text("utf-8")
+    code.write_text(text.replace("/* global pool", f"/* global pool 7 is ? */\n{unused}\n/* global pool", 1), "utf-8")
     network = NetworkConfig("net", "", compiler="adopted", adopted=AdoptedConfig(folder))
     variant = VariantConfig(
         "v", "V", BOARD, "", (network,), relocatable=RelocatableConfig(), where=Location("v.yaml", 3)

@@ -127,6 +127,49 @@ def test_constants_elsewhere(tmp_path: Path) -> None:
     assert "no file" in refusal(folder, initializers={"xSPI2": tmp_path / "none.bin"})
 
 
+def as_c(data: bytes, network: str) -> str:
+    """Constants as the tool writes them for a pool with FORMAT_C."""
+    words = [f"0x{int.from_bytes(data[at : at + 8], 'little'):016X}ULL" for at in range(0, len(data), 8)]
+    return (
+        f"/* global pool 8 is {len(data)} bytes */\n/* index=8 file postfix=xSPI2 name=octoFlash offset=0x71000000  "
+        f"relative_mode size={len(data)} READ_ONLY score=50 */\n"
+        f"LL_ATON_ALIGNED(64) const uint64_t _mem_pool_xSPI2_{network}[{len(words)}] = {{\n{','.join(words)}\n}};\n"
+    )
+
+
+def test_constants_as_c(tmp_path: Path) -> None:
+    """They become raw bytes: the text of the C file is no weights. A damaged file is refused."""
+    folder = tree(tmp_path / "Model")
+    data = read_bytes(folder / RAW)
+    (folder / RAW).unlink()
+    text = as_c(data, "Default")
+    c = folder / "network_atonbuf.xSPI2.c"
+    c.write_text(text)
+    for given in ({}, {"initializers": {"xSPI2": c}}):
+        planned, _, out = taken(folder, **given)
+        assert planned.initializers == {"xSPI2": c}
+        assert (out / RAW).read_bytes() == data
+    c.write_text(text.removesuffix("};\n"))
+    assert "has no end (the file is cut off; make it again)" in refusal(folder, initializers={"xSPI2": c})
+    c.write_text("int x;\n" + " " * len(data))
+    assert "no array uint64_t _mem_pool_" in refusal(folder, initializers={"xSPI2": c})
+
+
+def test_pools_without_use(tmp_path: Path) -> None:
+    """Such a pool does not stand in the way of a relocatable model; one that a virtual pool reaches does."""
+    folder = tree(tmp_path / "Model")
+    before = adopted.plan(folder).found.idle
+    c = folder / "network.c"
+    text = c.read_text()
+    pool = "/* index=7 file postfix=xSPI1 name=hyperRAM offset=0x90000000  absolute_mode size=33554424 READ_WRITE */\n"
+    c.write_text(text.replace("/* global pool", f"/* global pool 7 is ? */\n{pool}/* global pool", 1))
+    assert adopted.plan(folder).found.idle == ("xSPI1", *before)
+    over = "/* index=9 file postfix=V name=V offset=0x90000000  absolute_mode size=4096 vpool READ_WRITE */\n"
+    both = f"/* global pool 7 is ? */\n{pool}/* global pool 9 is 4.00 KB */\n{over}/* global pool"
+    c.write_text(text.replace("/* global pool", both, 1))
+    assert adopted.plan(folder).found.idle == before
+
+
 def test_constants_of_another_compile(tmp_path: Path) -> None:
     folder = tree(tmp_path / "Model")
     data = read_bytes(folder / RAW)

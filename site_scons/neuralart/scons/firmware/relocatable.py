@@ -104,7 +104,7 @@ def make_plan(
     if compiled.pools is None:
         what = f"network {compiled.config.name} runs on the core: relocatable models are networks of an NPU"
         raise NeuralArtError(what, where=compiled.config.said("compiler"), hint="a board with an NPU")
-    relative_pools.check_pools(compiled.pools)
+    relative_pools.check_pools(compiled.pools.without(*compiled.idle))
     name = config.name or compiled.config.name
     check_name(name, where)
     found = find_toolchain(env, toolchain, where)

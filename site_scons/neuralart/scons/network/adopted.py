@@ -101,5 +101,6 @@ def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
         files=FileSet(dict(made.plain), dict(made.raws)),
         sources=[*(env.fs.File(str(path)) for path in made.sources), *read],
         pools=made.pools,
+        idle=made.found.idle if made.pools is not None else (),
         includes={made.found.c_file: RUNTIME_INCLUDES} if ours else {},
     )

@@ -79,6 +79,7 @@ class CompilePlan:
     sources: list[Any]  # Files that are read besides the model; those that a profile names are found by scanning it
     pools: PoolFile | None = None  # The pool file of an NPU's network; None: the network runs on the core
     includes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # What generated C includes, by file name
+    idle: tuple[str, ...] = ()  # Pools (fname) that generated C declares without using them
 
     @property
     def digest(self) -> str:

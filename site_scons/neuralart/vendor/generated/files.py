@@ -172,6 +172,17 @@ class GeneratedSet:
         return found
 
     @cached_property
+    def idle(self) -> tuple[str, ...]:
+        """Pools (fname) that its comments declare, and of which nothing is used, not through a virtual pool either."""
+        pools, placed = self.network.pools, rows_by_pool(self.network)
+        used = [range(pool.address, pool.address + pool.size) for pool in pools if pool.told[0] or placed[pool.fname]]
+        return tuple(
+            pool.fname
+            for pool in pools
+            if not any(pool.address < each.stop and each.start < pool.address + pool.size for each in used)
+        )
+
+    @cached_property
     def pools(self) -> PoolFile:
         """The memory pools as its C describes them; NeuralArtError: nothing describes them."""
         pools = tuple(

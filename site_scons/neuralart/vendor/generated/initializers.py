@@ -1,4 +1,4 @@
-"""Which file holds the constants of which memory pool, and what is in it: raw bytes or Intel HEX, whatever its name."""
+"""Which file holds the constants of which memory pool, and what is in it: raw bytes, Intel HEX or C, whatever its name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool
 from neuralart.text import ihex
+from neuralart.text.c_source import decode
 from neuralart.vendor.generated.files import GeneratedSet
+from neuralart.vendor.network_c.pools import parse_initializer
 
 RAW, HEX = (".raw", ".bin"), (".hex", ".ihex")
 SUFFIXES = (*RAW, *HEX)
+C = ".c"
+"""An array of 64-bit words, as the tool writes it for pools with ``FORMAT_C``."""
 _WEIGHTS = re.compile(r"weight|data|atonbuf|param|initializer", re.I)
 
 
@@ -44,6 +48,8 @@ def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
         for at, piece in inside:
             filled[at - pool.address : at - pool.address + len(piece)] = piece
         data = bytes(filled)
+    elif path.suffix.lower() == C:
+        data = parse_initializer(decode(data), shown).data
     if data.startswith(b"version https://git-lfs"):
         raise NeuralArtError("a Git LFS pointer: its bytes were not downloaded", where=shown, hint="git lfs pull")
     if len(data) < needed or len(data) > pool.size + 8:
@@ -86,7 +92,8 @@ def _fits(path: Path, pool: MemoryPool, needed: int) -> bool:
 
 def _of_another(path: Path, found: GeneratedSet) -> bool:
     """Whether a file is named after another C file in the network's folder."""
-    owners = [stem for stem in (found.stem, *found.beside) if path.name.startswith((f"{stem}_", f"{stem}."))]
+    stems = (found.stem, *(stem for stem in found.beside if path.name != stem + C))
+    owners = [stem for stem in stems if path.name.startswith((f"{stem}_", f"{stem}."))]
     return bool(owners) and max(owners, key=len) != found.stem
 
 
@@ -135,7 +142,8 @@ def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> d
         if not path.is_file():
             raise NeuralArtError(f"adopted: initializers: no file {path.as_posix()}", where=where)
     chosen: dict[str, Path] = {}
-    files = sorted(each for each in found.folder.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file())
+    here = [each for each in found.folder.iterdir() if each.is_file()]
+    files = sorted(p for p in here if p.suffix.lower() in SUFFIXES or p.match(f"{found.stem}_atonbuf.*{C}"))
     for fname, needed in found.needed.items():
         # Of a virtual pool its parts are what is filled.
         if fname not in pools:
