@@ -1,4 +1,4 @@
-"""Which file holds the constants of which memory pool, and what is in it: raw bytes, Intel HEX or C, whatever its name."""
+"""Which file holds the constants of which memory pool, and what is in it: raw bytes, Intel HEX or C."""
 
 from __future__ import annotations
 
