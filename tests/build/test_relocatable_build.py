@@ -464,6 +464,8 @@ def test_options_of_newer_drivers(packs, tmp_path, capsys, monkeypatch):
     assert run("--custom", "--compatible-mode", "--dev-mode", "-v", 2) == 0
     out = capsys.readouterr().out
     assert "   note: --compatible-mode: no effect: gcc has short enums for this core anyway\n" in out
+    libraries = toolchain.version_and_libcs(Path(shutil.which("arm-none-eabi-gcc")))[1]
+    assert ("   note: linked without newlib, this compiler has " in out) is ("newlib" not in libraries)
     assert "   note: --dev-mode: no effect: it is for the vendor's own developers\n" in out
     assert "   note: custom.json: target_triplet: no effect: it is for clang\n" in out
     assert f" {library} " in out and "NetworkRuntime1200_CM55_GCC_PIC.a" not in out

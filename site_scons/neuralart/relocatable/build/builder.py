@@ -218,6 +218,10 @@ def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: No
     sources = _sources(prepared, work)
     head, last = prepared.runtime.include_dirs[:-1], prepared.runtime.include_dirs[-1:]
     objects = compiler.compile([(path, flags) for path, flags, _ in sources], (*head, work, *last), work)
+    held = compiler.toolchain.libc
+    if prepared.runtime.name == LL_ATON and request.clang is None and held != prepared.runtime.libc:
+        note = f"linked without newlib, this compiler has {held}: sizes may differ from those of the vendor's driver"
+        prepared = replace(prepared, notes=(*prepared.notes, note))
     say("linking")
     first, late = (
         [path for path, each in zip(objects, sources, strict=True) if each[2] is end] for end in (False, True)
