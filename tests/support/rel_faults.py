@@ -130,6 +130,18 @@ def _pools(*pools: Pool) -> Change:
     return made(pools=pools)
 
 
+def _padded(word: int) -> Callable[[], Built]:
+    """Another word where the list had its last one."""
+
+    def make() -> Built:
+        built = build(FULL).add("rel_end", -4)
+        end = built.word("rel_end") & 0x0FFFFFFF
+        built.data[end : end + 4] = word.to_bytes(4, "little")
+        return built
+
+    return make
+
+
 FAULTS: dict[str, Change] = {
     "cut in the header": _truncated(90),
     "cut in the data": _truncated(0x380),
@@ -241,5 +253,6 @@ FAULTS: dict[str, Change] = {
     "a table is a setter": _same_entries(2, 8),
     "inference is a getter": _same_entries(1, 3),
     "bytes behind a split model": _appended(b"12345678", Recipe(split=True)),
-    "padding": lambda: build(FULL).add("rel_end", -4),
+    "lost relocation": lambda: build(FULL).add("rel_end", -4),
+    "padding": _padded(0x1234),
 }

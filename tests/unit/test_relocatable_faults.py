@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from neuralart.cli import main
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
 from neuralart.relocatable.predict.prediction import InstallCall, Room
@@ -255,6 +256,10 @@ WORDS = {
     "a table is a setter": "error entries: entries input_setter and get_input_buffers_info are both 0x2000006d",
     "inference is a getter": "error entries: entries ec_inference_init and input_getter are both 0x2000006b",
     "bytes behind a split model": "error sections: 8 bytes behind the end of the image at 0x2a8",
+    "lost relocation": (
+        "error relocations: the padding from 0x42c to 0x430 is not zero: 0x400000b4 is a place, does rel_end at 0x28 "
+        "come too early?"
+    ),
     "padding": "warning sections: the padding from 0x42c to 0x430 is not zero",
 }
 
@@ -318,3 +323,19 @@ def test_a_damaged_list_is_not_told_word_by_word() -> None:
     found = verify(container.parse(bytes(rel_images.build(recipe).data), "x.bin"))
     assert [str(finding) for finding in found][-1] == "and 92 more of this kind"
     assert len(found) == 9
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 1), (("--board", "stm32n6570-dk"), 1), (("--board", "nowhere"), 1)])
+def test_check_knows_the_memories_of_boards(tmp_path, capsys, words, status) -> None:
+    """A model whose pool lies where no board has memory does not pass, though a loader takes it."""
+    path = tmp_path / "network_rel.bin"
+    asked = ["relocatable", "check", str(path), "--at", "0x71000000", "--ram", "0x34200000:1M"]
+    path.write_bytes(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, rel_images.RESET))).data))
+    assert main(asked) == 0
+    moved = replace(rel_images.RESET, dst=0xE000E000)
+    path.write_bytes(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, moved))).data))
+    capsys.readouterr()
+    assert main([*asked, *words]) == status
+    out, err = capsys.readouterr()
+    said = "no board 'nowhere'" if "nowhere" in words else "error: pools: pool 1 (AXISRAM5"
+    assert said in err and ("install returns 0" in out) is ("nowhere" not in words)

@@ -75,11 +75,16 @@ def _print_json(image: Image, data: dict[str, Any]) -> None:
     print(json.dumps({"schema": SCHEMA, "file": image.where, **data}, indent=1))
 
 
-def _declare_verify(parser: argparse.ArgumentParser) -> None:
-    _declare_image(parser)
+def _declare_board(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--board", default="", metavar="NAME", help="its memories are meant (default: any known one)")
     add("--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own")
+
+
+def _declare_verify(parser: argparse.ArgumentParser) -> None:
+    _declare_image(parser)
+    add = parser.add_argument
+    _declare_board(parser)
     add("--json", action="store_true", help="for programs")
 
 
@@ -124,6 +129,7 @@ def _declare_check(parser: argparse.ArgumentParser) -> None:
         ("--dbg-info", "is the firmware compiled with LL_ATON_EB_DBG_INFO?"),
     ):
         add(option, choices=("yes", "no"), metavar="yes|no", help=f"{what} (default: as the image wants it)")
+    _declare_board(parser)
     add("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
 
 
@@ -144,13 +150,15 @@ def _check(args: argparse.Namespace) -> int:
 
     from neuralart.relocatable.predict.prediction import InstallCall
     from neuralart.relocatable.predict.predictor import predict
+    from neuralart.relocatable.verify import verify_pools
     from neuralart.relocatable.verify.verifier import verify
 
     image = _read_image(args)
     firmware = _firmware(args, image)
     call = InstallCall(args.at, args.ram, args.ext_ram, args.params, *args.mode)
     # A split model's params are not needed to predict their install.
-    findings = tuple(finding for finding in verify(image) if not (finding.check == "params" and image.params is None))
+    findings = verify(image, verify_pools.of_board(args.board, args.board_file))
+    findings = tuple(finding for finding in findings if not (finding.check == "params" and image.params is None))
     found = predict(image, call, firmware)
     ok = found.works and all(finding.level != "error" for finding in findings)
     if args.json:

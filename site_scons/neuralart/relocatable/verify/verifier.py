@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Iterator
 
 from neuralart.findings import Finding, error, warning
@@ -101,7 +102,14 @@ def _list_place(image: Image) -> Iterator[Finding]:
     if offset % 8:
         yield error("sections", f"params_offset at 0x30 is 0x{offset:x}, not a multiple of 8")
     if offset and any(image.data[end:offset]):
-        yield warning("sections", f"the padding from 0x{end:x} to 0x{offset:x} is not zero")
+        text = f"the padding from 0x{end:x} to 0x{offset:x} is not zero"
+        words = struct.unpack_from(f"<{(offset - end) // 4}I", image.data, end)
+        lost = next((word for word in words if word & form.SEGMENT == form.RAM), None)
+        # The driver pads with zeros: an address there is a relocation that the list has lost.
+        if lost is None:
+            yield warning("sections", text)
+        else:
+            yield error("relocations", f"{text}: 0x{lost:08x} is a place, does rel_end at 0x28 come too early?")
     if not offset and len(image.data) > form.align8(end):
         what = f"{len(image.data) - form.align8(end)} bytes behind the end of the image at 0x{form.align8(end):x}"
         yield error("sections", what)
