@@ -36,7 +36,9 @@ def found(adopt: Adopt, shape: str) -> dict:
     status, out, err = adopt(shape, "--json")
     assert (status, err) == (0, "")
     made = json.loads(out)
-    assert list(made) == ["networks", "board", "build", "linker_scripts", "flash"]
+    assert list(made) == ["networks", "board", "build", "linker_scripts", "flash", "notes"]
+    notes = [line.removeprefix("note: ") for line in adopt(shape)[2].splitlines() if line.startswith("note: ")]
+    assert made.pop("notes") == notes
     return made
 
 

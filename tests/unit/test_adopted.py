@@ -182,6 +182,8 @@ def test_constants_of_another_compile(tmp_path: Path) -> None:
     assert "its bytes belong to 0x70380000, pool xSPI2 of network.c is at 0x71000000" in refusal(folder)
     (folder / "a_data.bin").write_bytes(data)
     (folder / "b_data.bin").write_bytes(data)
+    assert [path.name for path in taken(folder)[0].initializers.values()] == ["a_data.bin"], "equal files are one"
+    (folder / "b_data.bin").write_bytes(data + b"\0")
     assert "several files may be it: a_data.bin, b_data.bin" in refusal(folder)
 
 

@@ -14,6 +14,8 @@ from neuralart.files import write_text
 from neuralart.text.console import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from neuralart_bring.adopt.entries import Entries, FoundTree
 
 _LOOKED_FOR = (
@@ -51,8 +53,8 @@ def _found(args: argparse.Namespace) -> FoundTree:
     return entries.FoundTree(repository, networks.networks(repository), made, scripts, flashed, names)
 
 
-def record(found: FoundTree) -> dict[str, object]:
-    """What ``--json`` prints."""
+def record(found: FoundTree, notes: Sequence[str] = ()) -> dict[str, object]:
+    """What ``--json`` prints. ``notes``: what cannot be built as it is, and why."""
     return {
         "networks": [
             {"c_name": each.c_name, "runtime": each.runtime, "c_file": each.c_file, "initializers": each.initializers}
@@ -69,6 +71,7 @@ def record(found: FoundTree) -> dict[str, object]:
             }
             for each in found.flash
         ],
+        "notes": list(notes),
     }
 
 
@@ -104,19 +107,19 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_bring.adopt import entries
 
     found = _found(args)
+    output: Path | None = args.output
+    base = output.parent if output is not None else Path()
+    shown = Path(os.path.relpath(args.folder.resolve(), base.resolve())).as_posix()
+    made = entries.entries(found, boards.names(()), shown) if found.networks else None
     if args.json:
-        print(json.dumps(record(found), indent=1))
+        print(json.dumps(record(found, made.notes if made is not None else ()), indent=1))
         return 0
-    if not found.networks:
+    if made is None:
         for what, looked in _LOOKED_FOR:
             say(f"looked for {what}: {looked}", file=sys.stderr)
         for line in _listed(found):
             say(line, file=sys.stderr)
         raise NeuralArtError(_NOTHING, where=args.folder.as_posix(), hint="neuralart compile makes one of a model")
-    output: Path | None = args.output
-    base = output.parent if output is not None else Path()
-    shown = Path(os.path.relpath(args.folder.resolve(), base.resolve())).as_posix()
-    made = entries.entries(found, boards.names(()), shown)
     for line in _listed(found):
         say(line, file=sys.stderr)
     for note in made.notes:

@@ -117,10 +117,11 @@ def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tupl
 
 
 def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
-    """Files that can be a pool's constants, of the surest kind there is; several: it cannot be said which."""
+    """Files that can be a pool's constants, of the surest kind there is; several differ: any may be it."""
     needed = found.needed[pool.fname]
     fits = ([path for path in kind if _fits(path, pool, needed)] for kind in _kinds(found, pool, files))
-    return next((kind for kind in fits if kind), [])
+    kind = next((kind for kind in fits if kind), [])
+    return kind[:1] if len({read(path, pool, needed) for path in kind}) == 1 else kind
 
 
 def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
