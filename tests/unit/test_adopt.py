@@ -282,7 +282,7 @@ def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
     assert "Model/network_data.hex: its bytes belong to 0x70380000, pool xSPI2 of network.c is at 0x71000000" in err
     raw = "network_atonbuf.xSPI2.raw"
     made = repositories.network("Model", Want(), f"/a/{raw}")
-    put(tmp_path / "twice", {**made, f"b/{raw}": made[f"a/{raw}"] + b"\\0", "README.md": "STM32N6570-DK\n"})
+    put(tmp_path / "twice", {**made, f"b/{raw}": made[f"a/{raw}"] + b"\0", "README.md": "STM32N6570-DK\n"})
     assert f"a/{raw}, b/{raw} may be it" in adopt("twice")[2]
     pointer = SHAPES["audio"](tmp_path / "audio") / "Projects/X-CUBE-AI/models/aed_weights.bin"
     pointer.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1297\n")
