@@ -168,3 +168,11 @@ def test_doctor_asks_for_what_the_project_asks_for() -> None:
     asked = {canonicalize_name(each.name): each.specifier for each in wanted("emulator")}
     for name, range_ in {**PACKAGES, **EXTRAS}.items():
         assert asked[canonicalize_name(name)] == Requirement(f"{name}{range_}").specifier
+
+
+def test_each_extra_for_users_is_installed_alone() -> None:
+    """``.ci/installed`` names them; the others are for those who work on this project."""
+    text = (REPO / ".ci/installed").read_text("utf-8")
+    (names,) = re.findall(r"for extra in (.*); do", text)
+    ours = {"build", "models", "oracle", "docs", "test", "lint", "test-all", "audit"}
+    assert set(names.split()) == set(PROJECT["project"]["optional-dependencies"]) - ours
