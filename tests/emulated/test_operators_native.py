@@ -11,15 +11,14 @@ import pytest
 
 import oracle
 import vectors as golden
-from neuralart.compilers.request import BorderOptions, CompileRequest
-from neuralart_reference.compile import compile_network, write
+from neuralart.compilers.request import BorderOptions
 from neuralart_reference.operators import registry
 from support import cases_numbers, cases_recurrent, cases_wide, native
+from support.native import compiled
 from support.operator_cases import OPERATORS, VECTORS, Case, Draw
 from tflite_writer import ModelWriter
 
 ROOT = Path(__file__).parents[2]
-MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 DIGITS = ROOT / "models" / "digits"
 SEED = 20
 MODELS = 10
@@ -41,15 +40,6 @@ def drawn(draw: Draw, *key: int, branches: int = BRANCHES) -> tuple[ModelWriter,
     writer = ModelWriter()
     cases = [draw(rng, writer) for _ in range(branches)]
     return writer, cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
-
-
-def compiled(folder: Path, name: str, model: bytes, **options: object) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.tflite"
-    path.write_bytes(model)
-    result = compile_network(CompileRequest(model=path, mpool=MPOOL, name=name, report=False, **options))
-    write(result, folder / name)
-    return folder / name
 
 
 def near(expected: np.ndarray, actual: np.ndarray, ulps: int, off: float) -> bool:
@@ -105,7 +95,7 @@ def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     models = {f"defined{n}": drawn(draw, n, branches=10) for n, draw in enumerate(OPERATORS.values())}
     models["definedwide"] = drawn(cases_wide.in_turn, 16, branches=5 * len(cases_wide.OPERATORS))
     own = {"allocate_inputs": False, "allocate_outputs": False}
-    folders = [compiled(tmp_path, name, model, **own) for name, (_, _, model) in models.items()]
+    folders = [compiled(tmp_path, name, model, described=True, **own) for name, (_, _, model) in models.items()]
     for network, (_, cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):
         network.run([[value for case in cases for value in case.vectors[v]] for v in range(VECTORS)])
 

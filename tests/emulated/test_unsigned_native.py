@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 import oracle
-from neuralart.compilers.request import CompileRequest
-from neuralart_reference.compile import compile_network, write
 from support import cases_numbers, native
+from support.native import compiled
 from support.operator_cases import OPERATORS, VECTORS, Case
 from support.unsigned_cases import EXTRA, SIGNED_ONLY, UnsignedWriter, unsigned
 
-ROOT = Path(__file__).parents[2]
-MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 SEED = 23
 MODELS = 8
 BRANCHES = 25
@@ -37,14 +34,6 @@ def drawn(name: str, *key: int, branches: int = BRANCHES) -> tuple[list[Case], b
     writer = UnsignedWriter(rng)
     cases = [unsigned(DRAWS[name], rng, writer) for _ in range(branches)]
     return cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
-
-
-def compiled(folder: Path, name: str, model: bytes, **options: object) -> Path:
-    path = folder / f"{name}.tflite"
-    path.write_bytes(model)
-    result = compile_network(CompileRequest(model=path, mpool=MPOOL, name=name, report=False, **options))
-    write(result, folder / name)
-    return folder / name
 
 
 @pytest.mark.parametrize("operator", DRAWS)

@@ -23,8 +23,11 @@ from typing import Any
 
 # Of the preprocessor: where lines come from; 3 stands for a header of the compiler's.
 _MARKER = re.compile(rb'^# \d+ "([^"<]+)"((?: \d)*)$', re.M)
-# Words that make other files or no object, or that an answer depends on in a way that is not looked at.
-_OTHER = re.compile(r"@|-M|-E$|-S$|-x|-save-temps|-fstack-usage|-g3|-gsplit|--coverage|-fprofile|-fdump|-Wa,|-specs=/")
+# Words that make other files or no object, or that an answer depends on in a way that is not looked at; and what is
+# compiled sooner than looked up.
+_OTHER = re.compile(
+    r"@|-O0$|-M|-E$|-S$|-x|-save-temps|-fstack-usage|-g3|-gsplit|--coverage|-fprofile|-fdump|-Wa,|-specs=/"
+)
 # What changes the answer without a word on the command line.
 _VARIABLES = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,11 @@ class FakeNetwork:
         return folder
 
 
+@cache
+def _patches() -> patchlist.PatchList:
+    return patchlist.load("stm32h747i-disco")
+
+
 class App:
     """An application and a network in a folder.
 
@@ -290,7 +296,7 @@ class App:
         self.network = (network or FakeNetwork()).write(place / "network")
 
     def request(self, mode: str = "fit", **more: Any) -> PatchRequest:
-        patches = more.pop("patches", None) or patchlist.load("stm32h747i-disco")
+        patches = more.pop("patches", None) or _patches()
         files = more.pop("network", None) or NetworkFiles.in_folder(self.network, "network")
         return PatchRequest(self.folder, files, mode, patches, **more)
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
+from neuralart.compilers.request import CompileRequest
 from neuralart.network.facts import Network, Port
+from neuralart.resources import PACKAGE
+from neuralart_reference.compile import compile_network, write
+from neuralart_reference.emit import c_info
 from neuralart_virtual.emulator import native
 from neuralart_virtual.emulator.native import unavailable
 
-__all__ = ["NativeNetwork", "build", "unavailable"]
+__all__ = ["NativeNetwork", "build", "compiled", "unavailable"]
+MPOOL = PACKAGE / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Checks are the same without optimization, which takes five times as long with them as the rest of a compile.
 SANITIZER = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=undefined")
@@ -42,6 +48,18 @@ class NativeNetwork:
                 at += port.bytes
             results.append(one)
         return results
+
+
+def compiled(folder: Path, name: str, model: bytes, *, described: bool = False, **options: object) -> Path:
+    """The folder of a network; its description (``described``) takes half of a compile, and computes nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.tflite"
+    path.write_bytes(model)
+    request = CompileRequest(model=path, mpool=MPOOL, name=name, report=False, **options)  # type: ignore[arg-type]
+    made = c_info.c_info if described else lambda *_: "{}\n"
+    with mock.patch("neuralart_reference.compile.c_info", made):
+        write(compile_network(request), folder / name)
+    return folder / name
 
 
 def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> list[NativeNetwork]:
