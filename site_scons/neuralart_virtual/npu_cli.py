@@ -96,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         _write(args.output, result)
     if comparison is not None:
-        words = within("ai-edge-litert", max((pair.largest for pair in comparison.pairs), default=0), None)
+        reference = "onnxruntime" if args.model.suffix.lower() == ".onnx" else "ai-edge-litert"
+        words = within(reference, max((pair.largest for pair in comparison.pairs), default=0), None)
         words += f" in {len(comparison.pairs)} buffers"
     else:
         words = beside(result) if beside is not None else NO_REFERENCE
@@ -272,6 +273,7 @@ def _record(
                 "epoch": pair.epoch,
                 "address": pair.output.start,
                 "tensor": pair.pair.tensor,
+                "factor": round(pair.pair.factor, 6),
                 "elements": pair.output.elements,
                 "equal": round(1 - pair.different, 6),
                 "largest": pair.largest,

@@ -49,6 +49,7 @@ def test_how_far_from_litert_is_said() -> None:
     assert within("model.tflite, computed by ai-edge-litert 2.20", 0, 0.25) == (
         "within 0 steps and 0.25 of LiteRT, in real numbers"
     )
+    assert within("onnxruntime 1.22.0", 2, None) == "within 2 steps of onnxruntime"
     others = "within 3 steps of outputs by virtual NPU of scons-neuralart 1; not compared with LiteRT: no reference"
     assert within("virtual NPU of scons-neuralart 1, compile 00", 3, None) == others
     assert within("", 3, None).startswith("within 3 steps of outputs by an unknown source; not compared with LiteRT")

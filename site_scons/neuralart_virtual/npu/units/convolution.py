@@ -173,7 +173,9 @@ class Convolution:
         if self.sums:
             sums = sums + self._partial(number, inputs, outputs)
         shifted = shift_right(sums, self._shift, self._ties)
-        return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
+        # Where neither side has a sign, sums have none: a copy with padding keeps 128 to 255.
+        signed = self._input.signed or self._kernel_signed
+        return output(shifted, self._out, saturate=self._saturate, relu=self._relu, signed=signed)
 
     def _features(self, number: int, inputs: Inputs) -> FeatureFrame:
         """The padded frame."""
