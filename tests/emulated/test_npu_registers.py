@@ -15,8 +15,8 @@ from support.firmware import N6_STEPS, Builder, have_gcc, memory_init
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
 pytest.importorskip("numpy", reason="NumPy is not installed")
-from support import npu_network as made  # noqa: E402
-from support.npu_blob import Program  # noqa: E402
+from support import npu_network as made
+from support.npu_blob import Program
 
 pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH")]
 BOARD, FLASH = boards.load("stm32n6570-dk"), 0x71000000

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart_virtual.emulator.inputs.preprocessing import library
-from neuralart_virtual.npu import registers
 
 if TYPE_CHECKING:
     from neuralart_virtual.npu.device import NpuDevice
@@ -24,6 +23,8 @@ class NpuRegisters:
 
     def __init__(self, board: BoardWithMemory, halt: Callable[[str], None]) -> None:
         """``halt``: is told why the firmware cannot go on: a mode that is not executed, or no NumPy."""
+        from neuralart_virtual.npu import registers
+
         self.name, self.base, self.size = "NPU", registers.BASE_SECURE, registers.SIZE
         self._board, self._halt = board, halt
         self._device: NpuDevice | None = None

@@ -1,9 +1,9 @@
 """A virtual board on Unicorn: the CPU's baseline instruction set, the real addresses, banks dead until enabled.
 
 Not modeled: interrupts but those of the NPU, exceptions (the run stops at one), caches (but whether they are
-maintained, see coherency.py), MPU, SAU and RIF (its registers keep what is written), time. Both aliases of a memory (secure
-and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file gives,
-not at the other security state's.
+maintained, see coherency.py), MPU, SAU and RIF (its registers keep what is written), time. Both aliases of a memory
+(secure and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file
+gives, not at the other security state's.
 """
 
 from __future__ import annotations
