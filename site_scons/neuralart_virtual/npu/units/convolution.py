@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from neuralart_virtual.npu.state import UnitState
 from neuralart_virtual.npu.units.exact_sums import FeatureFrame, Kernels
 from neuralart_virtual.npu.units.inputs import rule, shifter
-from neuralart_virtual.npu.units.rounding import (
-    Ties,
-    Values,
-    Wide,
-    low_bytes,
-    output,
-    shift_right,
-)
+from neuralart_virtual.npu.units.rounding import Ties, Values, Wide, low_bytes, output, shift_right
 
 FEATURES, KERNELS, SUMS = 0, 1, 2
 _FRAME_ZERO = 3
