@@ -168,6 +168,27 @@ def test_what_is_equal_by_chance_is_no_pair() -> None:
     assert (one == other).mean() > 0.6 and not comparison.pairs and held == one.astype(np.int8).tobytes()
 
 
+def test_constants_in_c(tmp_path: Path) -> None:
+    """As some projects keep them; the bytes beside them come first."""
+    expected = ready(tmp_path, controller=False).run().outputs["scores"]
+    raw = tmp_path / f"{made.NAME}_atonbuf.xSPI2.raw"
+    words = np.frombuffer(raw.read_bytes(), "<u8")
+    source = raw.with_suffix(".c")
+    source.write_text(
+        f"const uint64_t _mem_pool_xSPI2_{made.NAME}[{len(words)}] = {{\n"
+        + ",".join(f"0x{int(word):016X}ULL" for word in words)
+        + ",\n};\n"
+    )
+    raw.unlink()
+    network = load(tmp_path / f"{made.NAME}.c")
+    network.set_input("image", made.image())
+    assert np.array_equal(network.run().outputs["scores"], expected)
+    for text in ("const uint64_t other[1] = {1};", source.read_text().replace("0x", "x"), f"{'9' * 40}"):
+        source.write_text(text.replace("ULL", "ULL" if "x" in text else ""))
+        said = refused(tmp_path)
+        assert f"{source.name}: no array _mem_pool_xSPI2_{made.NAME} of words of 64 bits" in said
+
+
 # ---- what is wrong with a folder ----
 
 

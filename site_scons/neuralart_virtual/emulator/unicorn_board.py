@@ -30,10 +30,8 @@ PPB, PPB_SIZE = 0xE0000000, 0x100000
 LOGGED = 100_000
 
 WFI, WFE = b"\x30\xbf", b"\x20\xbf"
-# Instructions that the core goes on for while the NPU works: it may enable more units, or wait.
-NPU_WORKS = 20_000
-# Those of the longest handler of an interrupt.
-HANDLER = 10_000_000
+# Instructions that the core goes on for while the NPU works (it may enable more units), and of the longest handler.
+NPU_WORKS, HANDLER = 20_000, 10_000_000
 
 # Numbers by which the emulator's core reports exceptions (QEMU, target/arm/cpu.h).
 EXCEPTIONS = {
