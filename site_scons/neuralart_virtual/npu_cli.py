@@ -146,18 +146,14 @@ def _set_inputs(network: VirtualNetwork, given: dict[str, Path], seed: int) -> l
 
 
 def _contents(path: Path) -> bytes:
-    import io
+    from neuralart_virtual.emulator.inputs.source import arrays
 
-    import numpy as np
-
-    data = read_bytes(path)
     if path.suffix != ".npy":
-        return data
-    try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise NeuralArtError(f"no array of NumPy: {error}", where=str(path)) from error
-    return bytes(np.ascontiguousarray(array).tobytes())
+        return read_bytes(path)
+    array = arrays(path).get("")
+    if array is None:
+        raise NeuralArtError("several arrays", where=str(path), hint="give one as .npy")
+    return bytes(array.tobytes())
 
 
 def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferComparison:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from neuralart import boards
 from neuralart_virtual.emulator import MachineStop, runner
+from neuralart_virtual.emulator.coherency import Conditions
+from neuralart_virtual.emulator.gdb.debugged import DebuggedBoard
 from neuralart_virtual.emulator.image import read_elf, read_raw
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 from support.firmware import N6_STEPS, Builder, have_gcc, memory_init
@@ -67,7 +70,13 @@ def copying(**more: int) -> list[int]:
     return [word for pair in sorted(pairs, key=lambda pair: pair[0] & 0xFFF == 0) for word in pair]
 
 
-def started(folder: Path, words: list[int], body: str) -> UnicornBoard:
+class _Debugger:
+    """Lets the core run."""
+
+    board, attached, stepping = None, True, False
+
+
+def started(folder: Path, words: list[int], body: str, *, debugged: bool = False) -> UnicornBoard:
     """The board, whose firmware drives the NPU before it says hello."""
     listed = ", ".join(f"0x{word:08x}u" for word in words)
     data = f"enum {{ WORDS = {len(words)} }};\n"
@@ -76,7 +85,9 @@ def started(folder: Path, words: list[int], body: str) -> UnicornBoard:
     memory = memory_init(tuple(N6_STEPS)).replace("return 0;", "return drive();")
     builder = Builder(folder / "objects", BOARD, "unicorn", FLASH, 0x342E0000)
     image = builder.image(folder / "image", memory=source + memory)
-    return UnicornBoard(BOARD, BOARD.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+    given = BOARD, BOARD.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)]
+    debugger: Any = _Debugger()
+    return DebuggedBoard(debugger, *given, Conditions()) if debugged else UnicornBoard(*given)
 
 
 @pytest.mark.parametrize("wait", ["wfi", "wfe", "nop"])
@@ -98,6 +109,19 @@ def test_an_epoch(tmp_path: Path, form: str, wait: str) -> None:
     copied = [(5 * n + 128) & 0xFF for n in range(made.IN_ELEMENTS)]
     assert list(board.memory(made.RAM + made.COPY, made.IN_ELEMENTS)) == copied
     assert board.memory(made.RAM, 1)[0] == {"polled": 0, "interrupt": 16, "program": 17}[form]
+
+
+@pytest.mark.parametrize("wait", ["wfi", "wfe", "nop"])
+def test_with_a_debugger(tmp_path: Path, wait: str) -> None:
+    board = started(tmp_path, copying(EVENT__EN_OFLOW_FRM=1), LISTEN + SET + WAIT % f'"{wait}"', debugged=True)
+    assert isinstance(board, DebuggedBoard)
+    for _ in range(1000):
+        assert board.go(step=False) is None
+        if board.memory(made.RAM, 1) == b"\x10":
+            break
+    copied = [(5 * n + 128) & 0xFF for n in range(made.IN_ELEMENTS)]
+    assert list(board.memory(made.RAM + made.COPY, made.IN_ELEMENTS)) == copied
+    assert board.memory(made.RAM, 1) == b"\x10"
 
 
 def test_a_mode_that_is_not_executed(tmp_path: Path) -> None:

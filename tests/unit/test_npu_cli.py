@@ -225,7 +225,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--ties", "averege=up"): "--ties: no stage is called 'averege' (did you mean 'average'? known: activation, ",
         ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
         ("--input", f"image={tmp_path}/none.bin"): "none.bin",
-        ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",
+        ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: not a file of NumPy: ",
         ("--input", f"photo={path}"): "made.c: no input is called 'photo' (image)",
         ("--raw", f"xSPI7={path}"): "made.c: no pool is called 'xSPI7' (AXISRAM5, xSPI2)",
         ("--model", other): "DIR/other.tflite: the model has inputs of [4] bytes, the network's own are [144] (is it",

@@ -291,8 +291,9 @@ class UnicornBoard:
                 return
             if self._blocks is not None:
                 self._blocks.deadline = deadline
-            if self._npu.pending or self._owed:
-                self._beside_npu()
+            if self._npu_works():
+                self._start(0, NPU_WORKS)
+                self._take_interrupts()
                 continue
             step = self._counter.step
             self._start(0 if step or self._blocks is not None else max(1, int(left * 1e6)), step)
@@ -316,11 +317,13 @@ class UnicornBoard:
                 return
             self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
 
-    def _beside_npu(self) -> None:
-        """The core goes on for a while, then the NPU has finished, and the core takes its interrupts: each handler is
-        called as a function that returns to where the core was.
+    def _npu_works(self) -> bool:
+        return self._npu.pending or self._owed
+
+    def _take_interrupts(self) -> None:
+        """The NPU has finished, and the core takes its interrupts: each handler is called as a function that returns to
+        where the core was.
         """
-        self._start(0, NPU_WORKS)
         arm, owed = self._unicorn.arm_const, False
         for irq in self._npu.work() if not self._stop else ():
             enabled = self._system.get(devices.ISER + irq // 32 * 4) >> irq % 32 & 1
@@ -339,7 +342,7 @@ class UnicornBoard:
 
     def _look_for_sleep(self) -> None:
         pc = self._pc()
-        if WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
+        if not self._npu_works() and WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
             self.asleep = True
             self._stop = f"the core sleeps at {self.symbols.describe(pc)} (WFI) and nothing wakes it"
 
