@@ -96,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         _write(args.output, result)
     if comparison is not None:
-        words = within("ai-edge-litert", max((pair.largest for pair in comparison.pairs), default=0), None)
+        reference = "onnxruntime" if args.model.suffix.lower() == ".onnx" else "ai-edge-litert"
+        words = within(reference, max((pair.largest for pair in comparison.pairs), default=0), None)
         words += f" in {len(comparison.pairs)} buffers"
     else:
         words = beside(result) if beside is not None else NO_REFERENCE
@@ -145,18 +146,14 @@ def _set_inputs(network: VirtualNetwork, given: dict[str, Path], seed: int) -> l
 
 
 def _contents(path: Path) -> bytes:
-    import io
+    from neuralart_virtual.emulator.inputs.source import arrays
 
-    import numpy as np
-
-    data = read_bytes(path)
     if path.suffix != ".npy":
-        return data
-    try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise NeuralArtError(f"no array of NumPy: {error}", where=str(path)) from error
-    return bytes(np.ascontiguousarray(array).tobytes())
+        return read_bytes(path)
+    array = arrays(path).get("")
+    if array is None:
+        raise NeuralArtError("several arrays", where=str(path), hint="give one as .npy")
+    return bytes(array.tobytes())
 
 
 def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferComparison:
@@ -272,6 +269,7 @@ def _record(
                 "epoch": pair.epoch,
                 "address": pair.output.start,
                 "tensor": pair.pair.tensor,
+                "factor": round(pair.pair.factor, 6),
                 "elements": pair.output.elements,
                 "equal": round(1 - pair.different, 6),
                 "largest": pair.largest,

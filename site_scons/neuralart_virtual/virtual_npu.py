@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from neuralart_virtual.npu.memory import NpuMemory
     from neuralart_virtual.npu.run import EpochResult
 
-_LITERT = "ai-edge-litert"
+_REFERENCES = {"ai-edge-litert": "LiteRT", "onnxruntime": "onnxruntime"}  # By what is in the name of a reference
 NO_REFERENCE = "not compared with LiteRT: no reference"
 _MODE = re.compile(r"[A-Z]+\.[A-Z0-9]+=[0-9]+")
 
@@ -35,8 +35,9 @@ def within(reference: str, steps: int | None, real: float | None) -> str:
     words = [] if steps is None else [f"{steps} step{'' if steps == 1 else 's'}"]
     words += [] if real is None else [f"{real:.3g}"]
     apart, unit = " and ".join(words), "" if real is None else ", in real numbers"
-    if _LITERT in reference:
-        return f"within {apart} of LiteRT{unit}"
+    for mark, name in _REFERENCES.items():
+        if mark in reference:
+            return f"within {apart} of {name}{unit}"
     who = reference.partition(",")[0] or "an unknown source"
     return f"within {apart} of outputs by {who}{unit}; {NO_REFERENCE}"
 

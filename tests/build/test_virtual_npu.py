@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from neuralart.network import facts
-from neuralart_virtual.emulator import vectors as golden
-from neuralart_virtual.npu.run import load
 from support import npu_network as made
 from support.sconsproject import Project, Result, copy_built, copy_sources, prepare
 from support.small_models import one_op
@@ -37,25 +35,12 @@ def compiled(folder: Path, form: str, seed: int = 7) -> None:
     (folder / "made_atonbuf.xSPI2.raw").write_bytes(weights.data())
 
 
-def vectors(folder: Path, network: Path) -> None:
-    """What the network computes on memory of its own."""
-    alone = load(network)
-    inputs = [made.image(), bytes(range(made.IN_ELEMENTS))]
-    outputs = []
-    for data in inputs:
-        alone.set_input("image", data)
-        outputs.append(alone.run().outputs["scores"].tobytes())
-    image = golden.VectorTensor("another name", "int8", (1, made.SIDE, made.SIDE, made.DEPTH), made.IN_ELEMENTS)
-    scores = golden.VectorTensor("its name in the model", "float32", (1, made.COUNT), 4 * made.COUNT)
-    golden.write(folder, golden.Vectors("", (image,), (scores,), tuple(inputs), tuple(outputs)), "the test")
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copy_sources(tmp_path_factory.mktemp("npu") / "tree")
     for form in FORMS:
         compiled(project.path(f"compiled/{form}"), form)
-    vectors(project.path("golden"), project.path("compiled/structures/made.c"))
+    made.write_vectors(project.path("golden"), project.path("compiled/structures/made.c"))
     project.edit("variants.yaml", "\nnetworks:\n", f"\nnetworks:\n{NETWORKS}")
     project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{VARIANTS}")
     result = prepare(project, tmp_path_factory, *(f"run-v-{form}" for form in FORMS))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from neuralart_virtual import npu_cli
 from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
@@ -47,9 +48,13 @@ def run(name: str, *, force: bool, ties: Ties | None = None) -> tuple[Run, Buffe
     network = ready(case)
     if ties is not None:
         object.__setattr__(network.settings, "ties", ties)
-    x, inner, _ = oracle(name)
-    network.set_input(network.network.inputs[0].row.name, x)
-    comparison = BufferComparison(iter([{name: tensor_of(values) for name, values in inner.items()}]), feed=force)
+    if case.as_command:
+        npu_cli._set_inputs(network, {}, 1)
+        comparison = npu_cli._comparison(network, case.folder / case.model, force)
+    else:
+        x, inner, _ = oracle(name)
+        network.set_input(network.network.inputs[0].row.name, x)
+        comparison = BufferComparison(iter([{name: tensor_of(values) for name, values in inner.items()}]), feed=force)
     comparison.begins(network.memory)
     return network.run(comparison), comparison
 

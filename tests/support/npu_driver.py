@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralart.vendor.network_c.types import EC
 from neuralart_virtual.network_c import ecblobs, epochs
-from neuralart_virtual.npu import clocks, registers
+from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.description import hardware
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.run import VirtualNetwork
@@ -27,6 +27,16 @@ _FRAMES_DONE, _EVENT_ON = 1 << 3, 1 << 19
 _PROGRAMS = 0xB0000000  # Where programs of the epoch controller stand
 
 
+# Bits of BGATES in the order of the units.
+_GATED = ("STRENG", "CONVACC", "DECUN", "ACTIV", "ARITH", "POOL", "RECBUF", "EPOCHCTRL")
+
+
+def _gate_bits() -> dict[tuple[str, int], int]:
+    """The bit of BGATES of each unit that has one."""
+    keys = [key for kind in _GATED for key in NpuState().units if key[0] == kind]
+    return {key: bit for bit, key in enumerate(keys)}
+
+
 def _at(kind: str, register: str, index: int = 0) -> int:
     return ip_of(kind, index) << 12 | registers.place(kind, register)[0]
 
@@ -38,7 +48,7 @@ class RegisterDriver:
         """Switch the NPU on, as a runtime does at its start."""
         self.device, self._interrupts = device, interrupts
         self.epochs = self.copies = self.programs = 0
-        self._gates = clocks.gate_bits()
+        self._gates = _gate_bits()
         write = device.write
         write(_at("CLKCTRL", "CTRL"), registers.CLR)
         write(_at("CLKCTRL", "CTRL"), 1)

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from neuralart_virtual.emulator import vectors as golden
+from neuralart_virtual.npu.run import load
 from neuralart_virtual.npu.state import NpuState
 from support import npu_build as build
 from support.npu_blob import Program
@@ -417,3 +419,16 @@ def write(folder: Path, *, controller: bool) -> Path:
 def image() -> bytes:
     """An input."""
     return np.random.default_rng(3).integers(-128, 128, IN_ELEMENTS, dtype=np.int8).tobytes()
+
+
+def write_vectors(folder: Path, network: Path) -> None:
+    """What the network computes on memory of its own."""
+    alone = load(network)
+    inputs = [image(), bytes(range(IN_ELEMENTS))]
+    outputs = []
+    for data in inputs:
+        alone.set_input("image", data)
+        outputs.append(alone.run().outputs["scores"].tobytes())
+    given = golden.VectorTensor("another name", "int8", (1, SIDE, SIDE, DEPTH), IN_ELEMENTS)
+    scores = golden.VectorTensor("its name in the model", "float32", (1, COUNT), 4 * COUNT)
+    golden.write(folder, golden.Vectors("", (given,), (scores,), tuple(inputs), tuple(outputs)), "the test")

@@ -141,7 +141,7 @@ def test_n6_images_are_the_same_for_both_machines(board: str) -> None:
     assert list(machines) == ["unicorn", "silicon"], "the first is the default of run-"
     assert machines["unicorn"].cpu_flags == machines["silicon"].cpu_flags
     assert machines["unicorn"].cpuid == 0x410FD221
-    assert "no NPU, no RIF, no timing" in machines["unicorn"].note
+    assert "a model of the NPU, no RIF, no timing" in machines["unicorn"].note
 
 
 def test_what_differs_between_the_n6_boards() -> None:

@@ -49,6 +49,7 @@ def test_how_far_from_litert_is_said() -> None:
     assert within("model.tflite, computed by ai-edge-litert 2.20", 0, 0.25) == (
         "within 0 steps and 0.25 of LiteRT, in real numbers"
     )
+    assert within("onnxruntime 1.22.0", 2, None) == "within 2 steps of onnxruntime"
     others = "within 3 steps of outputs by virtual NPU of scons-neuralart 1; not compared with LiteRT: no reference"
     assert within("virtual NPU of scons-neuralart 1, compile 00", 3, None) == others
     assert within("", 3, None).startswith("within 3 steps of outputs by an unknown source; not compared with LiteRT")
@@ -224,7 +225,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--ties", "averege=up"): "--ties: no stage is called 'averege' (did you mean 'average'? known: activation, ",
         ("--assume", "POOL.TYPE=7"): "nothing to assume is called 'POOL.TYPE=7' (did you mean 'POOL.TYPE=",
         ("--input", f"image={tmp_path}/none.bin"): "none.bin",
-        ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: no array of NumPy: ",
+        ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: not a file of NumPy: ",
         ("--input", f"photo={path}"): "made.c: no input is called 'photo' (image)",
         ("--raw", f"xSPI7={path}"): "made.c: no pool is called 'xSPI7' (AXISRAM5, xSPI2)",
         ("--model", other): "DIR/other.tflite: the model has inputs of [4] bytes, the network's own are [144] (is it",

@@ -12,8 +12,11 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c.read import parse
 from neuralart_virtual.network_c import ecblobs, epochs
-from neuralart_virtual.npu.reference import BufferComparison, tensor_of
-from neuralart_virtual.npu.run import VirtualNetwork, load
+from neuralart_virtual.npu.dataflow import EpochWork
+from neuralart_virtual.npu.memory import NpuMemory
+from neuralart_virtual.npu.reference import BufferComparison, Pair, tensor_of
+from neuralart_virtual.npu.run import EpochResult, VirtualNetwork, load
+from neuralart_virtual.npu.software.tensors import Output
 from neuralart_virtual.npu.units.rounding import EVEN, Ties
 from support import npu_driver
 from support import npu_network as made
@@ -129,12 +132,61 @@ def test_comparison_and_force(tmp_path: Path) -> None:
         comparison.begins(network.memory)
         network.run(comparison)
         first, second = comparison.pairs[:2]
-        assert (first.pair, first.different) == (("image", 4, 128), 0.0)
-        assert (second.epoch, second.pair, second.largest) == ("2", ("pooled", 8, 0), 1)
+        assert (first.pair, first.different) == (Pair("image", 4, 128), 0.0)
+        assert (second.epoch, second.pair, second.largest) == ("2", Pair("pooled", 8, 0), 1)
         assert second.different == 1 / made.COARSE
         kept = network.memory.view(made.RAM + made.POOLED, made.COARSE).view(np.int8)
         assert np.array_equal(kept, other.reshape(-1)) == force
         assert {"4", "5", "6"} <= {label for label, _ in comparison.unpaired}
+
+
+def compared(buffer: np.ndarray[Any, Any], tensor: np.ndarray[Any, Any]) -> tuple[BufferComparison, bytes]:
+    """A buffer of an epoch beside a tensor, and what memory holds behind it."""
+    memory = NpuMemory()
+    memory.add("RAM", made.RAM, buffer.astype(np.int8).view(np.uint8).reshape(-1).copy())
+    comparison = BufferComparison(iter([{"x": tensor_of(tensor)}]), feed=True)
+    comparison.begins(memory)
+    comparison(EpochResult("1", True, (Output(made.RAM, 1, buffer.size),), (1.0,), EpochWork()))
+    return comparison, memory.view(made.RAM, buffer.size).tobytes()
+
+
+def test_a_tensor_in_the_quantization_of_another() -> None:
+    """As in front of a concatenation: half of a step more or less is rounding, and what is fed has that scale, too."""
+    tensor = np.clip(np.random.default_rng(3).normal(-90, 40, (8, 8, 16)), -128, 127).astype(int)
+    scaled = np.rint(0.45 * tensor - 70.4)
+    comparison, held = compared(scaled + (np.indices(tensor.shape).sum(0) % 40 == 0), tensor)
+    (pair,) = comparison.pairs
+    assert pair.largest == 1 and pair.different < 0.1 and pair.pair.factor == pytest.approx(0.45, abs=0.01)
+    assert np.abs(np.frombuffer(held, np.int8).reshape(tensor.shape) - scaled).max() <= 1
+
+
+def test_what_is_equal_by_chance_is_no_pair() -> None:
+    """Most of both are zero: two of three elements are equal, as they are in any order."""
+    rng = np.random.default_rng(4)
+    one, other = (np.where(rng.random((8, 8, 16)) < 0.8, -128, rng.integers(-128, 128, (8, 8, 16))) for _ in range(2))
+    comparison, held = compared(one, other)
+    assert (one == other).mean() > 0.6 and not comparison.pairs and held == one.astype(np.int8).tobytes()
+
+
+def test_constants_in_c(tmp_path: Path) -> None:
+    """As some projects keep them; the bytes beside them come first."""
+    expected = ready(tmp_path, controller=False).run().outputs["scores"]
+    raw = tmp_path / f"{made.NAME}_atonbuf.xSPI2.raw"
+    words = np.frombuffer(raw.read_bytes(), "<u8")
+    source = raw.with_suffix(".c")
+    source.write_text(
+        f"const uint64_t _mem_pool_xSPI2_{made.NAME}[{len(words)}] = {{\n"
+        + ",".join(f"0x{int(word):016X}ULL" for word in words)
+        + ",\n};\n"
+    )
+    raw.unlink()
+    network = load(tmp_path / f"{made.NAME}.c")
+    network.set_input("image", made.image())
+    assert np.array_equal(network.run().outputs["scores"], expected)
+    for text in ("const uint64_t other[1] = {1};", source.read_text().replace("0x", "x"), f"{'9' * 40}"):
+        source.write_text(text.replace("ULL", "ULL" if "x" in text else ""))
+        said = refused(tmp_path)
+        assert f"{source.name}: no array _mem_pool_xSPI2_{made.NAME} of words of 64 bits" in said
 
 
 # ---- what is wrong with a folder ----

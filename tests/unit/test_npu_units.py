@@ -164,6 +164,20 @@ def test_convolution(seed: int) -> None:
     assert inputs.products == outputs * taps // given["count"]
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_sums_without_sign_are_clipped_without_sign(size: int) -> None:
+    """Features and kernels without sign: a copy with a border keeps 128 to 255."""
+    features, kernels = list(range(0, 256)), [1, 200]
+    unit = build.convolution(NpuState(), CTRL={"FUNSIGNED": 1, "KUNSIGNED": 1}, KFORMAT={"NR": 2})
+    unit.set("DFORMAT", OBYTES=size)
+    unit.set("FFORMAT", WIDTH=16, HEIGHT=16)
+    unit.set("FHCROP", RIGHT=15)
+    unit.set("FVCROP", BOTTOM=15)
+    inputs = Given(f=np.array(features, np.uint8), k=np.array(kernels, np.uint8))
+    found = low_bytes(Convolution(unit, Ties()).run(0, inputs), size, signed=False).tolist()
+    assert found == [min(f * k, 256**size - 1) for f in features for k in kernels]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_depthwise_as_dense_kernels(seed: int) -> None:
     """Zero off the diagonal: the fast way, with the same sums; and one tap beside it, which is none."""

@@ -9,7 +9,7 @@ PAGE = 0x1000
 # Offsets and bits: Armv8-M ARM (system control space: D-cache operations by address and by set and way), CMSIS device
 # header STM32N6 v1.1.0 (CACHEAXI).
 SCS = 0xE000E000
-CPUID, VTOR, AIRCR = 0xD00, 0xD08, 0xD0C
+ISER, CPUID, VTOR, AIRCR = 0x100, 0xD00, 0xD08, 0xD0C
 RESET_REQUEST = 1 << 2
 # What a write to each cache operation's register does to the line (or set and way) in it.
 OPERATIONS = {
@@ -170,7 +170,7 @@ class Usart:
 
 
 class SystemControl(RegisterFile):
-    """The system control space of the core: CPUID, vector table, cache operations."""
+    """The system control space of the core: CPUID, vector table, enabled interrupts, cache operations."""
 
     narrow = True
 
@@ -188,8 +188,10 @@ class SystemControl(RegisterFile):
             self._operation(OPERATIONS[offset], value)
         elif offset == AIRCR and value >> 16 == 0x05FA and value & RESET_REQUEST:
             self._reset()
+        elif offset & ~0x3F == ISER + 0x80:
+            super().write(offset - 0x80, self.get(offset - 0x80) & ~value)
         elif offset != CPUID:
-            super().write(offset, value)
+            super().write(offset, value | (self.get(offset) if offset & ~0x3F == ISER else 0))
 
 
 class NpuCache(RegisterFile):

@@ -1,9 +1,9 @@
 """A virtual board on Unicorn: the CPU's baseline instruction set, the real addresses, banks dead until enabled.
 
-Not modeled: interrupts and exceptions (the run stops at one), caches (but whether they are maintained, see
-coherency.py), MPU, SAU and RIF (its registers keep what is written), the NPU, time. Both aliases of a memory (secure
-and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file gives,
-not at the other security state's.
+Not modeled: interrupts but those of the NPU, exceptions (the run stops at one), caches (but whether they are
+maintained, see coherency.py), MPU, SAU and RIF (its registers keep what is written), time. Both aliases of a memory
+(secure and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file
+gives, not at the other security state's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from neuralart_virtual.emulator.banks import UNDEFINED, Banks, Bus, import_unico
 from neuralart_virtual.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
 from neuralart_virtual.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart_virtual.emulator.instructions import BlockCounter
+from neuralart_virtual.emulator.npu_registers import NpuRegisters
 from neuralart_virtual.emulator.power import Power
 
 # The rest of the private peripheral bus (debug) is plain memory (Armv8-M ARM, B3.1).
@@ -28,7 +29,9 @@ PPB, PPB_SIZE = 0xE0000000, 0x100000
 # Entries of the log of cache maintenance that are kept.
 LOGGED = 100_000
 
-WFI = b"\x30\xbf"
+WFI, WFE = b"\x30\xbf", b"\x20\xbf"
+# Instructions that the core goes on for while the NPU works (it may enable more units), and of the longest handler.
+NPU_WORKS, HANDLER = 20_000, 10_000_000
 
 # Numbers by which the emulator's core reports exceptions (QEMU, target/arm/cpu.h).
 EXCEPTIONS = {
@@ -70,6 +73,7 @@ class UnicornBoard:
         self._stop = ""
         self.asleep = False  # The core sleeps, and nothing wakes it
         self._starved = self._counted = False
+        self._owed = False  # An interrupt of the NPU waits until the core takes it
         self._spent = 0.0
         if given.nor is None:
             boot = BootState.direct(board, firmware, tuple(loads))
@@ -157,7 +161,9 @@ class UnicornBoard:
             bus.add(power.ramcfg, power.ramcfg_missing)
         for base, window in power.windows.items():
             bus.add(window, partial(power.window_clock_missing, base))
+        self._npu = NpuRegisters(self, self._halt)
         if registers.npu_cache is not None:
+            bus.add(self._npu)
             power.npu_cache = devices.NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
             missing = partial(power.unclocked, "CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
             bus.add(power.npu_cache, missing)
@@ -170,6 +176,8 @@ class UnicornBoard:
             self._seen = self._power.generation
             self._banks.apply_power()
             self._bus.refresh()
+        if self._npu.pending and not self._counted:
+            self._uc.emu_stop()
 
     def _on_cache_operation(self, name: str, operand: int) -> None:
         self._coherency.operation(name, operand)
@@ -283,26 +291,58 @@ class UnicornBoard:
                 return
             if self._blocks is not None:
                 self._blocks.deadline = deadline
+            if self._npu_works():
+                self._start(0, NPU_WORKS)
+                self._take_interrupts()
+                continue
             step = self._counter.step
             self._start(0 if step or self._blocks is not None else max(1, int(left * 1e6)), step)
             self._counter.done(step)
             if not (self._stop or self._starved):
                 self._look_for_sleep()
 
-    def _start(self, microseconds: int = 0, count: int = 0) -> None:
-        """Let the core go until its time is over, so many instructions are done (0: any number), or it is stopped."""
+    def _start(self, microseconds: int = 0, count: int = 0, until: int = 0xFFFFFFFE) -> None:
+        """Let the core go until its time is over, so many instructions are done (0: any number), it is stopped, or at
+        an address.
+        """
         if count > 1 and not self._counted:
             self._uc.ctl_flush_tb()  # Code that was translated before is not counted
         self._counted = count > 1
         try:
-            self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, microseconds, count)
+            self._uc.emu_start(self._pc() | 1, until, microseconds, count)
         except self._unicorn.UcError as error:
             undefined = error.errno == self._unicorn.UC_ERR_INSN_INVALID
+            # The emulator knows no events, and leaves the instruction that waits for one in this way.
+            if undefined and not self._stop and self._banks.peek(self._pc() - 2, 2) == WFE:
+                return
             self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
+
+    def _npu_works(self) -> bool:
+        return self._npu.pending or self._owed
+
+    def _take_interrupts(self) -> None:
+        """The NPU has finished, and the core takes its interrupts: each handler is called as a function that returns to
+        where the core was.
+        """
+        arm, owed = self._unicorn.arm_const, False
+        for irq in self._npu.work() if not self._stop else ():
+            enabled = self._system.get(devices.ISER + irq // 32 * 4) >> irq % 32 & 1
+            if self._stop or not enabled or self._uc.reg_read(arm.UC_ARM_REG_PRIMASK):
+                owed = True
+                continue
+            table, back = self._system.get(devices.VTOR), self._pc()
+            context = self._uc.context_save()
+            (handler,) = struct.unpack("<I", self._banks.peek(table + 4 * (16 + irq), 4).ljust(4, b"\0"))
+            self._uc.reg_write(arm.UC_ARM_REG_LR, back | 1)
+            self._uc.reg_write(arm.UC_ARM_REG_PC, handler | 1)
+            self._start(0, HANDLER, back)
+            if not self._stop:
+                self._uc.context_restore(context)
+        self._owed = owed
 
     def _look_for_sleep(self) -> None:
         pc = self._pc()
-        if WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
+        if not self._npu_works() and WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
             self.asleep = True
             self._stop = f"the core sleeps at {self.symbols.describe(pc)} (WFI) and nothing wakes it"
 

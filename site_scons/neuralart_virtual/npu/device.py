@@ -105,6 +105,11 @@ class NpuDevice:
 
     # ---- work ----
 
+    @property
+    def pending(self) -> bool:
+        """Something was enabled that has not run yet."""
+        return self._pending or self._program
+
     def interrupt(self, line: int = 0) -> bool:
         """A line to the core is high: IRQ 53 + line of the STM32N6."""
         return self.interrupts.active(line)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from neuralart.files import read_bytes
+from neuralart.vendor.network_c.initializers import array_text, integers
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import BlankMemory, Bytes, NpuMemory
@@ -22,21 +23,33 @@ _MOST = 1 << 28
 LINE = 64
 # Bytes of an initializer that are looked for elsewhere.
 _HEAD = 64
-_SUFFIXES = (".raw", ".bin")
+_SUFFIXES = (".raw", ".bin", ".c")
 # What memory is full of where nothing was written.
 _NEVER = {0xFF: "nothing was written to this flash", 0xA5: "nothing was copied there", 0: "it is all zeros"}
 
 
 def initializer(network: GeneratedNetwork, folder: Path, pool: Pool) -> Path | None:
-    """The file with a pool's initial contents beside a network: ``<network>_<anything>.<pool>.raw`` or
-    ``.bin``, or ``atonbuf.<pool>.raw``. What begins with another name belongs to another network.
+    """The file with a pool's contents beside a network: ``<network>_<anything>.<pool>.raw``, ``.bin`` or ``.c``, or
+    ``atonbuf.<pool>.raw``. What begins with another name belongs to another network.
     """
     head = f"{Path(network.where).stem}_"
     tails = tuple(f".{pool.fname}{suffix}" for suffix in _SUFFIXES)
     alone = tuple(f"atonbuf{tail}" for tail in tails)
-    names = sorted(path for path in folder.iterdir() if path.name.endswith(tails) and path.is_file())
+    found = (path for path in folder.iterdir() if path.name.endswith(tails) and path.is_file())
+    names = sorted(found, key=lambda path: (path.suffix == ".c", path.name))
     own = (path for path in names if path.name.startswith(head) or path.name in alone)
     return next(own, None)
+
+
+def _bytes(path: Path, symbol: str) -> Bytes:
+    """What an initializer holds: its bytes, or words of 64 bits in C."""
+    data = read_bytes(path)
+    if path.suffix != ".c":
+        return np.frombuffer(data, np.uint8)
+    words = integers(array_text(data.decode("utf-8", "replace"), symbol) or "?")
+    if words is None or any(word >> 64 for word in words):
+        raise NpuError(f"no array {symbol} of words of 64 bits", file=path.name)
+    return np.array(words, "<u8").view(np.uint8)
 
 
 class NetworkMemory:
@@ -128,7 +141,7 @@ class NetworkMemory:
         if path is None and folder is not None and not pool.of_user:
             path = initializer(self._network, folder, pool)
         if path is not None:
-            data = np.frombuffer(read_bytes(path), np.uint8)
+            data = _bytes(path, f"_mem_pool_{pool.fname}_{self._network.name}")
             # A file may end with a guard byte that the pool does not count.
             if pool.size and len(data) > pool.size + 1:
                 reason = f"{path.name} has {len(data)} bytes, pool {pool.fname} {pool.size}"

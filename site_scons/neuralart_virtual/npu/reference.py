@@ -17,7 +17,7 @@ from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.run import EpochResult
 from neuralart_virtual.npu.software.tensors import Output
 
-# Where more than half of the elements differ by more than that, it is another tensor.
+# Where more than half of the elements differ that would by chance, and by more than that, it is another tensor.
 _MOST_DIFFERENT, _ALMOST = 0.5, 2
 # Groups of channels that are tried where a buffer is large.
 _LARGE, _GROUPS = 100_000, (1, 2, 3, 4, 8, 12, 16, 24, 32, 64)
@@ -42,6 +42,15 @@ class Pair(NamedTuple):
     tensor: str
     group: int  # Channels that lie together in memory
     offset: int  # 128 where memory holds the values without sign, else 0
+    factor: float = 1.0  # Where memory holds factor * value + more: the tensor in the quantization of another
+    more: float = 0.0
+
+    def of(self, tensor: ReferenceTensor) -> NDArray[np.int16]:
+        """The values that memory should hold: shape of the tensor, with sign."""
+        if self.factor == 1:
+            return tensor.values
+        scaled: NDArray[np.float64] = np.rint(self.factor * tensor.values + self.more)
+        return np.minimum(np.maximum(scaled, -128), 127).astype(np.int16)
 
 
 class Distance(NamedTuple):
@@ -94,25 +103,40 @@ def _find(output: Output, memory: NpuMemory, tensors: Mapping[str, ReferenceTens
             difference = _compare(pair, output, memory, tensor)
             if best is None or difference < best[0]:
                 best = difference, pair
-    if best is None or (best[0].share >= _MOST_DIFFERENT and best[0].largest > _ALMOST):
-        return None
-    return best[1]
+    if best is None or best[0].largest <= _ALMOST:
+        return None if best is None else best[1]
+    distance, pair = best
+    tensor = tensors[pair.tensor]
+    found = _values(pair, output, memory, tensor)
+    # Compilers requantize what joins tensors of other scales: each value is a linear function of the tensor's.
+    spread = float(tensor.values.var())
+    factor = float((found * (tensor.values - tensor.values.mean())).mean() / spread) if spread else 1.0
+    scaled = pair._replace(factor=factor, more=float(found.mean() - factor * tensor.values.mean()))
+    if factor > 0 and np.abs(found - scaled.of(tensor)).max() <= _ALMOST:
+        return scaled
+    counts = [np.bincount(values.ravel() + 128, minlength=256) / values.size for values in (found, tensor.values)]
+    by_chance = 1 - float(counts[0] @ counts[1])
+    return None if distance.share >= _MOST_DIFFERENT * by_chance else pair
 
 
-def _compare(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> Distance:
+def _values(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> NDArray[np.int16]:
+    """What memory holds, with sign and in the order of the tensor."""
     data = memory.view(output.start, output.elements)
     height, width, channels = tensor.values.shape
     blocks = data.reshape(channels // pair.group, height, width, pair.group)
     values = blocks.transpose(1, 2, 0, 3).reshape(tensor.values.shape)
-    numbers = values.astype(np.int16) - 128 if pair.offset else values.view(np.int8).astype(np.int16)
-    apart = np.abs(numbers - tensor.values)
+    return values.astype(np.int16) - 128 if pair.offset else values.view(np.int8).astype(np.int16)
+
+
+def _compare(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> Distance:
+    apart = np.abs(_values(pair, output, memory, tensor) - pair.of(tensor))
     return Distance(float((apart != 0).mean()), int(apart.max()))
 
 
 def _feed(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> None:
     """Put the reference where the buffer is."""
     height, width, channels = tensor.values.shape
-    blocks = tensor.values.reshape(height, width, channels // pair.group, pair.group)
+    blocks = pair.of(tensor).reshape(height, width, channels // pair.group, pair.group)
     data = (blocks.transpose(2, 0, 1, 3).reshape(-1) + pair.offset) & 0xFF
     memory.view(output.start, output.elements)[:] = data.astype(np.uint8)
 

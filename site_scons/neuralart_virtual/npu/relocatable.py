@@ -91,7 +91,7 @@ def install(image: Image, board: Board, mode: str, addresses: Sequence[int] = ()
         memory.view(call.ram.start, image.ro_size)[:] = np.frombuffer(image.data[: image.ro_size], np.uint8)
     bases = {}
     for pool in image.pools:
-        base, external = _base(pool, params, call), pool.type == form.RELOC and pool.id == 1
+        base, external = _base(image, pool, params, call), pool.type == form.RELOC and pool.id == 1
         try:
             memory.view(base, pool.size)
         except NpuError as error:
@@ -105,10 +105,13 @@ def install(image: Image, board: Board, mode: str, addresses: Sequence[int] = ()
     return InstalledModel(image, memory, bases, dict(_programs(image, memory, code, params)), answer.steps)
 
 
-def _base(pool: PoolDescriptor, params: int, call: InstallCall) -> int:
+def _base(image: Image, pool: PoolDescriptor, params: int, call: InstallCall) -> int:
     if pool.type != form.RELOC:
         return pool.dst
-    return params + pool.foff if pool.id == 0 or call.ext_ram is None else call.ext_ram.start
+    if pool.id and call.ext_ram is not None:
+        return call.ext_ram.start
+    # Programs in front of the constants are in the address range of the pool, and its offset does not count them.
+    return params + pool.foff + (form.ec_front(image) if pool.data == form.PARAM else 0)
 
 
 def _memories(image: Image, board: Board, call: InstallCall) -> NpuMemory:

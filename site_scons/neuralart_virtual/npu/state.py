@@ -122,11 +122,7 @@ class NpuState:
         """One unit."""
         return self.units[kind, index]
 
-    def link(
-        self,
-        destination: tuple[str, int, int],
-        *contexts: tuple[tuple[str, int], int, int],
-    ) -> None:
+    def link(self, destination: tuple[str, int, int], *contexts: tuple[tuple[str, int], int, int]) -> None:
         """Set one destination of the stream switch: (source, enabled, frames) of one or two contexts."""
         word = 0
         for number, (source, enabled, frames) in enumerate(contexts):

@@ -39,11 +39,11 @@ def npu_layers(comparison: BufferComparison) -> tuple[LayerFigures, ...]:
     figures = [
         LayerFigures(
             int(pair.epoch),
-            pair.pair.tensor,
+            pair.pair.tensor if pair.pair.factor == 1 else f"{pair.pair.factor:.3g} x {pair.pair.tensor}",
             "int8",
             (1, *pair.shape),
             pair.largest,
-            pair.largest * (pair.scale or 1.0),
+            pair.largest * (pair.scale or 1.0) / pair.pair.factor,
             pair.exceeding,
             allowed=pair.allowed,
             equal=1 - pair.different,

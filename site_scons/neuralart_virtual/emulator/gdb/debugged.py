@@ -13,7 +13,7 @@ from neuralart_virtual.emulator.banks import READ_ONLY
 from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.devices import PAGE, VTOR
 from neuralart_virtual.emulator.image import Firmware, Load
-from neuralart_virtual.emulator.unicorn_board import WFI, UnicornBoard
+from neuralart_virtual.emulator.unicorn_board import NPU_WORKS, WFI, UnicornBoard
 
 if TYPE_CHECKING:
     from neuralart.flashing.nor import Nor
@@ -182,9 +182,14 @@ class DebuggedBoard(UnicornBoard):
                 self._look_for_sleep()
         if not (step or self._stop or self._hit or self._starved):
             watching = any(kind in WATCHES for kind, _, _ in self._hooks)
-            self._start(int(SLICE * 1e6), _MANY if watching else 0)
+            works = self._npu_works()
+            self._start(0 if works else int(SLICE * 1e6), NPU_WORKS if works else _MANY if watching else 0)
             if not (self._stop or self._hit or self._starved):
                 self._look_for_sleep()
+                if works:
+                    self._passing = True  # No breakpoint stops in a handler
+                    self._take_interrupts()
+                    self._passing = False
         return self._halted(step=step)
 
     def _halted(self, *, step: bool) -> Halt | None:

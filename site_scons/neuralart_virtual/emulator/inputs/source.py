@@ -117,6 +117,10 @@ def _only(ports: Sequence[Port], where: str) -> Port:
     raise NeuralArtError(f"feeds one input, this network has {len(ports)}", where=where, hint=hint)
 
 
+# Of zipfile: NotImplementedError for a method or a version that it does not know, RuntimeError for a password.
+_DAMAGED = (OSError, ValueError, EOFError, KeyError, MemoryError, RuntimeError, zlib.error, zipfile.BadZipFile)
+
+
 def arrays(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file by name, or that of an .npy file, which has none. NeuralArtError: it is damaged."""
     np = preprocessing.library("numpy", f"a file {path.suffix}")
@@ -124,17 +128,7 @@ def arrays(path: Path) -> dict[str, Array]:
     try:
         loaded = np.load(data, allow_pickle=False)
         return {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
-    # Of zipfile: NotImplementedError for a method or a version that it does not know, RuntimeError for a password.
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        MemoryError,
-        RuntimeError,
-        zlib.error,
-        zipfile.BadZipFile,
-    ) as error:
+    except _DAMAGED as error:
         raise NeuralArtError(f"not a file of NumPy: {error}", where=str(path)) from error
 
 

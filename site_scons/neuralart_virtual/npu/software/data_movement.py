@@ -7,17 +7,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from neuralart_virtual.network_c import epochs
 from neuralart_virtual.network_c.epochs import Structure
-from neuralart_virtual.npu.software.tensors import (
-    ORDER,
-    Array,
-    Kernel,
-    Output,
-    array,
-    buffers,
-    load,
-    note,
-    store,
-)
+from neuralart_virtual.npu.software.tensors import ORDER, Array, Kernel, Output, array, buffers, load, note, store
 
 _IN, _OUT = "general.input", "general.output"
 

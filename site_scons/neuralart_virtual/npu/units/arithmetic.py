@@ -45,10 +45,7 @@ class Arithmetic:
             unit.refuse("CTRL", "OBYTES", "elements have 1, 2 or 3 bytes")
         self._clip: tuple[int, int] | None = None
         if unit.get("CTRL", "CLIPOUT"):
-            self._clip = (
-                unit.get("CLIPRANGE", "CLIPMIN", signed=True),
-                unit.get("CLIPRANGE", "CLIPMAX", signed=True),
-            )
+            self._clip = (unit.get("CLIPRANGE", "CLIPMIN", signed=True), unit.get("CLIPRANGE", "CLIPMAX", signed=True))
         self._combined = unit.get("CTRL", "COMBINEBC")
         self._vectors = self._decode_vectors()
         self._kind: Any = np.int32 if self._fits_a_word() else np.int64
@@ -62,11 +59,7 @@ class Arithmetic:
         unit, words = self._unit, self._unit.coefficients
         ab, c = words[0::2], words[1::2]
         low = {"A": ab, "B": ab >> np.uint32(16), "C": c}
-        scalars = {
-            "A": unit.get("COEFFAC", "A"),
-            "B": unit.get("COEFFB", "B"),
-            "C": unit.get("COEFFAC", "C"),
-        }
+        scalars = {"A": unit.get("COEFFAC", "A"), "B": unit.get("COEFFB", "B"), "C": unit.get("COEFFAC", "C")}
         self._vector = any(unit.get("CTRL", f"COEFF{name}") for name in "ABC")
         found = {}
         for name in "ABC":
@@ -114,12 +107,7 @@ class Arithmetic:
             shifted = np.minimum(np.maximum(shifted, low), high)
         return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
 
-    def _compute(
-        self,
-        x: Wide,
-        y: Wide | None,
-        coefficients: dict[str, Any],
-    ) -> Wide:
+    def _compute(self, x: Wide, y: Wide | None, coefficients: dict[str, Any]) -> Wide:
         a, b, c = coefficients["A"], coefficients["B"], coefficients["C"]
         if self._operation == AFFINE:
             result: Wide = x * a

@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from neuralart_virtual.npu.state import UnitState
 from neuralart_virtual.npu.units.exact_sums import FeatureFrame, Kernels
 from neuralart_virtual.npu.units.inputs import rule, shifter
-from neuralart_virtual.npu.units.rounding import (
-    Ties,
-    Values,
-    Wide,
-    low_bytes,
-    output,
-    shift_right,
-)
+from neuralart_virtual.npu.units.rounding import Ties, Values, Wide, low_bytes, output, shift_right
 
 FEATURES, KERNELS, SUMS = 0, 1, 2
 _FRAME_ZERO = 3
@@ -173,7 +166,9 @@ class Convolution:
         if self.sums:
             sums = sums + self._partial(number, inputs, outputs)
         shifted = shift_right(sums, self._shift, self._ties)
-        return output(shifted, self._out, saturate=self._saturate, relu=self._relu)
+        # Where neither side has a sign, sums have none: a copy with padding keeps 128 to 255.
+        signed = self._input.signed or self._kernel_signed
+        return output(shifted, self._out, saturate=self._saturate, relu=self._relu, signed=signed)
 
     def _features(self, number: int, inputs: Inputs) -> FeatureFrame:
         """The padded frame."""

@@ -36,14 +36,7 @@ class InputShifter(NamedTuple):
 
 
 def shifter(
-    unit: UnitState,
-    register: str,
-    port: str,
-    ties: Ties,
-    *,
-    modes: str = "",
-    out: str = "",
-    signed: bool = True,
+    unit: UnitState, register: str, port: str, ties: Ties, *, modes: str = "", out: str = "", signed: bool = True
 ) -> InputShifter:
     """Decode FBYTES, FSHIFT, FROUND, FSAT and FRNDMODE with the letter of a port behind them.
 

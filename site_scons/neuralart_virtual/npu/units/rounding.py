@@ -64,9 +64,9 @@ def low_bytes(values: Values, size: int, *, signed: bool = True) -> Values:
     return values.astype((_SIGNED if signed else _UNSIGNED)[size], copy=False)
 
 
-def output(values: Wide, size: int, *, saturate: bool, relu: bool = False) -> Values:
+def output(values: Wide, size: int, *, saturate: bool, relu: bool = False, signed: bool = True) -> Values:
     """What leaves a unit: negative values cut off if asked, then clipped to so many bytes, else cut."""
-    low, high = limits(size)
+    low, high = limits(size) if signed else (0, (1 << 8 * size) - 1)
     if saturate:
         # Twice as fast as np.clip for the small frames that most are.
         values = np.minimum(np.maximum(values, 0 if relu else low), high)

@@ -70,13 +70,7 @@ class StreamEngine:
         loop = self._loop or max(self.frames, 1)
         last = max(self.frames - 1, 0)
         # Both steps are linear: the ends are among these frames.
-        corners = {
-            0,
-            min(loop - 1, last),
-            last // loop * loop,
-            last,
-            max(last // loop * loop - 1, 0),
-        }
+        corners = {0, min(loop - 1, last), last // loop * loop, last, max(last // loop * loop - 1, 0)}
         starts = [self.start(frame) for frame in corners]
         return min(starts), max(starts) + self.span
 
