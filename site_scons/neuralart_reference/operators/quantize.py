@@ -77,13 +77,20 @@ def dequantize(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_dequantize_{SUFFIXES[source.dtype]}_f32", args, macc=target.elements)
 
 
-@operator("CAST", limits=f"between {', '.join(SUFFIXES)}; of stored values, whatever they mean", floats=True)
+@operator(
+    "CAST",
+    limits=f"between {', '.join(SUFFIXES)}; of stored values, whatever they mean; uint32 to or from int32",
+    floats=True,
+)
 def cast(ctx: Lowering, op: Operator) -> None:
     """Lower a change of type. Operations counted as multiply-accumulate: output elements."""
     as_stored(ctx, op)
     source, target = ctx.input(op), ctx.output(op)
-    check_types(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
+    if {source.dtype, target.dtype} == {"int32", "uint32"}:  # the same bytes
+        ctx.alias(op, source, target)
+        return
+    check_types(ctx, op, source, target)
     if target.dtype == "bool" and source.dtype != "bool":
         emit_not_zero(ctx, op, source, target)
         return
