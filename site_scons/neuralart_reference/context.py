@@ -120,6 +120,13 @@ class Lowering:
             self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
+    def scaled(self, op: Operator, tensor: Tensor) -> Operand:
+        """A tensor of any type with one scale and any zero point; NeuralArtError when it has none, or several."""
+        quantization = self.quantization(op, tensor)
+        if quantization.per_channel:
+            self.refuse(op, f"{describe(tensor)} has {len(quantization.scales)} scales", "one is supported")
+        return Operand(tensor, quantization.scale, quantization.zero_point)
+
     def ends(self, op: Operator, dtypes: Sequence[str] = ("int8",)) -> tuple[Operand, Operand]:
         """The first input and the only output, both of one of the types; NeuralArtError as :meth:`operand`."""
         source = self.operand(op, self.input(op), dtypes)

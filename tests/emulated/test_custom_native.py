@@ -1,4 +1,6 @@
-"""Custom operators: boxes against LiteRT, features of speech against a second formulation in plain integers."""
+"""Custom operators: boxes against LiteRT. Signal operators, and SVDF with a state of 8 bits, which LiteRT has not (and
+TensorFlow Lite Micro has), against a second formulation in plain integers.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,11 @@ import pytest
 import oracle
 from neuralart.compilers.request import CompileRequest
 from neuralart_reference.compile import compile_network, write
+from neuralart_reference.quantize import quantize_multiplier
+from neuralart_reference.tables import scaled
 from support import native
 from support.cases_custom import detections, speech
+from support.operator_draws import f32
 from support.speech_plain import Plain
 from tflite_writer import ModelWriter
 
@@ -92,3 +97,41 @@ def test_an_input_that_is_an_output_is_copied(tmp_path: Path) -> None:
     ((copied,),), ((rectified, beside),) = first.run([[value]]), second.run([[value]])
     assert (copied == value).all() and (beside == value).all()
     assert (rectified == np.maximum(value, 3)).all() and (rectified != value).any()
+
+
+def svdf(rng: np.random.Generator) -> tuple[bytes, list[np.ndarray], list[np.ndarray]]:
+    """A model, its inputs one after the other, and what it makes of them."""
+    writer, inputs, units, rank, memory = ModelWriter(), 6, 4, int(rng.choice([1, 2])), int(rng.choice([1, 3, 8]))
+    filters, z_x, z_s = units * rank, int(rng.integers(-128, 128)), int(rng.integers(-60, 60))
+    weights, time = (rng.integers(-127, 128, (filters, size)) for size in (inputs, memory))
+    bias = rng.integers(-9000, 9000, units)
+    scales = dict(zip("xwtsy", map(f32, (0.05, 0.01, 0.015, 0.05 * 0.01 * 180, 0.05)), strict=True))
+    x = writer.tensor("x", (1, inputs), "int8", scales["x"], z_x)
+    w = writer.tensor("w", weights.shape, "int8", scales["w"], 0, weights)
+    t = writer.tensor("t", time.shape, "int8", scales["t"], 0, time)
+    b = writer.tensor("b", (units,), "int32", scales["s"] * scales["t"], 0, bias)
+    state = writer.tensor("s", (1, filters * memory), "int8", scales["s"], z_s, variable=True)
+    y = writer.tensor("y", (1, units), "int8", scales["y"], -128)
+    writer.op("SVDF", [x, w, t, b, state], [y], rank=rank, fused_activation_function="RELU")
+    before = quantize_multiplier(float(np.float32(np.float32(scales["x"] * scales["w"]) / np.float32(scales["s"]))))
+    after = quantize_multiplier(float(np.float32(np.float32(scales["s"] * scales["t"]) / np.float32(scales["y"]))))
+    kept, given, wanted = np.full((filters, memory), z_s), list[np.ndarray](), list[np.ndarray]()
+    for _ in range(12):
+        given.append(rng.integers(-128, 128, (1, inputs)).astype(np.int8))
+        sums = weights @ (given[-1][0].astype(np.int64) - z_x)
+        made = [min(max(scaled(int(value), before), -128), 127) + z_s for value in sums]
+        kept = np.concatenate([kept[:, 1:], np.array(made, np.int64).astype(np.int8)[:, None]], axis=1)
+        totals = ((kept - z_s) * time).sum(1).reshape(units, rank).sum(1) + bias
+        wanted.append(np.array([min(max(scaled(int(v), after) - 128, -128), 127) for v in totals], np.int8))
+    return writer.finish([x], [y]), given, wanted
+
+
+def test_svdf_with_a_state_of_8_bits(tmp_path: Path) -> None:
+    drawn = [svdf(np.random.default_rng([33, number])) for number in range(12)]
+    folders = [compiled(tmp_path, f"v{number}", model) for number, (model, _, _) in enumerate(drawn)]
+    varied = 0
+    for network, (_, given, wanted) in zip(native.build(folders, tmp_path, sanitize=True), drawn, strict=True):
+        for (got,), want in zip(network.run([[value] for value in given]), wanted, strict=True):
+            assert got.ravel().tolist() == want.tolist()
+            varied += len(set(want.tolist())) > 2
+    assert varied > 60, varied

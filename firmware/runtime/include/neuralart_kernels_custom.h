@@ -48,7 +48,7 @@ typedef struct {
   int32_t size; /* of the transform: a power of two from 4 on */
 } na_rfft_t;
 
-/* output [rows][size / 2 + 1][2]: real and imaginary, divided by size. turns [size / 2][2] and half_turns [size / 4][2]:
+/* output [rows][size / 2 + 1][2]: real and imaginary, divided by size. turns [size / 2][2], half_turns [size / 4][2]:
  * powers of roots of one, in steps of 2^-15; working: 2 * size bytes. */
 void na_rfft_s16(const int16_t *input, const int16_t *turns, const int16_t *half_turns, int16_t *output, void *working,
                  const na_rfft_t *p);

@@ -18,10 +18,13 @@ typedef struct {
   int32_t input_offset; /* - zero point of the input */
   int32_t state_multiplier, state_shift; /* from sums over the input to the state */
   int32_t output_multiplier, output_shift, output_offset; /* from sums over the time to the output */
+  int32_t state_offset; /* zero point of an int8 state */
 } na_svdf_t;
 
 void na_svdf_s8(const int8_t *input, const int8_t *weights, const int16_t *time_weights, const int32_t *bias,
                 int16_t *state, int8_t *output, const na_svdf_t *p);
+void na_svdf_s8_s8(const int8_t *input, const int8_t *weights, const int8_t *time_weights, const int32_t *bias,
+                   int8_t *state, int8_t *output, const na_svdf_t *p);
 
 /* ---- LSTM: one row for each gate in all weights, in the order forget, cell, output, input. A cell has int16 values;
  * gates have 3 integer bits before their function, none behind it. */

@@ -1,6 +1,6 @@
 /* The Fourier transform of real int16 values, as TensorFlow Lite Micro has it: half as many complex values, transformed
- * with four branches at a time, then taken apart. All values are divided before each addition, so that nothing leaves 16
- * bits, and rounded: the order of these steps is that of the kiss_fft library. */
+ * with four branches at a time, then taken apart. All values are divided before each addition, so that nothing leaves
+ * 16 bits, and rounded: the order of these steps is that of the kiss_fft library. */
 #include "neuralart_kernels.h"
 
 typedef struct {
