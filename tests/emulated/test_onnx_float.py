@@ -226,3 +226,49 @@ def test_open_sizes_and_external_data(tmp_path: Path) -> None:
     ((want,),) = onnx_oracle.run(onnx.load(path).SerializeToString(), [given])
     ((got,),) = native.build([folder], tmp_path)[0].run([given])
     np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6)
+
+
+def _recurrent(kind: str, number: int) -> onnx.ModelProto:
+    """A layer of any direction, with and without what is optional."""
+    rng, gates = np.random.default_rng([41, number]), {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    direction = ("forward", "reverse", "bidirectional")[number % 3]
+    steps, batches, inputs, units = (int(rng.integers(1, most)) for most in (6, 4, 8, 9))
+    ways = 2 if direction == "bidirectional" else 1
+    shapes = {"w": (ways, gates * units, inputs), "r": (ways, gates * units, units), "b": (ways, 2 * gates * units)}
+    shapes |= {"h": (ways, batches, units), "c": (ways, batches, units), "p": (ways, 3 * units)}
+    given = ["x", "w", "r", "b" if number % 4 else "", "", "h" if number % 5 else ""]
+    if kind == "LSTM":
+        given += ["c" if number % 5 else "", "p" if number % 2 else ""]
+    options = {"linear_before_reset": number // 3 % 2} if kind == "GRU" else {}
+    if kind == "RNN" and number % 2:
+        options = {"activations": ["Relu"] * ways}
+    outputs = ["y", "yh", "yc"][: 3 if kind == "LSTM" else 2]
+    node = onnx.helper.make_node(kind, given, outputs, direction=direction, hidden_size=units, **options)
+    computed = number % 4 == 1 and "h" in given
+    ends = {"x": (steps, batches, inputs)} | ({"h": shapes["h"]} if computed else {})
+    kept = {
+        name: drawn(rng, *shape, spread=0.6) for name, shape in shapes.items() if name in given and name not in ends
+    }
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in ends.items()],
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in outputs],
+        [onnx.numpy_helper.from_array(value, name) for name, value in kept.items()],
+    )
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    return onnx.shape_inference.infer_shapes(made)
+
+
+def test_recurrent_layers(tmp_path: Path) -> None:
+    """Each begins anew in each inference."""
+    models = [_recurrent(kind, number) for kind in ("LSTM", "GRU", "RNN") for number in range(8)]
+    folders = [_compiled(tmp_path, f"r{number}", each.SerializeToString()) for number, each in enumerate(models)]
+    for network, each in zip(native.build(folders, tmp_path, sanitize=True), models, strict=True):
+        vectors = [_inputs(each) for _ in range(2)]
+        want = onnx_oracle.run(each.SerializeToString(), vectors)
+        for ours, theirs in zip(network.run(vectors), want, strict=True):
+            for a, b in zip(ours, theirs, strict=True):
+                assert a.shape == b.shape and np.abs(a - b).max() <= 2e-6 * max(1.0, np.abs(b).max()), str(
+                    each.graph.node
+                )

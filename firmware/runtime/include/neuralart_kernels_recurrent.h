@@ -94,6 +94,26 @@ typedef struct {
 void na_rnn_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
                 float *state, float *output, const na_rnn_f32_t *p);
 
+/* ---- whole sequences, as ONNX has them: the state is a result, and begins as `initial`, or with zeros (NULL). A time
+ * step below zero: backwards. */
+
+void na_sequence_lstm_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                          const float *peephole, const float *initial, const float *initial_cells, float *state,
+                          float *cells, float *output, void *working, const na_lstm_f32_t *p);
+void na_sequence_rnn_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                         const float *initial, float *state, float *output, const na_rnn_f32_t *p);
+
+typedef struct {
+  int32_t batches, steps, inputs, units;
+  int32_t batch_step, time_step; /* as those of na_lstm_t */
+  int32_t after; /* 1: the state is reset behind its product with weights */
+} na_gru_f32_t;
+
+/* weights [3][units][inputs], recurrent_weights [3][units][units] (kept, reset, new), bias [4][units] (the last one is
+ * that of the state behind its product); working: 12 * units bytes. */
+void na_sequence_gru_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                         const float *initial, float *state, float *output, void *working, const na_gru_f32_t *p);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,7 @@ from neuralart_reference.operators._recurrent import (
     States,
 )
 from neuralart_reference.operators._recurrent.in_float import lstm_f32, rnn_f32, svdf_f32
+from neuralart_reference.operators._recurrent.sequences import sequence
 from neuralart_reference.quantize import single
 
 _INTERMEDIATES = 5
@@ -239,6 +240,14 @@ def _clip(ctx: Lowering, op: Operator, name: str, scale: float, most: int) -> in
     if bound < 0:
         ctx.refuse(op, f"{name} {bound:g} is negative")
     return int(min(single(bound / scale), most))
+
+
+@operator("SEQUENCE_GRU", limits="float32; of ONNX models", floats=True)
+@operator("SEQUENCE_LSTM", limits="float32; of ONNX models", floats=True)
+@operator("SEQUENCE_RNN", limits="float32; of ONNX models", floats=True)
+def of_onnx(ctx: Lowering, op: Operator) -> None:
+    """Lower a whole sequence."""
+    sequence(ctx, op)
 
 
 @operator("LSTM", limits="", plain=Plain(lstm_f32, ("float32",)))
