@@ -52,7 +52,7 @@ def recurrent(builder: Builder, node: Node) -> None:
     directions = _DIRECTIONS[_text(node.get("direction", "forward"))]
     options = _options(node, len(directions))
     source = builder.plain(node.inputs[0], (0, 1, 2))
-    steps, batches, _ = builder.tensors[source].shape
+    steps, batches, inputs = builder.tensors[source].shape
     weights, recurrence = (builder.real(each) for each in node.inputs[1:3])
     if weights is None or recurrence is None:
         raise Unfit("its weights are computed")
@@ -64,6 +64,15 @@ def recurrent(builder: Builder, node: Node) -> None:
     peephole = builder.real(node.input(7)) if node.input(7) else None
     if bias is None or (node.input(7) and peephole is None):
         raise Unfit("its biases or peephole weights are computed")
+    ways, rows = len(directions), len(order) * units
+    _check(weights, ways, rows, inputs)
+    _check(recurrence, ways, rows, units)
+    _check(bias, ways, 2 * rows)
+    if peephole is not None:
+        _check(peephole, ways, 3 * units)
+    for each in filter(None, (node.input(5), node.input(6))):
+        if tuple(graph.shape(each)) != (ways, batches, units):
+            raise Unfit("its first state has another shape")
     parts = list[list[int]]()
     for number, reverse in enumerate(directions):
         given = [source]
@@ -85,6 +94,11 @@ def recurrent(builder: Builder, node: Node) -> None:
     for at, (output, each) in enumerate(zip(node.outputs, zip(*parts, strict=True), strict=False)):
         if output:
             builder.define(output, _joined(builder, each, output, 0 if at else 1), tuple(range(3 if at else 4)))
+
+
+def _check(matrix: Array, *shape: int) -> None:
+    if matrix.shape != shape:
+        raise Unfit(f"its weights have the shape {list(matrix.shape)}, expected {list(shape)}")
 
 
 def _first(builder: Builder, name: str, number: int) -> int:
