@@ -272,3 +272,24 @@ def test_recurrent_layers(tmp_path: Path) -> None:
                 assert a.shape == b.shape and np.abs(a - b).max() <= 2e-6 * max(1.0, np.abs(b).max()), str(
                     each.graph.node
                 )
+
+
+def test_halves(tmp_path: Path) -> None:
+    """float16 is float32 of the same weights; onnxruntime rounds what lies between layers."""
+    rng, made = np.random.default_rng(8), list[onnx.ModelProto]()
+    weights = {name: drawn(rng, *shape).astype(np.float16) for name, shape in {"w": (8, 12), "b": (8,)}.items()}
+    for half in (True, False):
+        kind = np.float16 if half else np.float32
+        body = "a = Gemm <transB=1> (x, w, b) n = Relu (a) c = Add (n, k) y = Tanh (c)"
+        body = f"f = Cast <to={10 if half else 1}> (x) {body.replace('(x,', '(f,')} z = Cast <to=1> (y)"
+        one = {name: value.astype(kind) for name, value in weights.items()} | {"k": kind(0.5)}
+        ends = ("float16[2,12] x", "float16 y, float z") if half else ("float[2,12] x", "float y, float z")
+        made.append(model(ends[0], body, ends[1], **one))
+    x = drawn(rng, 2, 12).astype(np.float16)
+    (network,) = native.build([_compiled(tmp_path, "half", made[0].SerializeToString())], tmp_path)
+    (got,) = network.run([[x.astype(np.float32)]])
+    assert [port.dtype for port in (*network.facts.inputs, *network.facts.outputs)] == ["float32"] * 3
+    for data, value, off in ((made[1], x.astype(np.float32), 2e-6), (made[0], x, 2e-3)):
+        (want,) = onnx_oracle.run(data.SerializeToString(), [[value]])
+        for ours, theirs in zip(got, want, strict=True):
+            assert np.abs(ours - theirs.astype(np.float32)).max() <= off and theirs.std() > 0

@@ -20,6 +20,7 @@ from neuralart.errors import NeuralArtError
 from neuralart_reference.model.cut import proposed
 from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
+from neuralart_reference.onnx.halves import widen
 
 Array = npt.NDArray[Any]
 _OPSETS = range(11, 1 + onnx.defs.onnx_opset_version())
@@ -149,6 +150,7 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
             _sort(model.graph)
             what = _unmade(model.graph)
         if not what:
+            widen(model.graph)
             for value in model.graph.output:
                 value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)

@@ -88,12 +88,13 @@ def recurrent(builder: Builder, node: Node) -> None:
         for kept in ("state", "cells")[: 2 if node.kind == "LSTM" else 1]:
             made.append(builder.tensor(f"{name}_{number}_{kept}", (batches, units), None, "float32"))
         chosen = {**options, "reverse": reverse}
-        inputs = (*given, *[-1] * (7 - len(given)))
-        builder.operators.append(Operator(len(builder.operators), f"SEQUENCE_{node.kind}", inputs, tuple(made), chosen))
+        ends = (*given, *[-1] * (7 - len(given)))
+        builder.operators.append(Operator(len(builder.operators), f"SEQUENCE_{node.kind}", ends, tuple(made), chosen))
         parts.append(made)
-    for at, (output, each) in enumerate(zip(node.outputs, zip(*parts, strict=True), strict=False)):
+    for at, output in enumerate(node.outputs[: len(parts[0])]):
         if output:
-            builder.define(output, _joined(builder, each, output, 0 if at else 1), tuple(range(3 if at else 4)))
+            made_by = tuple(part[at] for part in parts)
+            builder.define(output, _joined(builder, made_by, output, 0 if at else 1), tuple(range(3 if at else 4)))
 
 
 def _check(matrix: Array, *shape: int) -> None:
