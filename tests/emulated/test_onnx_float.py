@@ -293,3 +293,24 @@ def test_halves(tmp_path: Path) -> None:
         (want,) = onnx_oracle.run(data.SerializeToString(), [[value]])
         for ours, theirs in zip(got, want, strict=True):
             assert np.abs(ours - theirs.astype(np.float32)).max() <= off and theirs.std() > 0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_quantized_to_16_bits(tmp_path: Path, dtype: str) -> None:
+    """In float32, rounded where the model says so: by at most 2 steps where a value lies between two of them."""
+    rng, zero = np.random.default_rng(9), np.array(30000 if dtype == "uint16" else -200, dtype)
+    steps = [np.float32(2.0 / 30000), np.float32(9.0 / 30000)]
+    constants = {"s": steps[0], "t": steps[1], "z": zero, "u": np.float32(0.01), "none": np.int8(0)}
+    constants |= {"w": rng.integers(-127, 128, (5, 3, 3, 3)).astype(np.int8), "b": drawn(rng, 5)}
+    constants |= {"k": rng.integers(20000, 30000, (1, 5, 1, 1)).astype(dtype)}
+    body = (
+        "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) v = DequantizeLinear (w, u, none) "
+        "c = Conv (d, v, b) r = QuantizeLinear (c, t, z) e = DequantizeLinear (r, t, z) g = DequantizeLinear (k, s, z) "
+        "m = Mul (e, g) f = QuantizeLinear (m, t, z) y = DequantizeLinear (f, t, z)"
+    )
+    data = model(PICTURE, body, opset=21, **constants).SerializeToString()
+    (network,) = native.build([_compiled(tmp_path, "wide", data)], tmp_path)
+    given = [drawn(rng, 1, 3, 8, 8)]
+    ((got,),), ((want,),) = network.run([given]), onnx_oracle.run(data, [given])
+    assert np.abs(got - want).max() <= 2.01 * steps[1] and len(np.unique(want)) > 50
+    assert np.abs(got / steps[1] - np.rint(got / steps[1])).max() < 0.01

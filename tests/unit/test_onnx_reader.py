@@ -225,6 +225,8 @@ def _external(model: onnx.ModelProto) -> None:
 def _bits(model: onnx.ModelProto) -> None:
     model.opset_import[0].version = 21
     model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(3, np.int16), "z"))
+    del model.graph.node[-1]
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("r", onnx.TensorProto.INT16, None))
 
 
 def _channels_last(model: onnx.ModelProto) -> None:
@@ -265,7 +267,7 @@ def _three(model: onnx.ModelProto) -> None:
             edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[2], "dim_param", "h")),
             "input 'x' has open or too large sizes [1, 2, 0, 4]",
         ),
-        (edited(_bits), "int16, or in blocks"),
+        (edited(_bits), "1 QuantizeLinear (int16 that is an output, or computed with): 'r'"),
         (
             edited(lambda m: setattr(m.graph.initializer[2], "name", "other")),
             "damaged: its nodes read 'w', which nothing computes",

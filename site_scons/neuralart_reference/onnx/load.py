@@ -92,6 +92,7 @@ class OnnxGraph:
     scales: dict[str, Scale] = field(default_factory=dict)
     stored: dict[str, tuple[Array, Scale]] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
+    wide: dict[str, Scale] = field(default_factory=dict)  # Of values in float32 that are rounded to 16 bits
     # What cannot be compiled: (operator, why) -> outputs of such operators, and all values behind them
     problems: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     spoiled: set[str] = field(default_factory=set)
