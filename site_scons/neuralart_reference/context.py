@@ -15,6 +15,7 @@ from neuralart_reference.model.graph import Model, Operator, Quantization, Tenso
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t"}
 C_TYPES |= {"int32": "int32_t", "int64": "int64_t", "float32": "float", "bool": "uint8_t"}
+_ADDRESSED = C_TYPES | {"uint32": "uint32_t", "uint64": "uint64_t"}  # Of these only a few operators compute
 WIDE = ("int8", "int16")
 """Types of activations of an operator that has kernels for int16, too."""
 BYTES_T = "na_bytes_t"
@@ -62,6 +63,7 @@ class Lowering:
         self.said: Sequence[Tensor] = model.tensors if said is None else said.tensors
         self.calls: list[Call] = []
         self.aliases: dict[int, int] = {}  # as those of the program
+        self.states: dict[int, int] = {}  # likewise, beside those of the model
         self.border: set[int] = {*model.inputs, *model.outputs}  # inputs and outputs as the application sees them
         self._memory_at_border: set[int] = set()
 
@@ -116,6 +118,13 @@ class Lowering:
         low, high = quantize.RANGES[tensor.dtype]
         if not low <= quantization.zero_point <= high:
             self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
+        return Operand(tensor, quantization.scale, quantization.zero_point)
+
+    def scaled(self, op: Operator, tensor: Tensor) -> Operand:
+        """A tensor of any type with one scale and any zero point; NeuralArtError when it has none, or several."""
+        quantization = self.quantization(op, tensor)
+        if quantization.per_channel:
+            self.refuse(op, f"{describe(tensor)} has {len(quantization.scales)} scales", "one is supported")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
     def ends(self, op: Operator, dtypes: Sequence[str] = ("int8",)) -> tuple[Operand, Operand]:
@@ -213,12 +222,19 @@ class Lowering:
     def read(self, op: Operator, tensor: Tensor, role: str = "input") -> Arg:
         """The address of a tensor that a kernel reads, constant or not."""
         if tensor.data is not None:
-            return self.data(op, tensor.data, C_TYPES[tensor.dtype], role, tensor)
-        return TensorArg(tensor.index, C_TYPES[tensor.dtype])
+            return self.data(op, tensor.data, _ADDRESSED[tensor.dtype], role, tensor)
+        return TensorArg(tensor.index, _ADDRESSED[tensor.dtype])
 
     def write(self, tensor: Tensor) -> TensorArg:
         """The address of a tensor that a kernel writes."""
-        return TensorArg(tensor.index, C_TYPES[tensor.dtype], written=True)
+        return TensorArg(tensor.index, _ADDRESSED[tensor.dtype], written=True)
+
+    def state(self, name: str, dtype: str, shape: tuple[int, ...]) -> Tensor:
+        """A tensor of its own that keeps its value from one inference to the next, and is zero at first."""
+        made = Tensor(len(self.tensors), name, shape, dtype, variable=True)
+        self.tensors.append(made)
+        self.states[made.index] = 0
+        return made
 
     def data(self, op: Operator, data: bytes, ctype: str, role: str, tensor: Tensor | None = None) -> ConstArg:
         """The address of constant little-endian bytes. The role (``weights``, ``bias``, ``multiplier``, ...) is a part

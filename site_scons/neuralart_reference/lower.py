@@ -113,17 +113,23 @@ def _conversion(source: Tensor, target: Tensor) -> Call:
     )
 
 
-def _copy(ctx: Lowering, constant: Tensor, path: str) -> tuple[Tensor, Call]:
-    """A tensor of the application for a constant that is an output, and the call that fills it in each inference."""
-    if constant.dtype not in C_TYPES:
-        what = f"output {describe(constant)} is a constant of a type that is not supported"
+def _copy(ctx: Lowering, given: Tensor, path: str) -> tuple[Tensor, Call]:
+    """A tensor of the application for a constant or an input that is an output, and the call that fills it in each
+    inference.
+    """
+    kind = "INPUT" if given.data is None else "CONSTANT"
+    if given.dtype not in C_TYPES:
+        what = (
+            f"output {describe(given)} is {'a constant' if given.data else 'an input'} of a type that is not supported"
+        )
         raise NeuralArtError(what, where=path, hint=f"supported: {', '.join(C_TYPES)}")
-    made = replace(constant, index=len(ctx.tensors), data=None)
+    made = replace(given, index=len(ctx.tensors), data=None)
     ctx.tensors.append(made)
-    ctx.tensors[constant.index] = replace(constant, name=f"{constant.name}_constant")
-    source, target = TensorArg(constant.index, "uint8_t"), TensorArg(made.index, "uint8_t", written=True)
-    args = (source, target, struct(BYTES_T, count=constant.bytes))
-    return made, Call(-1, "CONSTANT", "na_copy_8", args, (constant.index,), (made.index,))
+    if given.data is not None:
+        ctx.tensors[given.index] = replace(given, name=f"{given.name}_constant")
+    source, target = TensorArg(given.index, "uint8_t"), TensorArg(made.index, "uint8_t", written=True)
+    args = (source, target, struct(BYTES_T, count=given.bytes))
+    return made, Call(-1, kind, "na_copy_8", args, (given.index,), (made.index,))
 
 
 def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
@@ -159,7 +165,7 @@ def lower(model: Model, options: BorderOptions = _AS_IT_IS) -> Program:
         index: byte if ctx.tensors[index].dtype == model.tensors[index].dtype else byte ^ 0x80
         for index, byte in model.states.items()
     }
-    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases, states=states)
+    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases, states=states | ctx.states)
 
 
 def _refusal(folded: Model, model: Model, refused: Sequence[tuple[Operator, NeuralArtError]]) -> ModelRefusal:
@@ -212,7 +218,7 @@ def _border(
     for index, asked in zip(indices, spread(model, option, types, DTYPES, len(indices)), strict=True):
         # Not asked, the application keeps the model's type, whatever is computed on.
         dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
-        if tensor.data is not None:
+        if tensor.data is not None or (side == "output" and index in model.inputs):
             tensor, call = _copy(ctx, tensor, model.path)
             calls.append(call)
             index = tensor.index
@@ -241,10 +247,6 @@ def _check_border(model: Model) -> None:
                 raise NeuralArtError(f"{describe(tensor)} among the {side} is a constant", where=model.path)
             if problem := _problem(tensor):
                 raise NeuralArtError(f"{side[:-1]} {describe(tensor)} {problem}", where=model.path)
-    for index in model.outputs:
-        if index in model.inputs:
-            what = f"output {describe(model.tensors[index])} is also an input: nothing is computed"
-            raise NeuralArtError(what, where=model.path)
 
 
 def _check_graph(ctx: Lowering, op: Operator, known: set[int]) -> None:

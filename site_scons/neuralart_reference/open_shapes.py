@@ -34,17 +34,23 @@ def _open(tensor: Tensor) -> bool:
 
 
 def resolved(model: Model) -> Model:
-    """The model with all shapes; itself if none but the batch is open, which is 1. Raises NeuralArtError when an
-    operator is not supported, or does not fit its inputs.
+    """The model with all shapes; itself if none but the batch is open, which is 1. NeuralArtError: an operator
+    is not supported, or does not fit its inputs.
     """
     batched = any(model.tensors[index].shape[:1] not in ((), (1,)) for index in model.inputs)
     known = {*model.inputs}
     wanted = {tensor.index for tensor in model.tensors if _open(tensor)} - known
-    if not any(batched or -1 in (model.tensors[index].signature or ())[1:] for index in wanted):
+    opened = any(batched or -1 in (model.tensors[index].signature or ())[1:] for index in wanted)
+    # Converters write no shapes behind custom operators.
+    blank = {i for op in model.operators if op.kind.startswith("CUSTOM:") for i in op.outputs if i >= 0}
+    blank = {index for index in blank if not model.tensors[index].shape}
+    if not opened and not blank:
         return model
+    wanted |= blank
     values = list(model.tensors)
     for op in model.operators:
-        _settle(model, op, values, wanted)
+        if opened or not blank.isdisjoint(op.outputs):
+            _settle(model, op, values, wanted)
     shapes = zip(model.tensors, values[: len(model.tensors)], strict=True)
     return replace(model, tensors=tuple(replace(tensor, shape=value.shape) for tensor, value in shapes))
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_reference.operators import every
 
     found: Sequence[Registration] = every()
-    known = {each.kind: each for each in found}
+    known = {each.kind.upper(): each for each in found}
     for kind in args.operator:
         if kind.upper() not in known:
             raise NeuralArtError(f"operator {kind.upper()} is not supported", hint=nearest(kind.upper(), list(known)))

@@ -226,3 +226,91 @@ def test_open_sizes_and_external_data(tmp_path: Path) -> None:
     ((want,),) = onnx_oracle.run(onnx.load(path).SerializeToString(), [given])
     ((got,),) = native.build([folder], tmp_path)[0].run([given])
     np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6)
+
+
+def _recurrent(kind: str, number: int) -> onnx.ModelProto:
+    """A layer of any direction, with and without what is optional."""
+    rng, gates = np.random.default_rng([41, number]), {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    direction = ("forward", "reverse", "bidirectional")[number % 3]
+    steps, batches, inputs, units = (int(rng.integers(1, most)) for most in (6, 4, 8, 9))
+    ways = 2 if direction == "bidirectional" else 1
+    shapes = {"w": (ways, gates * units, inputs), "r": (ways, gates * units, units), "b": (ways, 2 * gates * units)}
+    shapes |= {"h": (ways, batches, units), "c": (ways, batches, units), "p": (ways, 3 * units)}
+    given = ["x", "w", "r", "b" if number % 4 else "", "", "h" if number % 5 else ""]
+    if kind == "LSTM":
+        given += ["c" if number % 5 else "", "p" if number % 2 else ""]
+    options = {"linear_before_reset": number // 3 % 2} if kind == "GRU" else {}
+    if kind == "RNN" and number % 2:
+        options = {"activations": ["Relu"] * ways}
+    outputs = ["y", "yh", "yc"][: 3 if kind == "LSTM" else 2]
+    node = onnx.helper.make_node(kind, given, outputs, direction=direction, hidden_size=units, **options)
+    computed = number % 4 == 1 and "h" in given
+    ends = {"x": (steps, batches, inputs)} | ({"h": shapes["h"]} if computed else {})
+    kept = {
+        name: drawn(rng, *shape, spread=0.6) for name, shape in shapes.items() if name in given and name not in ends
+    }
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in ends.items()],
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in outputs],
+        [onnx.numpy_helper.from_array(value, name) for name, value in kept.items()],
+    )
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    return onnx.shape_inference.infer_shapes(made)
+
+
+def test_recurrent_layers(tmp_path: Path) -> None:
+    """Each begins anew in each inference."""
+    models = [_recurrent(kind, number) for kind in ("LSTM", "GRU", "RNN") for number in range(8)]
+    folders = [_compiled(tmp_path, f"r{number}", each.SerializeToString()) for number, each in enumerate(models)]
+    for network, each in zip(native.build(folders, tmp_path, sanitize=True), models, strict=True):
+        vectors = [_inputs(each) for _ in range(2)]
+        want = onnx_oracle.run(each.SerializeToString(), vectors)
+        for ours, theirs in zip(network.run(vectors), want, strict=True):
+            for a, b in zip(ours, theirs, strict=True):
+                assert a.shape == b.shape and np.abs(a - b).max() <= 2e-6 * max(1.0, np.abs(b).max()), str(
+                    each.graph.node
+                )
+
+
+def test_halves(tmp_path: Path) -> None:
+    """float16 is float32 of the same weights; onnxruntime rounds what lies between layers."""
+    rng, made = np.random.default_rng(8), list[onnx.ModelProto]()
+    weights = {name: drawn(rng, *shape).astype(np.float16) for name, shape in {"w": (8, 12), "b": (8,)}.items()}
+    for half in (True, False):
+        kind = np.float16 if half else np.float32
+        body = "a = Gemm <transB=1> (x, w, b) n = Relu (a) c = Add (n, k) y = Tanh (c)"
+        body = f"f = Cast <to={10 if half else 1}> (x) {body.replace('(x,', '(f,')} z = Cast <to=1> (y)"
+        one = {name: value.astype(kind) for name, value in weights.items()} | {"k": kind(0.5)}
+        ends = ("float16[2,12] x", "float16 y, float z") if half else ("float[2,12] x", "float y, float z")
+        made.append(model(ends[0], body, ends[1], **one))
+    x = drawn(rng, 2, 12).astype(np.float16)
+    (network,) = native.build([_compiled(tmp_path, "half", made[0].SerializeToString())], tmp_path)
+    (got,) = network.run([[x.astype(np.float32)]])
+    assert [port.dtype for port in (*network.facts.inputs, *network.facts.outputs)] == ["float32"] * 3
+    for data, value, off in ((made[1], x.astype(np.float32), 2e-6), (made[0], x, 2e-3)):
+        (want,) = onnx_oracle.run(data.SerializeToString(), [[value]])
+        for ours, theirs in zip(got, want, strict=True):
+            assert np.abs(ours - theirs.astype(np.float32)).max() <= off and theirs.std() > 0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_quantized_to_16_bits(tmp_path: Path, dtype: str) -> None:
+    """In float32, rounded where the model says so: by at most 2 steps where a value lies between two of them."""
+    rng, zero = np.random.default_rng(9), np.array(30000 if dtype == "uint16" else -200, dtype)
+    steps = [np.float32(2.0 / 30000), np.float32(9.0 / 30000)]
+    constants = {"s": steps[0], "t": steps[1], "z": zero, "u": np.float32(0.01), "none": np.int8(0)}
+    constants |= {"w": rng.integers(-127, 128, (5, 3, 3, 3)).astype(np.int8), "b": drawn(rng, 5)}
+    constants |= {"k": rng.integers(20000, 30000, (1, 5, 1, 1)).astype(dtype)}
+    body = (
+        "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) v = DequantizeLinear (w, u, none) "
+        "c = Conv (d, v, b) r = QuantizeLinear (c, t, z) e = DequantizeLinear (r, t, z) g = DequantizeLinear (k, s, z) "
+        "m = Mul (e, g) f = QuantizeLinear (m, t, z) y = DequantizeLinear (f, t, z)"
+    )
+    data = model(PICTURE, body, opset=21, **constants).SerializeToString()
+    (network,) = native.build([_compiled(tmp_path, "wide", data)], tmp_path)
+    given = [drawn(rng, 1, 3, 8, 8)]
+    ((got,),), ((want,),) = network.run([given]), onnx_oracle.run(data, [given])
+    assert np.abs(got - want).max() <= 2.01 * steps[1] and len(np.unique(want)) > 50
+    assert np.abs(got / steps[1] - np.rint(got / steps[1])).max() < 0.01

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-from neuralart.compilers.request import CompileRequest, input_shapes
+from neuralart.compilers.request import input_shapes
 from neuralart.errors import NeuralArtError
-from neuralart_reference.compile import compile_network, write
 from neuralart_reference.model.reader import ended
 from support import native
+from support.public_models import MARKS, Case, cases, compiled
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -22,39 +21,8 @@ from onnx import helper, numpy_helper  # noqa: E402
 
 from support import onnx_oracle  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
-MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
-FOLDER = Path(os.environ.get("NEURALART_REFUSED_MODELS") or "/nonexistent")
 LAYERS = 40  # of a model, at equal distances: each is compiled by itself
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="NEURALART_REFUSED_MODELS is not set"),
-    pytest.mark.skipif(bool(native.unavailable()), reason=native.unavailable()),
-]
-
-
-class Case(NamedTuple):
-    """A row of the table in the documentation."""
-
-    repository: str
-    commit: str
-    path: str
-    how: str
-
-    @property
-    def file(self) -> Path:
-        return FOLDER / f"{self.repository.replace('/', '+')}@{self.commit}" / self.path
-
-
-def _cases() -> list[Case]:
-    text = (ROOT / "docs" / "reference" / "onnx.md").read_text("utf-8").partition("| repository | commit |")[2]
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines()[2:] if line.startswith("| ")]
-    return [Case(*row) for row in rows]
-
-
-def _compiled(path: Path, into: Path) -> Path:
-    write(compile_network(CompileRequest(model=path, mpool=MPOOL, name=into.name, report=False)), into)
-    return into
+pytestmark = MARKS
 
 
 def _inputs(model: Any) -> dict[str, np.ndarray]:
@@ -117,19 +85,18 @@ def _layers(model: Any, given: dict[str, np.ndarray]) -> list[tuple[Any, list[np
     return made
 
 
-@pytest.mark.parametrize("case", _cases(), ids=lambda case: f"{case.repository}-{Path(case.path).stem}")
+@pytest.mark.parametrize("case", cases("onnx.md"), ids=str)
 def test_as_onnxruntime(case: Case, tmp_path: Path) -> None:
     """A float model within 2e-6 of its largest value; of a quantized one each layer within one step."""
-    if not case.file.is_file():
-        pytest.skip(f"{case.file.name} is not there")
+    file = case.need()
     if case.how.startswith("refused"):
         with pytest.raises(NeuralArtError, match="which nothing computes"):
-            _compiled(case.file, tmp_path / "net")
+            compiled(file, tmp_path / "net")
         return
     path = tmp_path / "net.onnx"
     shapes = case.how.partition("`")[2].strip("`")
-    path.write_bytes(ended(case.file, (), shapes=input_shapes(shapes)))
-    model, whole = onnx.load(path), _compiled(path, tmp_path / "net")
+    path.write_bytes(ended(file, (), shapes=input_shapes(shapes)))
+    model, whole = onnx.load(path), compiled(path, tmp_path / "net")
     given = _inputs(model)
     (got,) = native.build([whole], tmp_path)[0].run([[*given.values()]])
     (want,) = onnx_oracle.run(model.SerializeToString(), [[*given.values()]])
@@ -141,7 +108,7 @@ def test_as_onnxruntime(case: Case, tmp_path: Path) -> None:
     layers, folders = _layers(model, given), []
     for number, (layer, _, _) in enumerate(layers):
         (tmp_path / f"l{number}.onnx").write_bytes(layer.SerializeToString())
-        folders.append(_compiled(tmp_path / f"l{number}.onnx", tmp_path / f"l{number}"))
+        folders.append(compiled(tmp_path / f"l{number}.onnx", tmp_path / f"l{number}"))
     networks = native.build(folders, tmp_path) if folders else []
     for network, (layer, values, theirs) in zip(networks, layers, strict=True):
         ((ours,),) = network.run([values])

@@ -99,6 +99,25 @@ def fully_connected(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return Case([x], [y], values(rng, (batch, depth), "int16"), f"{batch} {depth} {units} zw {z_w} {fused} {options}")
 
 
+def transpose_conv(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    kernel, stride = [int(k) for k in rng.choice([1, 2, 3, 5], 2)], [int(s) for s in rng.choice([1, 2, 3], 2)]
+    size, depth, outputs = [int(s) for s in rng.integers(1, 6, 2)], int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    out = [(i - 1) * s + k for i, s, k in zip(size, stride, kernel, strict=True)]
+    shape, number = (outputs, *kernel, depth), len(writer.operators)
+    s_in, s_w, s_out, spread = _sums(rng, int(np.prod(shape[1:])), outputs)
+    o = writer.tensor(f"o{number}", (4,), "int32", data=np.array([1, *out, outputs]))
+    w = writer.tensor(f"w{number}", shape, "int8", s_w, 0, weight_values(rng, shape), 0)
+    x = writer.tensor(f"x{number}", (1, *size, depth), "int16", s_in)
+    inputs = [o, w, x]
+    if rng.random() < 0.7:
+        data = _bias(rng, "int64", outputs, spread)
+        inputs.append(writer.tensor(f"b{number}", (outputs,), "int64", [s_in * s for s in s_w], 0, data))
+    y = writer.tensor(f"y{number}", (1, *out, outputs), "int16", s_out)
+    options = {"stride_h": stride[0], "stride_w": stride[1], "fused_activation_function": str(rng.choice(FUSED))}
+    writer.op("TRANSPOSE_CONV", inputs, [y], padding="VALID", **options)
+    return Case([x], [y], values(rng, (1, *size, depth), "int16"), f"{size}x{depth} {shape} {options}")
+
+
 def pool(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         padding, kernel, stride, _, size, out = window_geometry(rng, dilated=False)
@@ -158,6 +177,38 @@ def one_input(kind: str, low: float, high: float, *, same: bool = False) -> Draw
     return draw
 
 
+def leaky_relu(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    shape, number, s = small_shape(rng), len(writer.operators), _scale(rng)
+    s_out, alpha = f32(s * ratio(rng, 2)), f32(rng.choice([0.0, 0.1, 0.3, 1.0, 1.7]))
+    x, y = writer.tensor(f"x{number}", shape, "int16", s), writer.tensor(f"y{number}", shape, "int16", s_out)
+    writer.op("LEAKY_RELU", [x], [y], alpha=alpha)
+    return Case([x], [y], values(rng, shape, "int16"), f"{shape} {s} -> {s_out} {alpha}")
+
+
+def softmax_to_int16(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    shape, number = (*small_shape(rng)[:2], int(rng.choice([1, 2, 10, 31, 600]))), len(writer.operators)
+    s, beta = f32(10 ** rng.uniform(-4, 1.5)), f32(rng.choice([1.0, 1.0, 0.25, 3.7]))
+    x = writer.tensor(f"x{number}", shape, "int8", s, zero_point(rng))
+    y = writer.tensor(f"y{number}", shape, "int16", 1 / 65536, -32768)
+    writer.op("SOFTMAX", [x], [y], beta=beta)
+    return Case([x], [y], values(rng, shape), f"{shape} {s} beta {beta}")
+
+
+def requantize_int32(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Factors that shift to the right alone: where a shift to the left leaves 32 bits, LiteRT is undefined."""
+    shape, number = small_shape(rng), len(writer.operators)
+    source, target = [("int16", "int32"), ("int32", "int16"), ("int32", "int8")][int(rng.integers(0, 3))]
+    s, rises = _scale(rng), source == "int16"
+    s_out = f32(s * 10 ** (rng.uniform(-4, 3) if rises else rng.uniform(0, 6)))
+    points = [int(rng.integers(-30000, 30000)) if rng.random() < 0.5 else 0 for _ in range(2)]
+    x = writer.tensor(f"x{number}", shape, source, s, points[0])
+    y = writer.tensor(f"y{number}", shape, target, s_out, points[1] // (256 if target == "int8" else 1))
+    writer.op("QUANTIZE", [x], [y], version=2)
+    drawn = values(rng, shape, "int16")
+    vectors = drawn if rises else [[(v.astype(np.int64) * rng.choice([1, 30000])).astype(np.int32)] for (v,) in drawn]
+    return Case([x], [y], vectors, f"{source} {s} {points} -> {target} {s_out}")
+
+
 def mean(rng: np.random.Generator, writer: ModelWriter) -> Case:
     shape, number = (1, *(int(d) for d in rng.integers(1, 8, 3))), len(writer.operators)
     axes = sorted(int(a) for a in rng.choice([1, 2, 3], int(rng.integers(1, 4)), replace=False))
@@ -208,6 +259,10 @@ OPERATORS: dict[str, Draw] = {
     "MEAN int16": mean,
     "QUANTIZE int16": quantize,
     "DEQUANTIZE int16": dequantize,
+    "TRANSPOSE_CONV int16": transpose_conv,
+    "LEAKY_RELU int16": leaky_relu,
+    "SOFTMAX int8 to int16": softmax_to_int16,
+    "QUANTIZE int32": requantize_int32,
     "CAST int16": partial(cases_numbers.cast, wide=True),
 }
 """What is compared; the first word is the operator's kind."""

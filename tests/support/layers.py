@@ -48,7 +48,7 @@ def inputs_of(model: Model, rng: np.random.Generator) -> list[np.ndarray]:
 
 def all_results(model: Model) -> tuple[int, ...]:
     """Every tensor that an operator computes while the network runs."""
-    kinds = ("int8", "uint8", "float32")
+    kinds = ("int8", "uint8", "int16", "int32", "float32")
     tensors = fold(model).tensors
     return tuple(
         i for op in model.operators for i in op.outputs if tensors[i].dtype in kinds and tensors[i].data is None

@@ -170,12 +170,12 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     ),
     (
         "product out of range",
-        one("MUL", x=((4,), "int8", 256.0), z=((4,), "int8", 256.0), y=((4,), "int8", 1.0)),
-        "(MUL): the scale factor 65536 is too large (less than 32768 between inputs and output)",
+        one("MUL", x=((4,), "int16", 256.0), z=((4,), "int16", 256.0), y=((4,), "int16", 1.0)),
+        "(MUL): the scale factor 65536 is too large (less than 1 between inputs and output)",
     ),
     (
         "product beyond float32",
-        one("MUL", x=((4,), "int8", 1e30), z=((4,), "int8", 1e30), y=((4,), "int8", 1.0)),
+        one("MUL", x=((4,), "int16", 1e30), z=((4,), "int16", 1e30), y=((4,), "int16", 1.0)),
         f"(MUL): the scale factor inf is not a finite number >= 0 {SCALES}",
     ),
     (

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from neuralart.errors import NeuralArtError
 from neuralart_insight.inspect import cli as inspector
 from neuralart_reference.model import reader
 from neuralart_reference.model.graph import Model
+from support.messages import one_message
 from support.onnx_small import SMALL
 
 onnx = pytest.importorskip("onnx")
@@ -223,6 +225,8 @@ def _external(model: onnx.ModelProto) -> None:
 def _bits(model: onnx.ModelProto) -> None:
     model.opset_import[0].version = 21
     model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(3, np.int16), "z"))
+    del model.graph.node[-1]
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("r", onnx.TensorProto.INT16, None))
 
 
 def _channels_last(model: onnx.ModelProto) -> None:
@@ -263,7 +267,7 @@ def _three(model: onnx.ModelProto) -> None:
             edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[2], "dim_param", "h")),
             "input 'x' has open or too large sizes [1, 2, 0, 4]",
         ),
-        (edited(_bits), "int16, or in blocks"),
+        (edited(_bits), "1 QuantizeLinear (int16 that is an output, or computed with): 'r'"),
         (
             edited(lambda m: setattr(m.graph.initializer[2], "name", "other")),
             "damaged: its nodes read 'w', which nothing computes",
@@ -334,3 +338,33 @@ def test_inspect_and_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert cli.main(["operators", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["onnx"]
     assert {"Conv", "Gemm", "Resize", "BatchNormalization", "DequantizeLinear"} <= set(found) and found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "inputs", "said"),
+    [
+        ("LSTM", {"clip": 3.0}, ["x", "w", "r"], "1 LSTM (with clip): 'y'"),
+        ("GRU", {"activations": ["Relu", "Tanh"]}, ["x", "w", "r"], "1 GRU (with activations Relu Tanh): 'y'"),
+        ("RNN", {"activations": ["Elu"]}, ["x", "w", "r"], "1 RNN (with activations Elu): 'y'"),
+        ("LSTM", {"input_forget": 1}, ["x", "w", "r"], "1 LSTM (with input_forget): 'y'"),
+        ("GRU", {}, ["x", "w", "r", "", "l"], "1 GRU (with sequences of different lengths): 'y'"),
+        ("RNN", {}, ["x", "v", "r"], "1 RNN (its weights are computed): 'y'"),
+        ("LSTM", {"direction": "sideways"}, ["x", "w", "r"], "1 LSTM ("),
+        ("GRU", {}, ["x", "r", "r"], "1 GRU (its weights have the shape [1, 12, 4], expected [1, 12, 5]): 'y'"),
+        ("GRU", {}, ["x", "w", "r", "", "", "w"], "1 GRU (its first state has another shape): 'y'"),
+    ],
+)
+def test_recurrent_layers_that_are_refused(
+    tmp_path: Path, kind: str, attributes: dict[str, Any], inputs: list[str], said: str
+) -> None:
+    gates, ends = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind], {"x": (3, 2, 5), "v": (1, 4, 5)}
+    node = helper.make_node(kind, inputs, ["y"], hidden_size=4, **attributes)
+    given = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ends[name]) for name in ends if name in inputs]
+    constants = {"w": np.ones((1, 4 * gates, 5), np.float32), "r": np.ones((1, 4 * gates, 4), np.float32)}
+    constants |= {"l": np.array([3, 2], np.int32)}
+    kept = [numpy_helper.from_array(value, name) for name, value in constants.items() if name in inputs]
+    out = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (3, 1, 2, 4))
+    graph = helper.make_graph([node], "g", given, [out], kept)
+    with pytest.raises(NeuralArtError) as caught:
+        parsed(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString(), tmp_path)
+    assert said in one_message(str(caught.value))

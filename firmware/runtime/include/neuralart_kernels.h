@@ -144,6 +144,7 @@ void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 #include "neuralart_kernels_unsigned.h"
 #include "neuralart_kernels_wide.h"
 #include "neuralart_kernels_float.h"
+#include "neuralart_kernels_custom.h"
 
 #ifdef __cplusplus
 }

@@ -18,10 +18,13 @@ typedef struct {
   int32_t input_offset; /* - zero point of the input */
   int32_t state_multiplier, state_shift; /* from sums over the input to the state */
   int32_t output_multiplier, output_shift, output_offset; /* from sums over the time to the output */
+  int32_t state_offset; /* zero point of an int8 state */
 } na_svdf_t;
 
 void na_svdf_s8(const int8_t *input, const int8_t *weights, const int16_t *time_weights, const int32_t *bias,
                 int16_t *state, int8_t *output, const na_svdf_t *p);
+void na_svdf_s8_s8(const int8_t *input, const int8_t *weights, const int8_t *time_weights, const int32_t *bias,
+                   int8_t *state, int8_t *output, const na_svdf_t *p);
 
 /* ---- LSTM: one row for each gate in all weights, in the order forget, cell, output, input. A cell has int16 values;
  * gates have 3 integer bits before their function, none behind it. */
@@ -90,6 +93,26 @@ typedef struct {
 
 void na_rnn_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
                 float *state, float *output, const na_rnn_f32_t *p);
+
+/* ---- whole sequences, as ONNX has them: the state is a result, and begins as `initial`, or with zeros (NULL). A time
+ * step below zero: backwards. */
+
+void na_sequence_lstm_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                          const float *peephole, const float *initial, const float *initial_cells, float *state,
+                          float *cells, float *output, void *working, const na_lstm_f32_t *p);
+void na_sequence_rnn_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                         const float *initial, float *state, float *output, const na_rnn_f32_t *p);
+
+typedef struct {
+  int32_t batches, steps, inputs, units;
+  int32_t batch_step, time_step; /* as those of na_lstm_t */
+  int32_t after; /* 1: the state is reset behind its product with weights */
+} na_gru_f32_t;
+
+/* weights [3][units][inputs], recurrent_weights [3][units][units] (kept, reset, new), bias [4][units] (the last one is
+ * that of the state behind its product); working: 12 * units bytes. */
+void na_sequence_gru_f32(const float *input, const float *weights, const float *recurrent_weights, const float *bias,
+                         const float *initial, float *state, float *output, void *working, const na_gru_f32_t *p);
 
 #ifdef __cplusplus
 }

@@ -1,23 +1,11 @@
 /* CONV_2D and DEPTHWISE_CONV_2D of int16 activations. One position after the other, as in conv2d.c. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "products64.h"
 #include "window.h"
-
-/* The profile keeps 15 bits of a multiplier for sums of 64 bits and rounds once: to nearest, halves up. */
-static inline int32_t scaled_64(uint64_t accumulator, int32_t multiplier, int32_t shift) {
-  const int32_t bits = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
-  const int32_t right = 15 - shift;
-  return (int32_t)((int64_t)(accumulator * (uint64_t)bits + ((uint64_t)1 << (right - 1))) >> right);
-}
 
 static inline int32_t scaled_32(uint64_t accumulator, int32_t multiplier, int32_t shift) {
   return na_scale((int32_t)(uint32_t)accumulator, multiplier, shift);
-}
-
-/* Sums of 64 bits wrap, hence unsigned; their lower halves are the sums of 32 bits. */
-static inline uint64_t add_products(uint64_t sum, const int16_t *input, const int8_t *filter, int32_t count) {
-  for (int32_t i = 0; i < count; i++) sum += (uint64_t)(int64_t)(input[i] * filter[i]);
-  return sum;
 }
 
 #define CONV2D(kernel, bias_t, scaled)                                                                                 \
@@ -47,7 +35,7 @@ static inline uint64_t add_products(uint64_t sum, const int16_t *input, const in
               const int8_t *taps =                                                                                     \
                   filter + (c * p->kernel_height + ky) * filter_row + columns.first * p->kernel_channels;              \
               for (int32_t r = 0; r < runs; r++, taps += run)                                                          \
-                sum = add_products(sum, source + r * p->dilation_width * p->input_channels, taps, run);                \
+                sum = na_add_products_64(sum, source + r * p->dilation_width * p->input_channels, taps, run);          \
             }                                                                                                          \
             *output++ = (int16_t)na_clamp(scaled(sum, multiplier[c], shift[c]), p->activation_min, p->activation_max); \
           }                                                                                                            \
@@ -56,7 +44,7 @@ static inline uint64_t add_products(uint64_t sum, const int16_t *input, const in
     }                                                                                                                  \
   }
 
-CONV2D(na_conv2d_s16, int64_t, scaled_64)
+CONV2D(na_conv2d_s16, int64_t, na_scaled_64)
 CONV2D(na_conv2d_s16_b32, int32_t, scaled_32)
 
 void na_depthwise_conv2d_s16(const int16_t *input, const int8_t *filter, const int64_t *bias, const int32_t *multiplier,
@@ -80,7 +68,8 @@ void na_depthwise_conv2d_s16(const int16_t *input, const int8_t *filter, const i
               sum += (uint64_t)(int64_t)(value * taps[kx * p->output_channels]);
             }
           }
-          *output++ = (int16_t)na_clamp(scaled_64(sum, multiplier[c], shift[c]), p->activation_min, p->activation_max);
+          *output++ =
+              (int16_t)na_clamp(na_scaled_64(sum, multiplier[c], shift[c]), p->activation_min, p->activation_max);
         }
       }
     }

@@ -44,6 +44,14 @@ NA_BROADCAST_NUMBERS(na_add_s16, int16_t, na_add_t, sum)
 NA_BROADCAST_NUMBERS(na_sub_s16, int16_t, na_add_t, difference)
 NA_BROADCAST_NUMBERS(na_mul_s16, int16_t, na_mul_t, product)
 
+void na_leaky_relu_s16(const int16_t *input, int16_t *output, const na_leaky_t *p) {
+  for (int32_t i = 0; i < p->count; i++) {
+    const int32_t x = input[i];
+    const int32_t multiplier = x < 0 ? p->slope_multiplier : p->multiplier, shift = x < 0 ? p->slope_shift : p->shift;
+    output[i] = (int16_t)na_clamp(na_scale(x, multiplier, shift), INT16_MIN, INT16_MAX);
+  }
+}
+
 static inline int32_t rescaled(int32_t x, const na_sigmoid_t *p) {
   return (x * p->multiplier + (p->shift > 0 ? 1 << (p->shift - 1) : 0)) >> p->shift;
 }

@@ -12,6 +12,17 @@
 REQUANTIZE(na_requantize_s16_s16, int16_t)
 REQUANTIZE(na_requantize_s16_s8, int8_t)
 
+#define WITH_OFFSET(name, from, to)                                                                                    \
+  void name(const from *input, to *output, const na_requantize_t *p) {                                                 \
+    for (int32_t i = 0; i < p->count; i++)                                                                             \
+      output[i] = (to)na_requantize((int32_t)((uint32_t)input[i] + (uint32_t)p->input_offset), p->multiplier,          \
+                                    p->shift, p->output_offset, p->activation_min, p->activation_max);                 \
+  }
+
+WITH_OFFSET(na_requantize_s16_i32, int16_t, int32_t)
+WITH_OFFSET(na_requantize_i32_s16, int32_t, int16_t)
+WITH_OFFSET(na_requantize_i32_s8, int32_t, int8_t)
+
 /* What is not a number becomes the lowest. */
 void na_quantize_f32_s16(const float *input, int16_t *output, const na_quantize_t *p) {
   for (int32_t i = 0; i < p->count; i++) {

@@ -206,9 +206,8 @@ class _Connections:
             self._check_operator(operator, table)
         self._check_list("output", self._model.outputs)
         for number in self._model.outputs:
-            if number not in self._writers and not self._constant(number):
-                why = "an input, too" if number in self._model.inputs else "one that nothing writes"
-                self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
+            if number not in self._writers and number not in self._model.inputs and not self._constant(number):
+                self._graph.fail(f"{self._name(number)} is an output of the model, but one that nothing writes")
 
     def _name(self, number: int) -> str:
         return f"tensor {number} {quoted(self._model.tensors[number].name)}"
@@ -328,8 +327,6 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     codes = [read_code(table) for table in model.tables(1, "operator_codes", "operator code")]
     tables = graph.tables(3, "operators", "operator")
     operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
-    if not operators:
-        graph.fail("the model has no operators")
     listed = frozenset(inputs)
     used = listed.union(outputs, *(op.inputs for op in operators), *(op.outputs for op in operators))
     # What nothing uses may be of any kind: behind the end of a model that was cut it often is.

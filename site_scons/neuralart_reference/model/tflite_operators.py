@@ -217,6 +217,9 @@ def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Op
 
 
 def _options(table: Table, kind: str) -> dict[str, Any]:
+    if kind.startswith("CUSTOM:"):
+        custom = table.blob(5, "custom_options")
+        return {} if custom is None else {"custom_options": bytes(custom)}
     described = OPTIONS_TABLES.get(kind)
     if described is None:
         return {}

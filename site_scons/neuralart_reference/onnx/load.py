@@ -20,6 +20,7 @@ from neuralart.errors import NeuralArtError
 from neuralart_reference.model.cut import proposed
 from neuralart_reference.model.refusal import refusal
 from neuralart_reference.onnx.cutting import proposal
+from neuralart_reference.onnx.halves import widen
 
 Array = npt.NDArray[Any]
 _OPSETS = range(11, 1 + onnx.defs.onnx_opset_version())
@@ -91,6 +92,7 @@ class OnnxGraph:
     scales: dict[str, Scale] = field(default_factory=dict)
     stored: dict[str, tuple[Array, Scale]] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
+    wide: dict[str, Scale] = field(default_factory=dict)  # Of values in float32 that are rounded to 16 bits
     # What cannot be compiled: (operator, why) -> outputs of such operators, and all values behind them
     problems: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     spoiled: set[str] = field(default_factory=set)
@@ -149,6 +151,7 @@ def load(data: bytes, display: str, known: Container[str], plain: Callable[[Onnx
             _sort(model.graph)
             what = _unmade(model.graph)
         if not what:
+            widen(model.graph)
             for value in model.graph.output:
                 value.type.tensor_type.shape.SetInParent()  # The checker wants one; it is computed.
             onnx.checker.check_model(model)

@@ -12,6 +12,7 @@ import numpy as np
 from neuralart_reference.onnx.builder import Builder, Order, order_of, plain_dtype
 from neuralart_reference.onnx.definitions import KINDS, defined
 from neuralart_reference.onnx.load import Array, Node, Unfit, take
+from neuralart_reference.onnx.recurrent import recurrent
 from neuralart_reference.onnx.windows import LAST, cut_off, in_rows, pool, window
 
 _LIKE_LITERT = "Abs Ceil Cos Elu Erf Exp Floor Gelu Log Neg Relu Round Sign Sin Sqrt Tanh"
@@ -320,6 +321,7 @@ PLAIN: Mapping[str, Callable[[Builder, Node], None]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
     **dict.fromkeys(("Gemm", "MatMul"), _product),
     **dict.fromkeys(("MaxPool", "AveragePool"), in_rows(partial(pool, plain=True), plain=True)),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), recurrent),
     "BatchNormalization": _normalization,
     "Cast": _cast,
     "Clip": _clip,

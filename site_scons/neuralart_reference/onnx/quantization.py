@@ -11,6 +11,7 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from neuralart_reference.onnx.load import Node, OnnxGraph, Scale, Unfit
+from neuralart_reference.onnx.sixteen import TYPES, rounded
 
 MOVES = (
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),
@@ -28,20 +29,21 @@ def quantized(graph: OnnxGraph) -> None:
     nodes, graph.nodes = graph.nodes, []
     # What only moves an input in float is quantized where the input would be.
     floats, ends = _in_float(graph, nodes), set(graph.inputs)
+    stored = {*graph.outputs, *(each for node in nodes if node.kind != "DequantizeLinear" for each in node.inputs)}
     for node in nodes:
         if node.kind in MOVES and node.inputs[0] in ends:
             ends.update(node.outputs)
         try:
             if node.kind not in ("QuantizeLinear", "DequantizeLinear"):
-                stored = any(
+                bytes_in = any(
                     graph.same.get(name, name) in graph.scales for name in node.inputs if _of_bytes(graph, name)
                 )
-                if stored and node.kind not in _OF_STORED:
+                if bytes_in and node.kind not in _OF_STORED:
                     raise Unfit("computes with stored integers")
                 node.inputs = [graph.same.get(name, name) for name in node.inputs]
                 graph.nodes.append(node)
             elif not graph.skipped(node, (node.kind,)):
-                _linear(graph, node, floats | ends)
+                _linear(graph, node, floats | ends, stored)
         except Unfit as problem:
             graph.problem(node, str(problem))
     _fuse(graph)
@@ -61,15 +63,18 @@ def _in_float(graph: OnnxGraph, nodes: Sequence[Node]) -> set[str]:
     return found
 
 
-def _linear(graph: OnnxGraph, node: Node, floats: Container[str]) -> None:
-    """Take in a QuantizeLinear or DequantizeLinear. ``floats``: values that stay floats where they are quantized."""
+def _linear(graph: OnnxGraph, node: Node, floats: Container[str], stored: Container[str]) -> None:
+    """Take in a QuantizeLinear or DequantizeLinear. ``floats``: values that stay floats where they are quantized;
+    ``stored``: those that something reads as they are.
+    """
     source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
     constant, scale = graph.constants.get(source), graph.constants.get(node.inputs[1])
     dtype = graph.dtype(target if node.kind == "QuantizeLinear" else node.inputs[0])
+    dtype = TYPES[0] if source in graph.wide and node.kind == "DequantizeLinear" else dtype
     if scale is None or (node.input(2) and node.input(2) not in graph.constants):
         raise Unfit("its scale is computed")
-    if dtype not in ("int8", "uint8", "int32") or node.get("block_size", 0):
-        raise Unfit(f"{dtype}, or in blocks; supported are int8 and uint8")
+    if dtype not in ("int8", "uint8", "int32", *TYPES) or node.get("block_size", 0):
+        raise Unfit(f"{dtype}, or in blocks; supported are 8 and 16 bits")
     values = scale.astype(np.float32).ravel()
     points = np.ravel(graph.constants.get(node.input(2), np.zeros(values.size))).astype(np.int64)
     points -= 128 if dtype == "uint8" else 0
@@ -77,6 +82,11 @@ def _linear(graph: OnnxGraph, node: Node, floats: Container[str]) -> None:
         raise Unfit("a scale that is not a positive number")
     rank = len(graph.shapes[target])
     found = Scale(tuple(values.tolist()), tuple(points.tolist()), node.get("axis", 1) % rank if values.size > 1 else 0)
+    if dtype in TYPES:
+        if target in stored and node.kind == "QuantizeLinear":
+            raise Unfit(f"{dtype} that is an output, or computed with")
+        rounded(graph, node, dtype, found)
+        return
     if constant is not None:
         graph.stored[target] = (
             (constant.astype(np.int16) - 128).astype(np.int8) if dtype == "uint8" else constant,

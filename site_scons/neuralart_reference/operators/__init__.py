@@ -16,7 +16,7 @@ from neuralart_reference.context import Lowering
 from neuralart_reference.model.graph import Operator
 
 Lower = Callable[[Lowering, Operator], None]
-TYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
+TYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float32", "bool")
 """Element types that operators compute on."""
 _LISTED = re.compile(r"(?:^|; (?:also|or) )(?:between )?({0})(?:(?:, | or | and )(?:{0})\b)*".format("|".join(TYPES)))
 

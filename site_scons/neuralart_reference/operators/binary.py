@@ -17,6 +17,8 @@ from neuralart_reference.quantize import FixedPoint, power_of_two, single
 BROADCAST_LIMITS = (
     f"int8, one input may be constant; broadcasting with at most {BROADCAST_RANK} dimensions that cannot be joined"
 )
+_SATURATES = float(1 << 14)
+"""Times this and more, each product of 8 bits but 0 is beyond 8 bits."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def mul(ctx: Lowering, op: Operator) -> None:
     sides = binary(ctx, op, WIDE)
     factor = single(single(sides.first.scale * sides.second.scale) / sides.target.scale)
     largest = 255 if sides.target.dtype == "int8" else 1 << 15
+    if largest == 255:
+        factor = min(factor, _SATURATES)
     _emit_product(ctx, op, sides, ctx.scale_factor(op, factor, values=largest * largest))
 
 

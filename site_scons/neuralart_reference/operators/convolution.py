@@ -248,7 +248,11 @@ def _transposed(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> 
     return members_of, source.elements * kernel[0] * kernel[1] * channels
 
 
-@operator("TRANSPOSE_CONV", limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}; also float32", floats=True)
+@operator(
+    "TRANSPOSE_CONV",
+    limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}; also int16, int64 bias; also float32",
+    floats=True,
+)
 def transpose_conv(ctx: Lowering, op: Operator) -> None:
     """Lower a transposed convolution."""
     weights, given, result = ctx.input(op, 1), ctx.input(op, 2), ctx.output(op)
@@ -259,7 +263,8 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
         reals = _windowed(ctx, op, "na_transpose_conv_f32_t", geometry)
         ctx.emit(op, "na_transpose_conv_f32", (ctx.read(op, given), *constants, ctx.write(result), reals), macc=macc)
         return
-    source, target = ctx.operand(op, given), ctx.operand(op, result)
+    source = ctx.operand(op, given, WIDE)
+    target = ctx.operand(op, result, (source.dtype,))
     ctx.constant(op, weights, "weights", ("int8",))
     geometry, macc = _transposed(ctx, op, given, result)
     args = _arguments(ctx, op, source, target, weights, bias=3)
@@ -271,7 +276,7 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
         output_offset=target.zero_point,
         **ctx.activation_members(op, ctx.activation(op), target),
     )
-    ctx.emit(op, "na_transpose_conv_s8", (*args, parameters), macc=macc)
+    ctx.emit(op, f"na_transpose_conv_{kernel_suffix(op, source)}", (*args, parameters), macc=macc)
 
 
 def _pads(

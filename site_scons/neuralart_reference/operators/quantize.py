@@ -45,12 +45,18 @@ def requantize(
 @operator(
     "QUANTIZE",
     limits="float32, int8, uint8 or int16; float32 to any of the others; "
-    "between int8 and uint8; int16 to int16 or int8; one scale per tensor",
+    "between int8 and uint8; int16 to int16 or int8; int16 to int32, int32 to int16 or int8; one scale per tensor",
     floats=True,
 )
 def quantize(ctx: Lowering, op: Operator) -> None:
     """Lower a change of quantization, or one of float32. Multiply-accumulate operations: output elements."""
-    source, target = ctx.input(op), ctx.operand(op, ctx.output(op), tuple(RANGES))
+    source, result = ctx.input(op), ctx.output(op)
+    if (source.dtype, result.dtype) in _WITH_INT32:
+        first, second = ctx.scaled(op, source), ctx.scaled(op, result)
+        bounds = RANGES.get(result.dtype, (-INT32_MAX - 1, INT32_MAX))
+        requantize(ctx, op, first, second, first.scale / second.scale, bounds)
+        return
+    target = ctx.operand(op, result, tuple(RANGES))
     if source.dtype != "float32":
         operand = ctx.operand(op, source, ("float32", *RANGES))
         if target.dtype not in _FROM[source.dtype]:
@@ -77,13 +83,20 @@ def dequantize(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_dequantize_{SUFFIXES[source.dtype]}_f32", args, macc=target.elements)
 
 
-@operator("CAST", limits=f"between {', '.join(SUFFIXES)}; of stored values, whatever they mean", floats=True)
+@operator(
+    "CAST",
+    limits=f"between {', '.join(SUFFIXES)}; of stored values, whatever they mean; uint32 to or from int32",
+    floats=True,
+)
 def cast(ctx: Lowering, op: Operator) -> None:
     """Lower a change of type. Operations counted as multiply-accumulate: output elements."""
     as_stored(ctx, op)
     source, target = ctx.input(op), ctx.output(op)
-    check_types(ctx, op, source, target)
     ctx.expect_shape(op, target, source.shape)
+    if {source.dtype, target.dtype} == {"int32", "uint32"}:  # the same bytes
+        ctx.alias(op, source, target)
+        return
+    check_types(ctx, op, source, target)
     if target.dtype == "bool" and source.dtype != "bool":
         emit_not_zero(ctx, op, source, target)
         return
@@ -91,6 +104,7 @@ def cast(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_cast_{SUFFIXES[source.dtype]}_{SUFFIXES[target.dtype]}", args, macc=target.elements)
 
 
+_WITH_INT32 = (("int16", "int32"), ("int32", "int16"), ("int32", "int8"))
 _RELU_LIMITS = "int8, with requantization"
 _FROM = {"int8": ("int8", "uint8"), "uint8": ("int8", "uint8"), "int16": WIDE}
 

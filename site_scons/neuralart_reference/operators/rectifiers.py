@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuralart_reference.context import Lowering
+from neuralart_reference.context import WIDE, Lowering, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION
@@ -77,13 +77,28 @@ def _rounding_shift_16(value: int, exponent: int) -> int:
     return (value >> exponent) + ((value & mask) > (mask >> 1) + (value < 0))
 
 
-@operator("LEAKY_RELU", limits="int8, by table, with requantization; any slope", plain=FUNCTION)
+@operator(
+    "LEAKY_RELU",
+    limits="int8, by table, with requantization; any slope; also int16, slope not negative",
+    plain=FUNCTION,
+)
 def leaky_relu(ctx: Lowering, op: Operator) -> None:
     """Lower a rectifier that multiplies values below zero by a slope."""
-    source, target = ctx.ends(op)
+    source, target = ctx.ends(op, WIDE)
     slope = float(op.options.get("alpha", 0.0))
-    above = ctx.scale_factor(op, single(source.scale / target.scale), values=255)
-    below = ctx.scale_factor(op, single(single(source.scale * slope) / target.scale), values=255)
+    values = 255 if source.dtype == "int8" else 1 << 15
+    above = ctx.scale_factor(op, single(source.scale / target.scale), values=values)
+    below = ctx.scale_factor(op, single(single(source.scale * slope) / target.scale), values=values)
+    if source.dtype == "int16":
+        ctx.expect_shape(op, target.tensor, source.shape)
+        if slope < 0:
+            ctx.refuse(op, f"alpha {slope:g} of int16", "supported: 0 and more")
+        count = source.tensor.elements
+        parameters = struct("na_leaky_t", count=count, **above.members(), **below.members("slope_"))
+        ctx.emit(
+            op, "na_leaky_relu_s16", (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters), macc=count
+        )
+        return
 
     def stored(value: int) -> int:
         distance = value - source.zero_point

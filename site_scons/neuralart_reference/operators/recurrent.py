@@ -25,6 +25,7 @@ from neuralart_reference.operators._recurrent import (
     States,
 )
 from neuralart_reference.operators._recurrent.in_float import lstm_f32, rnn_f32, svdf_f32
+from neuralart_reference.operators._recurrent.sequences import sequence
 from neuralart_reference.quantize import single
 
 _INTERMEDIATES = 5
@@ -41,8 +42,8 @@ def _biases(bias: Sequence[int], weights: bytes, offset: int) -> bytes:
 
 @operator(
     "SVDF",
-    limits="int8, as state; constant int8 input weights, int16 time weights and state, int32 bias or none; any rank; "
-    "fused RELU, which is the smallest int8 value as in LiteRT; not uint8",
+    limits="int8, as state; constant int8 input weights, int16 or int8 time weights and state, int32 bias or none; any "
+    "rank; fused RELU, which is the smallest int8 value as in LiteRT; not uint8",
     plain=Plain(svdf_f32, ("float32",)),
 )
 def svdf(ctx: Lowering, op: Operator) -> None:
@@ -66,8 +67,11 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     ctx.expect_shape(op, target.tensor, (batches, units))
     if (activation := ctx.activation(op)) != "RELU":
         ctx.refuse(op, f"fused activation {activation} is not supported", "supported: RELU, as in LiteRT")
-    state, bias = parts.state(4, "int16", batches * filters * memory), ctx.optional(op, 3)
-    inner = parts.scale(4)
+    narrow = ctx.input(op, 4).dtype == "int8"
+    dtype = "int8" if narrow else "int16"
+    state, bias = parts.state(4, dtype, batches * filters * memory), ctx.optional(op, 3)
+    kept = ctx.scaled(op, ctx.input(op, 4)) if narrow else None
+    inner = kept.scale if kept else parts.scale(4)
     before = ctx.fixed_point(op, single(single(source.scale * parts.scale(1)) / inner))
     after = ctx.fixed_point(op, single(single(inner * parts.scale(2)) / target.scale))
     parameters = struct(
@@ -81,17 +85,18 @@ def svdf(ctx: Lowering, op: Operator) -> None:
         **before.members("state_"),
         **after.members("output_"),
         output_offset=target.zero_point,
+        **({"state_offset": kept.zero_point} if kept else {}),
     )
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, parts.constant(1, "weights", "int8", (filters, inputs)), "int8_t", "weights", weights),
-        ctx.data(op, parts.constant(2, "time weights", "int16", (filters, memory)), "int16_t", "time_weights", time),
+        ctx.data(op, parts.constant(2, "time weights", dtype, (filters, memory)), f"{dtype}_t", "time_weights", time),
         ctx.data(op, parts.constant(3, "biases", "int32", (units,)), "int32_t", "bias", bias) if bias else Null(),
         state,
         ctx.write(target.tensor),
         parameters,
     )
-    ctx.emit(op, "na_svdf_s8", args, macc=batches * filters * (inputs + memory))
+    ctx.emit(op, "na_svdf_s8_s8" if narrow else "na_svdf_s8", args, macc=batches * filters * (inputs + memory))
 
 
 @operator(
@@ -235,6 +240,14 @@ def _clip(ctx: Lowering, op: Operator, name: str, scale: float, most: int) -> in
     if bound < 0:
         ctx.refuse(op, f"{name} {bound:g} is negative")
     return int(min(single(bound / scale), most))
+
+
+@operator("SEQUENCE_GRU", limits="float32; of ONNX models", floats=True)
+@operator("SEQUENCE_LSTM", limits="float32; of ONNX models", floats=True)
+@operator("SEQUENCE_RNN", limits="float32; of ONNX models", floats=True)
+def of_onnx(ctx: Lowering, op: Operator) -> None:
+    """Lower a whole sequence."""
+    sequence(ctx, op)
 
 
 @operator("LSTM", limits="", plain=Plain(lstm_f32, ("float32",)))

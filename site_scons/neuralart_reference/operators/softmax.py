@@ -55,13 +55,15 @@ def _by_tables(ctx: Lowering, op: Operator, source: Operand, target: Operand) ->
 
 @operator(
     "SOFTMAX",
-    limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128; or int16 of at "
-    f"most {INT16_MAX}; output scale 1/32768",
+    limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128, of "
+    f"int16 results 1/65536, -32768; or int16 of at most {INT16_MAX}; output scale 1/32768",
     plain=Plain(_plain, ("float32",)),
 )
 def softmax(ctx: Lowering, op: Operator) -> None:
     """Lower a softmax, in fixed point as the profile. Operations counted as multiply-accumulate: output elements."""
-    source, target = ctx.ends(op, WIDE)
+    source, result = ctx.operand(op, ctx.input(op), WIDE), ctx.output(op)
+    rises = (source.dtype, result.dtype) == ("int8", "int16")
+    target = ctx.scaled(op, result) if rises else ctx.operand(op, result, (source.dtype,))
     ctx.expect_shape(op, target.tensor, source.shape)
     if not source.shape:
         ctx.refuse(op, f"{describe(source.tensor)} has no dimension")
@@ -71,8 +73,9 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     if wide:
         _by_tables(ctx, op, source, target)
         return
-    if target.zero_point != -128 or abs(target.scale - _OUTPUT_SCALE) > 0.001 * _OUTPUT_SCALE:
-        hint = "a softmax has scale 1/256 and zero point -128, in uint8 0"
+    expected, lowest = (_OUTPUT_SCALE / 256, -1 << 15) if rises else (_OUTPUT_SCALE, -128)
+    if target.zero_point != lowest or abs(target.scale - expected) > 0.001 * expected:
+        hint = f"a softmax has scale 1/{round(1 / expected)} and zero point {lowest}{'' if rises else ', in uint8 0'}"
         ctx.refuse(op, f"output scale {target.scale:g} zero point {ctx.said_zero_point(target)}", hint)
     beta = float(op.options.get("beta", 1.0))
     factor = beta * source.scale * (1 << _FRACTION_BITS)
@@ -85,7 +88,7 @@ def softmax(ctx: Lowering, op: Operator) -> None:
         "na_softmax_t", rows=source.tensor.elements // depth, depth=depth, **fixed.members(), minimum_difference=-radius
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
-    ctx.emit(op, "na_softmax_s8", args, macc=target.tensor.elements)
+    ctx.emit(op, "na_softmax_s8_s16" if rises else "na_softmax_s8", args, macc=target.tensor.elements)
 
 
 @operator("L2_NORMALIZATION", limits="", plain=Plain(_plain, ("float32",)))

@@ -100,7 +100,7 @@ na_maximum_s16 na_minimum_s16
 """
 _OF_FIRST = """
 na_prelu_s8 na_table_s8 na_requantize_s8_s8 na_requantize_s8_u8 na_requantize_u8_s8 na_requantize_u8_u8 na_flip_sign_8
-na_logistic_s16 na_tanh_s16 na_requantize_s16_s16
+na_logistic_s16 na_tanh_s16 na_requantize_s16_s16 na_leaky_relu_s16 na_window_s16
 """
 IN_PLACE = {**dict.fromkeys(_OF_EITHER.split(), (0, 1)), **dict.fromkeys(_OF_FIRST.split(), (0,))}
 """Kernels that read each element of these arguments before they write the element of the output at its place, and

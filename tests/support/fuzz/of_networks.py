@@ -10,6 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from neuralart.compilers.stedgeai import facts_of
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
@@ -25,10 +27,12 @@ from neuralart_insight.profiling import estimate, totals
 from neuralart_reference.model import reader
 from neuralart_virtual.emulator import vectors
 from support import counter_logs, firmware
+from support.cases_custom import detections, speech
 from support.fuzz import MODELS, POOLS, PROFILES, ROOT
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, command, findings
 from support.inspect_files import FILES
+from tflite_writer import ModelWriter
 
 _KNOWN = ("compile", "--quiet", "--target", "stm32n6", "--name", "net")
 _LOGGED = counter_logs.log([counter_logs.LoggedEpoch(1, inputs={0: 9}), counter_logs.LoggedEpoch(-1, "EXTRA", -1)])
@@ -148,6 +152,16 @@ def _relocatable_c(path: Path) -> object:
 
 _NETWORK_JSON = facts.to_json(_network()).encode()
 _MODEL_BYTES = [path.read_bytes() for path in MODELS]
+
+
+def _custom_models() -> list[bytes]:
+    """Operators whose options are maps."""
+    first, second = ModelWriter(), ModelWriter()
+    boxes = detections(np.random.default_rng(1), first, "uint8")
+    _, features = speech(np.random.default_rng(1), second)
+    return [first.finish(boxes.inputs, boxes.outputs), second.finish(features.inputs, features.outputs)]
+
+
 _RECORD = ("inspect", "--json")
 
 KINDS = [
@@ -160,6 +174,9 @@ KINDS = [
         damage,
         made="out",
         cost=5,
+    ),
+    Kind(
+        "custom-compiled.tflite", _custom_models(), _compile("--mpool", POOLS[-1], "--model", ...), damage, made="out"
     ),
     Kind("pools.mpool", [p.read_bytes() for p in POOLS], lambda path: (mpool.read(path), look(path)), json_tree),
     Kind(
