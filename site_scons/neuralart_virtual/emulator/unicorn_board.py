@@ -125,7 +125,8 @@ class UnicornBoard:
         if model not in models:
             what = f"machine unicorn has no CPU model '{model}'"
             raise NeuralArtError(what, where=f"board {self._board.name}", hint=nearest(model, list(models)))
-        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        # In its mode for M-class cores Unicorn emulates a Cortex-M33, whatever model it is told.
+        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
         uc.mem_map(PPB, devices.DWT - PPB, rights)
