@@ -98,7 +98,7 @@ UNUSED = {
     "neuralart_bring/platformio.py:add": "scripts of PlatformIO projects call it",
     "neuralart_bring/rt_thread.py:network": "SConscripts of RT-Thread projects call it",
     "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",
-    "neuralart_bring/scons.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
+    "neuralart_bring/scons/__init__.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
     "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
     "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }

@@ -139,9 +139,9 @@ class UnicornBoard:
 
     def _console(self) -> devices.Usart:
         console = self._board.console
-        if console is None or console.driver != "uart_stm32" or console.base % devices.PAGE:
+        if console is None or console.driver != "uart_stm32":
             has = f"{console.driver} at 0x{console.base:08x}" if console else "none"
-            what = f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}"
+            what = f"machine unicorn models a console of driver uart_stm32, the board has {has}"
             raise NeuralArtError(what, where=f"board {self._board.name}")
         return devices.Usart(console.base, self._on_starved)
 
