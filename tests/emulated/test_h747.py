@@ -262,6 +262,13 @@ def test_what_the_virtual_board_stops_at(
     assert said in str(caught.value) and "board_memories_init" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["art-pi", "nucleo-h743zi"])
+def test_other_boards_with_this_core(tmp_path: Path, name: str) -> None:
+    """The image of the ART-Pi is where its boot loader has mapped the QSPI flash; both speak by another port."""
+    builder = h747.builder(tmp_path, name)
+    assert builder.run(builder.build(tmp_path / "image")).networks[0].vectors == 20
+
+
 def test_double_precision(builders: dict[str, H747Builder], tmp_path: Path) -> None:
     """In registers of the FPU, as images of other builds for this core pass and compute it: the same bits as here."""
     double = tmp_path / "memories.c"
