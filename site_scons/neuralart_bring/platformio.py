@@ -51,22 +51,16 @@ def _declare(program: Any, model: str, board: str, name: str, options: dict[str,
     if "PIOMAINPROG" in program:
         raise NeuralArtError("the program is declared already", where=where, hint="extra_scripts = pre:network.py")
 
-    def option(key: str, ends: str | tuple[str, ...] = "\n") -> str:
-        """A value of platformio.ini; a file, which has one of these ends, is relative to the project."""
-        text = str(program.GetProjectOption(f"custom_network_{key}", "")).strip()
-        return f"#{text}" if text and text.endswith(ends) else text
+    def option(key: str) -> str:
+        return str(program.GetProjectOption(f"custom_network_{key}", "")).strip()
 
-    model, board = model or option("model", ""), board or option("board", worlds.BOARD_FILES)
-    name = name or option("name")
+    model = model or (f"#{text}" if (text := option("model")) else "")
+    board, name = board or worlds.anchored_board(option("board")), name or option("name")
     for key, value in (("model", model), ("board", board)):
         if not value:
             raise NeuralArtError(f"no custom_network_{key}", where=where, hint="docs/how-to/platformio.md")
-    made, top = (Path(path).resolve() for path in (program.subst("$BUILD_DIR"), program.Dir("#").abspath))
-    if not made.is_relative_to(top):
-        hint = "set build_dir to a folder below the project"
-        raise NeuralArtError(f"the build folder {made} is outside of the project", where=where, hint=hint)
-    folder = made.relative_to(top)
-    program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=(folder / "neuralart").as_posix())
+    folder = worlds.build_folder(program, "$BUILD_DIR", where)
+    program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=folder)
     sources, include_dirs = worlds.parts(program, name, model, board, **options)
     # Sources, not objects: the platform's flags are not known before its build script.
     program.Append(PIOBUILDFILES=sources)

@@ -1,7 +1,8 @@
-"""Public trees of RT-Thread in NEURALART_WORLDS, with a network of ours in them (docs/how-to/rt-thread.md).
+"""Public trees of RT-Thread and modm, with a network of ours in them (docs/how-to/rt-thread.md, docs/how-to/modm.md).
 
-``NEURALART_WORLDS=FOLDER`` has ``sdk-bsp-stm32h750-realthread-artpi`` and ``IoT_Board``; the trees are copied, and nothing in
-them is changed.
+``NEURALART_WORLDS=FOLDER`` has ``sdk-bsp-stm32h750-realthread-artpi``, ``IoT_Board`` and ``modm`` with its submodules.
+The first two are copied; modm keeps a cache of devices in its own tree. It also needs ``NEURALART_LBUILD_PYTHON``, and
+an ``arm-none-eabi-g++`` that has the C++ library of newlib.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import pytest
 from neuralart import boards, toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart_virtual.emulator import MachineStop
-from neuralart_virtual.emulator.image import Load, read_elf
+from neuralart_virtual.emulator.image import Firmware, Load, read_elf
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
-from support import tflite_edit
+from support import cpu_native, tflite_edit
 from support.sconsproject import REPO
 
 WORLDS = Path(os.environ.get("NEURALART_WORLDS", ""))
@@ -132,9 +133,7 @@ def art_pi(tree: Callable[[str, str], Tree]) -> Tree:
 
 
 def _probe(image: Path) -> tuple[int, ...]:
-    """The scores of a run on the virtual ART-Pi: the start-up code is RT-Thread's, clocks and scheduler are left out."""
-    from elftools.elf.elffile import ELFFile
-
+    """Scores of a run on the virtual ART-Pi: the start-up code is RT-Thread's; clocks and scheduler are left out."""
     firmware = read_elf(image)
     entry, probe = (firmware.symbols.needed(name) & ~1 for name in ("entry", "probe"))
     far = probe - entry - 4
@@ -154,27 +153,28 @@ def _probe(image: Path) -> tuple[int, ...]:
                 data[address - load.address : address - load.address + len(code)] = code
         return replace(load, data=bytes(data))
 
-    board = boards.load("art-pi")
-    machine = UnicornBoard(board, board.machines["unicorn"], replace(firmware, loads=tuple(map(changed, firmware.loads))))
-    with pytest.raises(MachineStop, match="the core sleeps at entry"):
+    return _scores(
+        image, replace(firmware, loads=tuple(map(changed, firmware.loads))), "art-pi", "entry", "probe_scores"
+    )
+
+
+def _scores(image: Path, firmware: Firmware, name: str, end: str, variable: str) -> tuple[int, ...]:
+    """Run an image up to the WFI of a function, and read what it left."""
+    from elftools.elf.elffile import ELFFile
+
+    board = boards.load(name)
+    machine = UnicornBoard(board, board.machines["unicorn"], firmware)
+    with pytest.raises(MachineStop, match=f"the core sleeps at {end}"):
         machine.read(60.0)
     with image.open("rb") as stream:
-        symbol = ELFFile(stream).get_section_by_name(".symtab").get_symbol_by_name("probe_scores")[0]
+        symbol = ELFFile(stream).get_section_by_name(".symtab").get_symbol_by_name(variable)[0]
     return struct.unpack("10b", machine.memory(symbol["st_value"], 10))
 
 
-def _here(folder: Path, packages: Path) -> tuple[int, ...]:
+def _here(folder: Path, network: Path) -> tuple[int, ...]:
     """What the same C gives on this machine."""
-    (folder / "rtthread.h").write_text("#define MSH_CMD_EXPORT(command, text)\n")
-    (folder / "main.c").write_text(
-        "#include <stdio.h>\nextern signed char probe_scores[10];\nvoid probe(void);\nint main(void) {\n"
-        '  probe();\n  for (int n = 0; n < 10; n++) printf("%d ", probe_scores[n]);\n  return 0;\n}\n'
-    )
-    sources = [*packages.glob("net/*.c"), *packages.glob("net/runtime/**/*.c"), packages / "probe.c", folder / "main.c"]
-    includes = [folder, packages / "net", *packages.glob("net/**/include")]
-    words = ["cc", "-ffp-contract=off", *(f"-I{path}" for path in includes), *map(str, sources), "-lm", "-o"]
-    subprocess.run([*words, str(folder / "probe")], check=True)
-    return tuple(map(int, subprocess.run([folder / "probe"], capture_output=True, text=True).stdout.split()))
+    program = cpu_native.build(network, "digits", folder / "here")
+    return struct.unpack("10b", cpu_native.run(program, b"\x80" * 256))
 
 
 @pytest.mark.hostcc
@@ -183,7 +183,7 @@ def test_builds_of_the_art_pi(art_pi: Tree, tmp_path: Path) -> None:
     if sys.platform != "win32":
         pytest.importorskip("unicorn")
         scores = _probe(art_pi.folder / "rt-thread.elf")
-        assert scores == _here(tmp_path, art_pi.packages) and any(scores)
+        assert scores == _here(tmp_path, art_pi.packages / "net") and any(scores)
     tflite_edit.reverse_weights(art_pi.packages / "digits.tflite")
     steps = [step for step in art_pi.scons() if not step.startswith("SOURCES")]
     assert [step.split()[0] for step in steps] == ["NETWORK", "CC", "LINK"] and "digits_data_params" in steps[1], steps
@@ -214,3 +214,58 @@ def test_a_board_of_which_one_knows_the_memories(tree: Callable[[str, str], Tree
     tflite_edit.reverse_weights(made.packages / "digits.tflite")
     steps = [step.split()[0] for step in made.scons() if not step.startswith("SOURCES")]
     assert steps == ["NETWORK", "CC", "LINK"]
+
+
+@pytest.mark.hostcc
+def test_modm(tmp_path: Path) -> None:
+    """Its image runs as it is: start-up code, static constructors, the network."""
+    lbuild, modm = os.environ.get("NEURALART_LBUILD_PYTHON", ""), WORLDS / "modm"
+    if not lbuild or not modm.is_dir():
+        pytest.skip("needs NEURALART_LBUILD_PYTHON and NEURALART_WORLDS/modm")
+    program = subprocess.run(
+        [
+            "arm-none-eabi-g++",
+            "-mcpu=cortex-m7",
+            "-mfpu=fpv5-d16",
+            "-mfloat-abi=hard",
+            "-specs=nano.specs",
+            "-xc++",
+            "-E",
+            "-",
+        ],
+        input="#include <cstdint>",
+        capture_output=True,
+        text=True,
+    )
+    if program.returncode:
+        pytest.skip("arm-none-eabi-g++ has no C++ library of newlib")
+    folder = tmp_path / "a bell"
+    shutil.copytree(REPO / "examples/modm", folder)
+    text = (folder / "project.xml").read_text("utf-8").replace("modm/repo.lb", f"{modm.resolve()}/repo.lb", 1)
+    (folder / "project.xml").write_text(text.replace("scons-neuralart/", f"{REPO}/"), "utf-8")
+
+    def run(*words: str) -> list[str]:
+        environment = {**os.environ, "PYTHONPATH": str(REPO / "site_scons"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [lbuild, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+        # "Memory usage" is printed by each build of modm.
+        return re.findall(r"^(?:NETWORK|SOURCES|Compiling|Archiving|Linking)\b.*", done.stdout, re.M)
+
+    run("-c", "import sys; from lbuild.main import main; sys.argv[0] = 'lbuild'; sys.exit(main())", "build")
+    assert run("-m", "SCons", "-j2")[-1].startswith("Linking")
+    assert run("-m", "SCons") == []
+    image = folder / "build/scons-release/doorbell.elf"
+    pytest.importorskip("unicorn")
+    (network,) = (folder / "build/scons-release/neuralart/networks").iterdir()
+    assert _scores(image, read_elf(image), "nucleo-h743zi", "main", "scores") == _here(tmp_path, network)
+    tflite_edit.reverse_weights(folder / "digits.tflite")
+    steps = run("-m", "SCons")
+    assert [step.rstrip(".\u00b7 ").split()[0].rstrip("\u00b7.") for step in steps] == [
+        "NETWORK",
+        "Compiling",
+        "Archiving",
+        "Linking",
+    ]
+    assert "digits_data_params" in steps[1]

@@ -95,6 +95,7 @@ ELSEWHERE = {"scons/fork_server.py:os.fork": "each compile starts Python"}
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
+    "neuralart_bring/modm/__init__.py:add": "a tool that lbuild writes calls it",
     "neuralart_bring/platformio.py:add": "scripts of PlatformIO projects call it",
     "neuralart_bring/rt_thread.py:network": "SConscripts of RT-Thread projects call it",
     "neuralart_virtual/npu/clocks.py:closed": "which units stand still on silicon: no command prints it yet",

@@ -8,6 +8,7 @@ from typing import Any
 import SCons.Node
 import SCons.Script
 
+from neuralart.errors import NeuralArtError
 from neuralart.scons.registry import registry_of
 
 BOARD_FILES = (".yaml", ".yml")
@@ -17,6 +18,22 @@ BOARD_FILES = (".yaml", ".yml")
 def default_environment() -> Any:
     """The environment that a build has of its own."""
     return SCons.Script.DefaultEnvironment()
+
+
+def anchored_board(board: str) -> str:
+    """A board of a file that is relative to the top folder."""
+    return f"#{board}" if board.endswith(BOARD_FILES) else board
+
+
+def build_folder(env: Any, made: str, where: str) -> str:
+    """The folder for networks below what another build calls its build folder, relative to the top folder.
+    NeuralArtError: it is outside of that.
+    """
+    folder, top = (Path(path).resolve() for path in (env.subst(made), env.Dir("#").abspath))
+    if not folder.is_relative_to(top):
+        hint = "name a folder below the project"
+        raise NeuralArtError(f"the build folder {folder} is outside of the project", where=where, hint=hint)
+    return (folder.relative_to(top) / "neuralart").as_posix()
 
 
 def parts(env: Any, name: str, model: str, board: str, folder: str = "", **options: Any) -> tuple[Any, list[Any]]:
@@ -40,7 +57,7 @@ def parts(env: Any, name: str, model: str, board: str, folder: str = "", **optio
     if board.endswith(BOARD_FILES):
         registry_of(env).add_board_files([env.File(board).srcnode().abspath])
         board = Path(board).stem
-    net = env.Network(name or Path(model).stem, model=model, board=board, **_in(folder), **options)
+    net = env.Network(name or Path(model.lstrip("#")).stem, model=model, board=board, **_in(folder), **options)
     made = [net, env.NetworkCalls(net, **_in(folder and net.folder))]
     if hasattr(net, "pools"):
         made.append(env.MemoryInitializers(net, **_in(folder and f"{net.folder}/memory")))
