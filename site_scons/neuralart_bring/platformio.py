@@ -11,13 +11,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.resources import package_parent
 from neuralart.scons.failures import at_read_time
+from neuralart_bring.scons import worlds
 
 _MADE = "_NEURALART_PLATFORMIO"
 
@@ -30,14 +30,14 @@ def add(env: Any, model: str = "", board: str = "", name: str = "", **options: A
         env: What PlatformIO gives to the script: its environment before the build script of the platform (``pre:``), or
             that of a library.
         model: Relative to the folder of the script; empty: ``custom_network_model``, relative to the project.
-        board: A board of ``neuralart boards``; empty: ``custom_network_board``.
+        board: A board of ``neuralart boards``, or its file; empty: ``custom_network_board``.
         name: C name of the network; empty: ``custom_network_name``, or the name of the model's file.
         **options: As of ``env.Network``.
 
     Raises:
         SCons.Errors.UserError: The script runs too late, or something is missing or wrong.
     """
-    program = sys.modules["SCons.Script"].DefaultEnvironment()
+    program = worlds.default_environment()
     if _MADE not in program:
         program[_MADE] = _declare(program, model, board, name, options)
     # The environment of a library hands its folders on to those that use it.
@@ -54,24 +54,14 @@ def _declare(program: Any, model: str, board: str, name: str, options: dict[str,
     def option(key: str) -> str:
         return str(program.GetProjectOption(f"custom_network_{key}", "")).strip()
 
-    model, board, name = (
-        model or (f"#{text}" if (text := option("model")) else ""),
-        board or option("board"),
-        name or option("name"),
-    )
+    model = model or (f"#{text}" if (text := option("model")) else "")
+    board, name = board or worlds.anchored_board(option("board")), name or option("name")
     for key, value in (("model", model), ("board", board)):
         if not value:
             raise NeuralArtError(f"no custom_network_{key}", where=where, hint="docs/how-to/platformio.md")
-    made, top = (Path(path).resolve() for path in (program.subst("$BUILD_DIR"), program.Dir("#").abspath))
-    if not made.is_relative_to(top):
-        hint = "set build_dir to a folder below the project"
-        raise NeuralArtError(f"the build folder {made} is outside of the project", where=where, hint=hint)
-    folder = made.relative_to(top)
-    program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=(folder / "neuralart").as_posix())
-    net = program.Network(name or Path(model).stem, model=model, board=board, **options)
-    parts = [net, program.NetworkCalls(net)]
-    if hasattr(net, "pools"):
-        parts.append(program.MemoryInitializers(net))
+    folder = worlds.build_folder(program, "$BUILD_DIR", where)
+    program.Tool("neuralart", toolpath=[str(package_parent())], NEURALART_BUILD_DIR=folder)
+    sources, include_dirs = worlds.parts(program, name, model, board, **options)
     # Sources, not objects: the platform's flags are not known before its build script.
-    program.Append(PIOBUILDFILES=[source for part in parts for source in part.sources])
-    return [include for part in parts for include in part.include_dirs]
+    program.Append(PIOBUILDFILES=sources)
+    return include_dirs

@@ -13,25 +13,22 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 from neuralart.resources import package_parent
 from neuralart.scons.failures import at_read_time
+from neuralart_bring.scons import worlds
 
 
 @at_read_time
-def _declare(env: Any, model: Path, board: str, name: str, folder: str, options: dict[str, Any]) -> Any:
+def _declare(env: Any, here: str, model: str, board: str, name: str, folder: str, options: dict[str, Any]) -> Any:
     env.Tool("neuralart", toolpath=[str(package_parent())])
-    place = os.path.normpath(model.parent / folder)
-    net = env.Network(name or model.stem, model=str(model), board=board, folder=place, **options)
-    parts = [net, env.NetworkCalls(net, folder=net.folder)]
-    if hasattr(net, "pools"):
-        parts.append(env.MemoryInitializers(net, folder=f"{net.folder}/memory"))
-    # No plain list: DefineGroup would lose its order, and link anew in each build.
-    sources = sys.modules["SCons.Node"].NodeList(source for part in parts for source in part.sources)
-    return sources, [include.get_abspath() for part in parts for include in part.include_dirs]
+    # Paths are of the user's tree: RT-Thread reads scripts from a build folder.
+    path = os.path.normpath(os.path.join(here, model))
+    board = os.path.join(here, board) if board.endswith(worlds.BOARD_FILES) else board
+    place = os.path.normpath(os.path.join(os.path.dirname(path), folder))
+    sources, include_dirs = worlds.parts(env, name, path, board, place, **options)
+    return sources, [include.get_abspath() for include in include_dirs]
 
 
 def network(model: str, board: str, name: str = "", folder: str = "net", **options: Any) -> tuple[Any, list[str]]:
@@ -39,7 +36,7 @@ def network(model: str, board: str, name: str = "", folder: str = "net", **optio
 
     Args:
         model: Relative to the SConscript.
-        board: A board of ``neuralart boards``.
+        board: A board of ``neuralart boards``, or its file, relative to the same.
         name: C name of the network; empty: the name of the model's file.
         folder: Of the C, the headers and the runtime.
         **options: As of ``env.Network``.
@@ -53,6 +50,6 @@ def network(model: str, board: str, name: str = "", folder: str = "net", **optio
     # RT-Thread's own build script, which has read the project by now.
     building = importlib.import_module("building")
     made: tuple[Any, list[str]] = _declare(
-        building.Env, Path(building.GetCurrentDir(), model), board, name, folder, options
+        building.Env, building.GetCurrentDir(), model, board, name, folder, options
     )
     return made

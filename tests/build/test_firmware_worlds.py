@@ -106,7 +106,7 @@ def test_the_package_for_rt_thread(rt_thread: Path) -> None:
 
 def test_a_folder_of_the_user_stays_below_the_top(rt_thread: Path) -> None:
     script = rt_thread / "packages/digits/SConscript"
-    text = script.read_text("utf-8").replace('747i-disco")', '747i-disco", folder="../../../net")')
+    text = script.read_text("utf-8").replace('art-pi")', 'art-pi", folder="../../../net")')
     script.write_text(text, "utf-8")
     assert "folder: a folder below the top folder" in scons(rt_thread, code=2)
 

@@ -5,6 +5,7 @@ Every image goes the whole way: compile for the CPU, patch the sources, build, r
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import struct
@@ -240,8 +241,8 @@ def test_sdram_is_not_needed_where_nothing_is_in_it(builders: dict[str, H747Buil
         ("*(volatile uint32_t *)0x34000000u = 1;", "no memory is there"),
         ("*(volatile uint32_t *)0x40020000u = 1;", "this peripheral is not modeled"),
         (
-            'double x = 3; __asm__ volatile("vadd.f64 %P0, %P0, %P0" : "+w"(x));',
-            "undefined instruction (the virtual board executes Armv7E-M, single-precision FPU)",
+            '__asm__ volatile(".inst.w 0xe8d00faf"); /* lda r0, [r0]: Armv8-M */',
+            "undefined instruction (the virtual board executes Armv7E-M, double-precision FPU)",
         ),
         ('__asm__ volatile("udf #0");', "undefined instruction"),
     ],
@@ -252,13 +253,45 @@ def test_what_the_virtual_board_stops_at(
     builder = builders[VIRTUAL]
     broken = tmp_path / "memories.c"
     broken.write_text(
-        f'#include <stdint.h>\n__asm__(".fpu fpv5-d16");\n'
+        f"#include <stdint.h>\n"
         f"void board_memories_init(void);\nvoid board_memories_init(void) {{ {code} }}\n"
     )
     built = builder.build(tmp_path / "image", without=("memories",), extra=(broken,))
     with pytest.raises(MachineStop) as caught:
         builder.run(built)
     assert said in str(caught.value) and "board_memories_init" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["art-pi", "nucleo-h743zi"])
+def test_other_boards_with_this_core(tmp_path: Path, name: str) -> None:
+    """The image of the ART-Pi is where its boot loader has mapped the QSPI flash; both speak by another port."""
+    builder = h747.builder(tmp_path, name)
+    assert builder.run(builder.build(tmp_path / "image")).networks[0].vectors == 20
+
+
+def test_double_precision(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+    """In registers of the FPU, as images of other builds for this core pass and compute it: the same bits as here."""
+    double = tmp_path / "memories.c"
+    double.write_text(
+        "#include <stdint.h>\n#include <string.h>\nvoid board_memories_init(void);\n"
+        "static double __attribute__((noinline)) step(double x, double y, int n) { return x / y * n - x; }\n"
+        "void board_memories_init(void) {\n  volatile float third = 0.3333333432674408f;\n  uint64_t bits;\n"
+        "  double x = step(third, 0.7, 3) + step(-1e300, 3.1, (int)(third * 1e7)) * 1e-308;\n"
+        '  __asm__("vsqrt.f64 %P0, %P1" : "=w"(x) : "w"(x * x));\n  memcpy(&bits, &x, sizeof bits);\n'
+        f"  if (bits != 0x{_double_bits():016x}u || (float)x <= third) {{ __builtin_trap(); }}\n}}\n"
+    )
+    builder = builders[VIRTUAL]
+    built = builder.build(tmp_path / "image", without=("memories",), extra=(double,))
+    assert builder.run(built).networks[0].vectors == 20
+
+
+def _double_bits() -> int:
+    def step(x: float, y: float, n: int) -> float:
+        return x / y * n - x
+
+    third = 0.3333333432674408
+    x = step(third, 0.7, 3) + step(-1e300, 3.1, int(third * 1e7)) * 1e-308
+    return int(struct.unpack("<Q", struct.pack("<d", math.sqrt(x * x)))[0])
 
 
 def test_sram_that_gets_its_clock_answers(builders: dict[str, H747Builder], tmp_path: Path) -> None:

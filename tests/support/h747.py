@@ -38,9 +38,8 @@ def application() -> Path:
 
 def script_of(board: Board) -> Path:
     """The application's linker script for a board."""
-    if board.name == "stm32h747i-disco":
-        return application() / "STM32CubeIDE" / "CM7" / "STM32H747XIHx_CM7.ld"
-    return application() / "boards" / board.name / "AN500_CM7.ld"
+    own = sorted((application() / "boards" / board.name).glob("*.ld"))
+    return own[0] if own else application() / "STM32CubeIDE" / "CM7" / "STM32H747XIHx_CM7.ld"
 
 
 def pools(folder: Path, **sizes: int) -> Path:

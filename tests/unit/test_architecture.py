@@ -95,9 +95,10 @@ ELSEWHERE = {"scons/fork_server.py:os.fork": "each compile starts Python"}
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
     "__init__.py:exists": "SCons calls it: the package is a tool",
+    "neuralart_bring/modm/__init__.py:add": "a tool that lbuild writes calls it",
     "neuralart_bring/platformio.py:add": "scripts of PlatformIO projects call it",
     "neuralart_bring/rt_thread.py:network": "SConscripts of RT-Thread projects call it",
-    "neuralart_bring/scons.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
+    "neuralart_bring/scons/__init__.py:METHODS": "variants ask the plugin for it: scons/application/patches.py",
     "neuralart_reference/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
     "neuralart_insight/kinds.py:KINDS": "the kinds of plugins ask for it: neuralart.plugins.kinds()",
 }

@@ -127,7 +127,7 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
         (["full", "--board", "mps3-an547"], "full: is not empty (name a new folder, or an empty one)"),
         (["file", "--board", "mps3-an547"], "file: is no folder"),
         (["x", "--board", "stm32n6570"], "--board: no board 'stm32n6570' (did you mean 'stm32n6570-dk'?"),
-        (["x"], "--board: no board (known: mps2-an500, mps3-an547,"),
+        (["x"], "--board: no board (known: art-pi, mps2-an500, mps3-an547,"),
         (["x", "--board", "mps3-an547", "--model", "bad.tflite"], "bad.tflite: not a TensorFlow Lite model but text"),
         (["x", "--board", "mps3-an547", "--model", "cut.tflite"], "cut.tflite"),
         (["x", "--board", "mps3-an547", "--model", "no.tflite"], "no.tflite: cannot read"),

@@ -271,6 +271,11 @@ class Banks:
         return b"".join(parts)
 
 
+def _page(device: Device) -> int:
+    """Where what is mapped for it begins: pages are what can be mapped."""
+    return device.base - device.base % PAGE
+
+
 @dataclass
 class Bus:
     """Maps the devices that answer; an access to one that does not is an access to nothing."""
@@ -284,17 +289,18 @@ class Bus:
 
     def add(self, device: Device, missing: Callable[[], str] = lambda: "") -> None:
         """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
-        for base in range(device.base, device.base + device.size, PAGE):
+        for base in range(_page(device), device.base + device.size, PAGE):
             for other, _ in self._places.values():
-                if other.base <= base < other.base + other.size:
+                if _page(other) <= base < other.base + other.size:
                     both = f"{other.name} and {device.name} are both at 0x{base:08x}"
                     raise NeuralArtError(f"machine unicorn models one peripheral per 4 KiB: {both}")
         self._places[device.base] = device, missing
 
     def refresh(self) -> None:
         """Map what answers now, take away what does not."""
-        for base, (device, missing) in self._places.items():
-            size = (device.size + PAGE - 1) // PAGE * PAGE
+        for device, missing in self._places.values():
+            base = _page(device)
+            size = (device.base - base + device.size + PAGE - 1) // PAGE * PAGE
             answers = not missing()
             if answers and base not in self._mapped:
                 self._uc.mmio_map(base, size, self._on_read, device, self._on_write, device)
@@ -309,7 +315,8 @@ class Bus:
         return next((why() for device, why in places if device.base <= address < device.base + device.size), "")
 
     def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
-        if offset >= device.size:
+        offset -= device.base % PAGE
+        if not 0 <= offset < device.size:
             self._halt(f"read at 0x{device.base + offset:08x}{self._near()}: nothing is modeled there")
             return 0
         # Registers are words; a narrower read takes its bytes.
@@ -317,7 +324,8 @@ class Bus:
         return value & ((1 << 8 * size) - 1)
 
     def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
-        if offset >= device.size or (size != 4 and not device.narrow) or offset & (size - 1):
+        offset -= device.base % PAGE
+        if not 0 <= offset < device.size or (size != 4 and not device.narrow) or offset & (size - 1):
             at = f"0x{device.base + offset:08x}{self._near()}"
             self._halt(f"write of {size} bytes at {at}: no such register is modeled")
             return

@@ -210,41 +210,36 @@ class NpuCache(RegisterFile):
         changed: Callable[[int], None] = lambda offset: None,
     ) -> None:
         """Takes whom to tell a command, its start address and its end address, and whom any change."""
-        # Registers need not begin at a page; pages are what can be mapped.
-        self._first = base % PAGE
-        super().__init__("CACHEAXI", base - self._first, self._first + self.BYTES, changed=changed)
+        super().__init__("CACHEAXI", base, self.BYTES, changed=changed)
         self._operation = operation
 
     @property
     def on(self) -> bool:
         """It caches."""
-        return bool(self.get(self._first + self.CR1) & self.ENABLE)
+        return bool(self.get(self.CR1) & self.ENABLE)
 
     def write(self, offset: int, value: int) -> None:
         """Write a register; commands leave their flag in SR."""
-        at = offset - self._first
-        if at == self.CR1 and value & self.INVALIDATE:
+        if offset == self.CR1 and value & self.INVALIDATE:
             self._operation("invalidate all", 0, 0)
             value &= ~self.INVALIDATE
             self._flag(self.DONE)
-        elif at == self.CR1 and value & self.ENABLE and not self.on:
+        elif offset == self.CR1 and value & self.ENABLE and not self.on:
             self._operation("enable", 0, 0)
-        elif at == self.CR2 and value & 1:
-            start, end = self.get(self._first + self.START), self.get(self._first + self.END)
+        elif offset == self.CR2 and value & 1:
+            start, end = self.get(self.START), self.get(self.END)
             self._operation(COMMANDS.get(value >> 1 & 3, "reserved command"), start, end)
             value &= ~1
             self._flag(self.COMMAND_DONE)
-        elif at == self.FCR:
-            status = self._first + self.SR
-            super().write(status, self.get(status) & ~value)
+        elif offset == self.FCR:
+            super().write(self.SR, self.get(self.SR) & ~value)
             return
-        elif at == self.SR:
+        elif offset == self.SR:
             return
         super().write(offset, value)
 
     def _flag(self, bit: int) -> None:
-        status = self._first + self.SR
-        super().write(status, self.get(status) | bit)
+        super().write(self.SR, self.get(self.SR) | bit)
 
 
 DWT = 0xE0001000

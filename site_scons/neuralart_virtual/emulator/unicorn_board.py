@@ -129,7 +129,8 @@ class UnicornBoard:
         if model not in models:
             what = f"machine unicorn has no CPU model '{model}'"
             raise NeuralArtError(what, where=f"board {self._board.name}", hint=nearest(model, list(models)))
-        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        # In its mode for M-class cores Unicorn emulates a Cortex-M33, whatever model it is told.
+        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         uc.ctl_set_cpu_model(models[model])
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
         uc.mem_map(PPB, devices.DWT - PPB, rights)
@@ -142,9 +143,9 @@ class UnicornBoard:
 
     def _console(self) -> devices.Usart:
         console = self._board.console
-        if console is None or console.driver != "uart_stm32" or console.base % devices.PAGE:
+        if console is None or console.driver != "uart_stm32":
             has = f"{console.driver} at 0x{console.base:08x}" if console else "none"
-            what = f"machine unicorn models a console of driver uart_stm32 in a page of its own, the board has {has}"
+            what = f"machine unicorn models a console of driver uart_stm32, the board has {has}"
             raise NeuralArtError(what, where=f"board {self._board.name}")
         return devices.Usart(console.base, self._on_starved)
 
