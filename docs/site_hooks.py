@@ -26,7 +26,8 @@ _SHOWN = {
     **{".mpool": "json", ".ld": "text"},
 }
 # Files of the site as they are.
-_PICTURES = (".svg", ".png")
+_PICTURES = (".svg", ".png", ".js")
+_WORKER = "https://unpkg.com/iframe-worker/shim"  # What the theme would load; ours is search_worker.js
 
 
 def root(config: MkDocsConfig) -> Path:
@@ -127,6 +128,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = [File(name, str(top), config.site_dir, config.use_directory_urls) for name in found]
     made += [File.generated(config, f"{name}.md", content=shown(top, name)) for name in more]
     return Files([*theme, *made])
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """The search works without a server and without a network."""
+    return output.replace(_WORKER, f"{'../' * page.file.dest_uri.count('/')}docs/search_worker.js")
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
