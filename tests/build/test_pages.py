@@ -146,6 +146,21 @@ def test_a_page_about_this_repository(
     _compare(done, pages.executed(done, folder, more))
 
 
+def test_the_table_of_st_tools(clone: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each row with a command prints its line; each other row names a test or a page that there is, or says why."""
+    page = REPO / "docs" / "reference" / "st-tools.md"
+    table = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| ") and "| here |" not in line]
+    done = pages.rows(page)
+    assert len(table) >= 176 and len(done) >= 90
+    for line in table:
+        what, state, *_ = line[2:].split(" | ")
+        assert what and re.match(r"works|other form|missing", state), line
+        assert line.endswith("` |") or re.search(r"tests/\w+/test_\w+\.py|\.md", line) or state.startswith("missing"), line
+        assert all((REPO / test).is_file() for test in re.findall(r"tests/\w+/test_\w+\.py", line)), line
+    folder = copy_built(Project(clone), tmp_path / "networks").root
+    _compare(done, pages.executed(done, folder, shared_objects(tmp_path_factory)))
+
+
 @pytest.mark.parametrize("page", ALL, ids=lambda page: page.relative_to(REPO).as_posix())
 def test_what_is_typed_is_in_a_console(page: Path) -> None:
     """A block that is not executed says why, and a test that it names is about that."""

@@ -72,6 +72,12 @@ def commands(page: Path, yaml: bool = True) -> list[Command]:
     return found
 
 
+def rows(page: Path) -> list[Command]:
+    """Commands of tables whose rows end with a command and a line that it prints; how it ends does not matter."""
+    found = re.findall(r"^\|.*\| `([^`]+)` \| `([^`]+)` \|$", page.read_text("utf-8"), re.M)
+    return [Command(f"{{ {typed}; }} 2>&1 || true", (said,)) for typed, said in found]
+
+
 def executed(found: list[Command], folder: Path, more: Mapping[str, str]) -> list[str]:
     """Run commands one after the other in one shell, with ``more`` variables. Returns what each prints."""
     script = "set -e\n"
