@@ -79,4 +79,5 @@ def test_the_pictures(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) 
         if os.environ.get("NEURALART_PICTURES"):
             (PICTURES / name).write_text(text, "utf-8")
         assert (PICTURES / name).read_text("utf-8") == text, f"{name}: NEURALART_PICTURES=1 writes it again"
-    assert {path.name for path in PICTURES.iterdir()} == wanted.keys()
+    # Browsers do not draw the same bytes: that one was taken by hand.
+    assert {path.name for path in PICTURES.iterdir()} == wanted.keys() | {"report.png"}
