@@ -135,6 +135,6 @@ def test_the_variant_is_built_first(built: Project, validate: Callable[..., tupl
     out, err = validate("digits-n6", "--json")
     assert json.loads(out)["samples"] == 20 and " LINK " in err
     assert validate("digits-n6", "--json")[1] == ""
-    built.edit("variants.yaml", "optimization: -O3", "optimisation: -O3")
+    built.edit("variants.yaml", "optimization: -O3", "optimizatoin: -O3")
     out, err = validate("digits-n6", code=1)
-    assert out == "" and "unknown key 'optimisation'" in err
+    assert out == "" and "unknown key 'optimizatoin'" in err

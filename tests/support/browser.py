@@ -21,6 +21,7 @@ _FLAGS = (
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9", "--remote-debugging-pipe"),
 )
 _SECONDS = 60
+_READY = "document.documentElement?.dataset.ready"
 # It reads commands from 3 and writes answers to 4, which may be taken.
 _START = """
 import fcntl, os, sys
@@ -76,7 +77,11 @@ class Browser:
         return done["result"].get("value")
 
     def open(
-        self, path: Path, scheme: str = "light", width: int = 1280, ready: str = "document.documentElement?.dataset.ready"
+        self,
+        path: Path,
+        scheme: str = "light",
+        width: int = 1280,
+        ready: str = "document.documentElement?.dataset.ready",
     ) -> None:
         """Show a file, and wait until it says that it is ready: until an expression is something."""
         self.events.clear()

@@ -115,7 +115,8 @@ def test_epochs_are_found(chromium: Browser, tmp_path: Path) -> None:
     chromium.open(_large(tmp_path, 600))
     typed = """((input, text, key) => {
         input.value = text;
-        input.dispatchEvent(key ? new KeyboardEvent("keydown", {key, bubbles: true}) : new Event("input", {bubbles: true}));
+        const bubbles = true;
+        input.dispatchEvent(key ? new KeyboardEvent("keydown", {key, bubbles}) : new Event("input", {bubbles}));
         return input.nextElementSibling.textContent;
     })"""
     picture = "document.querySelector('#network .find')"

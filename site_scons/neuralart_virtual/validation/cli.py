@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -320,14 +319,16 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
 
 
 def _build(args: argparse.Namespace) -> None:
-    """Build the variant as ``neuralart run`` does; what that says goes to standard error, and nothing if it was built.
-    A build folder of one's own, or a project file without an SConstruct beside it, is taken as it is.
+    """Build the variant as ``neuralart run`` does. SCons's output goes to standard error; an intact one prints none.
+    With ``--build``, or without an SConstruct beside the project file, nothing is built.
 
     NeuralArtError: SCons has failed, and has said why.
     """
     top = args.file.parent.resolve()
     if args.build is not None or args.file.name != "variants.yaml" or project_folder.find(top) != top:
         return
+    import subprocess
+
     words = [sys.executable, "-m", "SCons", "-Q", f"-j{os.cpu_count() or 1}", args.variant]
     done = subprocess.run(words, cwd=top, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode or done.stderr or "is up to date" not in done.stdout:
