@@ -25,6 +25,9 @@ _SHOWN = {
     **{".py": "python", ".c": "c", ".h": "c", ".yaml": "yaml", ".toml": "toml", ".md": "markdown"},
     **{".mpool": "json", ".ld": "text"},
 }
+# Files of the site as they are.
+_PICTURES = (".svg", ".png", ".js")
+_WORKER = "https://unpkg.com/iframe-worker/shim"  # What the theme would load; ours is search_worker.js
 
 
 def root(config: MkDocsConfig) -> Path:
@@ -55,7 +58,7 @@ def pages(top: Path) -> tuple[list[str], list[str]]:
             target = path.relative_to(top).as_posix()
             if path.suffix == ".md":
                 todo.append(target)
-            else:
+            elif path.suffix not in _PICTURES:
                 shown.add(target)
     return found, sorted(shown)
 
@@ -120,9 +123,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     top = root(config)
     found, more = pages(top)
     theme = [file for file in files if file.src_dir != config.docs_dir]
+    pictures = sorted(path for path in (top / "docs").rglob("*") if path.suffix in _PICTURES)
+    found = [*found, *(path.relative_to(top).as_posix() for path in pictures)]
     made = [File(name, str(top), config.site_dir, config.use_directory_urls) for name in found]
     made += [File.generated(config, f"{name}.md", content=shown(top, name)) for name in more]
     return Files([*theme, *made])
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """The search works without a server and without a network."""
+    return output.replace(_WORKER, f"{'../' * page.file.dest_uri.count('/')}docs/search_worker.js")
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:

@@ -60,7 +60,7 @@ def test_figures_labels_and_bounds(built: Project, validate: Callable[..., tuple
     built.edit("variants.yaml", old, f"{old}    min_cos: 0.999\n    min_accuracy: 0.96\n")
     out, err = validate("digits-n6-rel", "--reference", "outputs.npy", "--classifier", code=2)
     assert "95.00%" in out and out.splitlines()[2] == "  reference  outputs.npy"
-    cos, accuracy = err.splitlines()
+    *_, cos, accuracy = err.splitlines()  # The variant was built before
     assert cos.startswith("neuralart validate: output 'digit': cos 0.9") and "below 0.999 (variants.yaml:" in cos
     assert accuracy.endswith(": min_accuracy)") and "accuracy 0.95 is below 0.96" in accuracy
 
@@ -127,3 +127,14 @@ def test_what_does_not_fit_is_said_before_the_run(built: Project, validate: Call
     old = "    vectors: models/digits/vectors\n"
     built.edit("variants.yaml", old, f"{old}    min_accuracy: 0.9\n")
     assert "min_accuracy is for classifiers (--labels FILE, or --classifier)" in validate("digits-n6", code=1)[1]
+
+
+def test_the_variant_is_built_first(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    """After a change, and with nothing on standard output but the figures; one that cannot be built is not measured."""
+    built.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    optimization: -O3\n")
+    out, err = validate("digits-n6", "--json")
+    assert json.loads(out)["samples"] == 20 and " LINK " in err
+    assert validate("digits-n6", "--json")[1] == ""
+    built.edit("variants.yaml", "optimization: -O3", "optimizatoin: -O3")
+    out, err = validate("digits-n6", code=1)
+    assert out == "" and "unknown key 'optimizatoin'" in err

@@ -21,6 +21,7 @@ _FLAGS = (
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9", "--remote-debugging-pipe"),
 )
 _SECONDS = 60
+_READY = "document.documentElement?.dataset.ready"
 # It reads commands from 3 and writes answers to 4, which may be taken.
 _START = """
 import fcntl, os, sys
@@ -75,18 +76,26 @@ class Browser:
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
-    def open(self, path: Path, scheme: str = "light", width: int = 1280) -> None:
-        """Show a file, and wait until it says that it is ready."""
+    def open(
+        self,
+        path: Path,
+        scheme: str = "light",
+        width: int = 1280,
+        ready: str = "document.documentElement?.dataset.ready",
+    ) -> None:
+        """Show a file, and wait until it says that it is ready: until an expression is something."""
         self.events.clear()
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Page.navigate", url=path.resolve().as_uri())
-        ready = """new Promise((done) => {
-            const said = () => document.documentElement?.dataset.ready;
-            const look = () => said() ? done(said()) : setTimeout(look, 20);
+        assert self.wait(ready) in ("yes", True)
+
+    def wait(self, expression: str) -> Any:
+        """Its value, as soon as that is something."""
+        return self.evaluate(f"""new Promise((done) => {{
+            const look = () => ({expression}) ? done({expression}) : setTimeout(look, 20);
             look();
-        })"""
-        assert self.evaluate(ready) == "yes"
+        }})""")
 
     def problems(self) -> list[str]:
         """Errors and warnings of its console, exceptions, and what its policy has forbidden."""

@@ -13,7 +13,8 @@ from pathlib import Path
 from neuralart.resources import package_parent
 
 # A comment in front of a block that is not executed, or whose commands fail; its language; its text.
-_BLOCK = re.compile(r"^(?:<!-- (not executed|fails)\b[^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(r"^(?:<!-- (not executed|fails)\b:? ?([^\n]*?) ?-->\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
+_TYPED = re.compile(r"(?:\$ |(?:\$ )?(?:neuralart|scons|\./sconsw|pip install|cmake) [^:=\[]+$)")
 _MARK = "@@ command {} @@"
 _ANY = "[...]"
 
@@ -36,22 +37,45 @@ class Command:
         return ""
 
 
-def commands(page: Path) -> list[Command]:
-    """What a page does. A ``yaml`` block is added to the end of variants.yaml."""
+def not_executed(page: Path) -> list[str]:
+    """Why consoles of a page are not executed, a reason for each."""
+    found = _BLOCK.findall(page.read_text("utf-8"))
+    return [why for comment, why, language, _ in found if language == "console" and comment == "not executed"]
+
+
+def hidden(page: Path) -> list[str]:
+    """Lines that look typed and are in no console: nothing would execute them."""
+    text = page.read_text("utf-8")
+    others = [body for _, _, language, body in _BLOCK.findall(text) if language in ("text", "sh", "bash", "shell")]
+    rest = _BLOCK.sub("", text)
+    others += [part[1] for part in re.finditer(r"^```\n(.*?)^```$", rest, re.M | re.S)]
+    others += [part[0] for part in re.finditer(r"(?<=\n\n)(?:    [^\n]*\n)+", rest)]
+    lines = (line.strip() for part in others for line in part.splitlines())
+    return [line for line in lines if _TYPED.match(line)]
+
+
+def commands(page: Path, yaml: bool = True) -> list[Command]:
+    """What a page does. With ``yaml``, a block of that language is added to the end of variants.yaml."""
     found = []
-    for comment, language, text in _BLOCK.findall(page.read_text("utf-8")):
+    for comment, _, language, text in _BLOCK.findall(page.read_text("utf-8")):
         if comment == "not executed":
             continue
-        if language == "yaml":
+        if language == "yaml" and yaml:
             found.append(Command(f"cat >> variants.yaml <<'END'\n{text}END", ()))
         elif language == "console":
             for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-                command, *said = part.splitlines()
+                command, *said = re.sub(r"\\\n *", "", part).splitlines()
                 if ended := re.search(r"<<'(\w+)'$", command):
                     at = said.index(ended[1]) + 1
                     command, said = "\n".join([command, *said[:at]]), said[at:]
                 found.append(Command(command, tuple(said), comment == "fails"))
     return found
+
+
+def rows(page: Path) -> list[Command]:
+    """Commands of tables whose rows end with a command and a line that it prints; how it ends does not matter."""
+    found = re.findall(r"^\|.*\| `([^`]+)` \| `([^`]+)` \|$", page.read_text("utf-8"), re.M)
+    return [Command(f"{{ {typed}; }} 2>&1 || true", (said,)) for typed, said in found]
 
 
 def executed(found: list[Command], folder: Path, more: Mapping[str, str]) -> list[str]:

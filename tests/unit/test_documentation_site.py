@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from support.browser import browser
+
 # What MkDocs and its parts use of newer Pythons is theirs.
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 pytest.importorskip("material", reason="MkDocs is not installed: pip install -e '.[docs]'")
@@ -152,6 +154,24 @@ def test_nothing_comes_from_a_network(site: Site) -> None:
     # The theme's script would load a library for diagrams and for mathematics: there must be none of their elements.
     used = set().union(*(page.classes for page in site.pages.values()))
     assert not used & {"mermaid", "arithmatex"} and "highlight" in used
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 420)])
+def test_search_works_from_a_folder(site: Site, tmp_path: Path, scheme: str, width: int) -> None:
+    """A real browser, no server: what is typed is found, and no page asks for anything of a network."""
+    with browser(tmp_path) as chromium:
+        chromium.open(site.folder / "index.html", scheme, width, "document.readyState === 'complete'")
+        assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
+        chromium.picture(REPO / "build" / "screenshots" / f"site-{scheme}-{width}.png")
+        field = "document.querySelector('[data-md-component=search-query]')"
+        found = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href)"
+        chromium.evaluate(f"document.querySelector('#__search').click(); {field}.focus()")
+        chromium.evaluate(f"{field}.value = 'fsbl'; {field}.dispatchEvent(new Event('keyup', {{bubbles: true}}))")
+        links = chromium.wait(f"{found}.length > 2 && {found}")
+        assert any("first-flash.html" in link for link in links)
+        assert [url for url in chromium.requests() if not url.startswith(("file:", "data:", "about:"))] == []
+        assert chromium.problems() == []
 
 
 def test_pages_look_as_they_are_meant(site: Site) -> None:

@@ -102,6 +102,54 @@ def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -
     assert boxes == 600, "an epoch, a box"
 
 
+def _large(folder: Path, count: int) -> Path:
+    """A page about a network of so many epochs."""
+    facts = page_folder.large(gather(page_folder.write(folder)), count)
+    page = folder / "report.html"
+    page.write_text(document.html(facts, report_cli._profile(facts, "")), "utf-8")
+    return page
+
+
+def test_epochs_are_found(chromium: Browser, tmp_path: Path) -> None:
+    """What is typed is selected, its first epoch comes into sight, Enter goes on; a long table hides its other rows."""
+    chromium.open(_large(tmp_path, 600))
+    typed = """((input, text, key) => {
+        input.value = text;
+        const bubbles = true;
+        input.dispatchEvent(key ? new KeyboardEvent("keydown", {key, bubbles}) : new Event("input", {bubbles}));
+        return input.nextElementSibling.textContent;
+    })"""
+    picture = "document.querySelector('#network .find')"
+    frame = "document.getElementById('picture-network-0')"
+    assert chromium.evaluate(f"{typed}({picture}, 'SoftMax')") == "60 of 602"
+    first = chromium.evaluate(f"{frame}.scrollTop")
+    assert chromium.evaluate(f"{typed}({picture}, 'softmax', 'Enter')") == "60 of 602"
+    assert chromium.evaluate(f"{frame}.scrollTop") > first
+    assert chromium.evaluate(f"{typed}({picture}, '599')") == "2 of 602", "by its number and by its tensor"
+    chromium.picture(SCREENS / "report-600.png")
+    seen = f"{frame}.scrollTop + {frame}.clientHeight > 0.95 * {frame}.scrollHeight"
+    assert chromium.evaluate(seen) is True
+    assert chromium.evaluate(f"{typed}({picture}, '')") == ""
+    table = "document.querySelector('#profile details .find')"
+    assert chromium.evaluate(f"{typed}({table}, 'no such row')") == "0 of 60"
+    shown = "[...document.querySelectorAll('#profile details tbody tr')].filter((row) => !row.hidden).length"
+    assert chromium.evaluate(shown) == 0
+    chromium.evaluate(f"{typed}({table}, '')")
+    assert chromium.evaluate(shown) == 60 and chromium.problems() == []
+
+
+@pytest.mark.parametrize("count", [6, 600])
+def test_a_narrow_page(chromium: Browser, tmp_path: Path, count: int) -> None:
+    """Labels of axes have room beside each other, and columns of the network do not lie upon each other."""
+    chromium.open(_large(tmp_path, count), "dark", 420)
+    chromium.picture(SCREENS / f"report-{count}-narrow.png")
+    rooms = chromium.evaluate("""Bokeh.documents.map((d) => d.roots()[0]).filter((f) => f.below.length
+        && "desired_num_ticks" in f.below[0].ticker).map((f) => f.inner_width / f.below[0].ticker.desired_num_ticks)""")
+    assert len(rooms) >= 5 and min(rooms) >= 80
+    assert chromium.evaluate("document.querySelector('#picture-network-0 > *').offsetWidth") >= 900
+    assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
+
+
 def test_nothing_of_a_name_is_executed(chromium: Browser, hostile: tuple[Path, list[Any]]) -> None:
     """Not even in what is shown under the pointer, where the library makes HTML of it."""
     chromium.open(hostile[0])

@@ -21,8 +21,16 @@ COLORS = {
     "reserved": "#888888",
 }
 MARK = "<!-- Made by neuralart plan -->"
-_FREE = "#f0f0f0"
-_INK = "#404040"
+_FREE = "#e8eaed"
+_FREE_CLASS = 'class="free" '
+# A browser that is set to dark shows it so, also within a page; other readers take the attributes.
+_STYLE = """<style>
+text { fill: #1f2328 } .small { fill: #57606a }
+@media (prefers-color-scheme: dark) {
+  .paper { fill: #0d1117 } text { fill: #e6edf3 } .small { fill: #9198a1 }
+  .free { fill: #2a313c } .lead { stroke: #9198a1 }
+}
+</style>"""
 _WIDTH, _LEFT, _STRIP, _LINE, _BLOCK_GAP, _HEAD = 960, 16, 22, 16, 14, 44
 _ROOM = _WIDTH - 2 * _LEFT
 _MARKED = 2.0  # Pixels; what is narrower gets a mark
@@ -43,10 +51,11 @@ def svg(plan: AddressPlan, variant: str) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y:.0f}" '
-            f'viewBox="0 0 {_WIDTH} {y:.0f}" font-family="monospace" font-size="12">',
+            f'viewBox="0 0 {_WIDTH} {y:.0f}" font-family="ui-monospace, monospace" font-size="12">',
             MARK,
             f"<title>{escape(title)}</title>",
-            f'<rect width="{_WIDTH}" height="{y:.0f}" fill="#ffffff"/>',
+            _STYLE,
+            f'<rect class="paper" width="{_WIDTH}" height="{y:.0f}" fill="#ffffff"/>',
             f'<text x="{_LEFT}" y="26" font-size="16">{escape(title)}</text>',
             *body,
             "</svg>",
@@ -73,7 +82,9 @@ def _block(memory: MemoryUse, uses: list[Use], y: float) -> tuple[list[str], flo
     """Elements of a memory, and where the next one begins."""
     label = f"{memory.name}  0x{memory.start:08x}  {size_text(memory.size)} {memory.kind}  "
     label += f"{memory.used} of {memory.size} bytes used ({_percent(memory)})" if uses else "unused"
-    top = y + _LINE - 2
+    if not uses:
+        return [f'<text class="small" x="{_LEFT}" y="{y + 8:.0f}">{escape(label)}</text>'], y + _LINE + 6
+    top = y + _LINE + 1
     whole = (memory.start, memory.start + memory.size)
     lines = [f'<text x="{_LEFT}" y="{y + 8:.0f}" font-weight="bold">{escape(label)}</text>', *_strip(whole, uses, top)]
     at = top + _STRIP
@@ -103,11 +114,11 @@ def _magnified(whole: tuple[int, int], span: tuple[int, int], uses: list[Use], y
     ends = [(_x(whole, address), edge) for address, edge in zip(span, (_LEFT, _LEFT + _ROOM), strict=True)]
     return [
         *(
-            f'<path d="M{x:.2f} {y:.0f}L{edge} {top:.0f}" stroke="{_INK}" stroke-dasharray="3 3" fill="none"/>'
+            f'<path d="M{x:.2f} {y:.0f}L{edge} {top:.0f}" class="lead" stroke="#888" stroke-dasharray="3" fill="none"/>'
             for x, edge in ends
         ),
         *_strip(span, uses, top),
-        f'<text x="{_LEFT + _ROOM}" y="{top + _STRIP + 12:.0f}" text-anchor="end" fill="{_INK}">{escape(words)}</text>',
+        f'<text x="{_LEFT + _ROOM}" y="{top + _STRIP + 12:.0f}" text-anchor="end" class="small">{escape(words)}</text>',
     ]
 
 
@@ -141,6 +152,6 @@ def _words(use: Use) -> str:
 
 def _rect(x: float, y: float, width: float, color: str, opacity: float, words: str) -> str:
     return (
-        f'<rect x="{x:.2f}" y="{y:.0f}" width="{width:.4f}" height="{_STRIP}" fill="{color}" '
-        f'fill-opacity="{opacity:.2f}"><title>{escape(words)}</title></rect>'
+        f'<rect x="{x:.2f}" y="{y:.0f}" width="{width:.4f}" height="{_STRIP}" rx="2" fill="{color}" '
+        f'{_FREE_CLASS * (color == _FREE)}fill-opacity="{opacity:.2f}"><title>{escape(words)}</title></rect>'
     )

@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help=text)
     add("--plot", action="store_true", help="the time of each epoch as a bar of characters")
-    add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
+    add("--no-color", action="store_true", help="for scripts of ST's tools; the output has no colors")
     text = f"write the text there too ({_LOG})"
     result("--log", mine=outputs.says(LOG), nargs="?", const=Path(_LOG), help=text)
     mine = outputs.says(b"first,last,type,epochs,duration_ms,")

@@ -61,9 +61,12 @@ def _refuse(variant: VariantConfig) -> None:
                 raise NeuralArtError(f"pool {pool} is loaded by a debugger", where=where, hint=hint)
 
 
-def built_network(file: Path, build: Path | None, name: str, network: str, *, runs_here: bool) -> VariantNetwork:
+def built_network(
+    file: Path, build: Path | None, name: str, network: str, *, runs_here: bool, make: Callable[[], None] | None = None
+) -> VariantNetwork:
     """A network of a variant (empty: its only one), as it was built of today's configuration. ``file`` is the project
-    file, ``build`` the build folder (None: beside it). NeuralArtError: the project file is wrong, nothing is built of
+    file, ``build`` the build folder (None: beside it), ``make`` builds the variant as soon as all names are right.
+    NeuralArtError: the project file is wrong, nothing is built of
     it, or (``runs_here``) no virtual board can run the variant and read its outputs.
     """
     project = config.read(file, file.as_posix())
@@ -73,6 +76,8 @@ def built_network(file: Path, build: Path | None, name: str, network: str, *, ru
     board = boards.load(variant.booted[0], [file.parent / path for path in project.config.boards], variant.booted[1])
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
     chosen = _chosen(variant, network, board)
+    if make is not None:
+        make()
     build = build or file.parent / "build"
     built = last_build.read(build, variant.name, board, last_build.read_networks(board, variant, file.parent))
     if built.note:

@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     outputs.add(parser, "--log", mine=outputs.says(LOG), nargs="?", const=_LOG, help=text)
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help="2: also each command")
     add("--debug", action="store_true", help="as -v 2, with all that the programs say")
-    add("--no-color", action="store_true", help="taken as ST's; there are no colors")
+    add("--no-color", action="store_true", help="for scripts of ST's tools; the output has no colors")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -142,7 +142,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> Non
     elf = args.application or made.elf or deployment.application_of(path, board)
     image_parts(elf, board)
     vectors = load(args.vectors) if args.vectors is not None else None
-    url, gdb = args.port or serial_port(args.probe, "neuralart load"), Gdb()
+    url, gdb = args.port or serial_port(args.probe, "--port"), Gdb()
     with closing(deployment.SerialTransport(url, args.baud)) as port:
         _flash(args, job, say)
         say(f"Loading & start the application '{elf.name}'..")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from neuralart_virtual.vectors.vectors_cli import add_preprocessing, count
 
     add = parser.add_argument
-    add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    add("variant", metavar="VARIANT", help="a variant of the project file; it is built first")
     add("--network", default="", metavar="NAME", help="one of its networks (default: the only one)")
     text = "inputs: golden vectors (a folder), raw elements, .npy, .npz, .csv, sound, pictures or a folder of them"
     add("--data", type=Path, metavar="FILE", help=f"{text} (default: the network's 'vectors' or 'input')")
@@ -316,9 +318,28 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     )
 
 
+def _build(args: argparse.Namespace) -> None:
+    """Build the variant as ``neuralart run`` does. SCons's output goes to standard error; an intact one prints none.
+    With ``--build``, or without an SConstruct beside the project file, nothing is built.
+
+    NeuralArtError: SCons has failed, and has said why.
+    """
+    top = args.file.parent.resolve()
+    if args.build is not None or args.file.name != "variants.yaml" or project_folder.find(top) != top:
+        return
+    import subprocess
+
+    words = [sys.executable, "-m", "SCons", "-Q", f"-j{os.cpu_count() or 1}", args.variant]
+    done = subprocess.run(words, cwd=top, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode or done.stderr or "is up to date" not in done.stdout:
+        print(done.stdout + done.stderr, end="", file=sys.stderr)
+    if done.returncode:
+        raise NeuralArtError(f"variant {args.variant} cannot be built", where=str(args.file))
+
+
 def run(args: argparse.Namespace) -> int:
     """Print the figures. Returns 2 if one is below the bound of the network, or the run did not end well.
-    NeuralArtError: the variant is not built, or inputs, reference and labels do not fit it.
+    NeuralArtError: the variant cannot be built, or inputs, reference and labels do not fit it.
     """
     from neuralart_virtual.emulator import RunFailure
     from neuralart_virtual.validation import figures
@@ -329,7 +350,9 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_virtual.emulator.variant_networks import built_network
 
     here = args.on not in (_NATIVE, _BOARD)
-    subject = built_network(args.file, args.build, args.variant, args.network, runs_here=here)
+    subject = built_network(
+        args.file, args.build, args.variant, args.network, runs_here=here, make=partial(_build, args)
+    )
     found: ValidationFigures | None = None
     try:
         found = _measure(args, subject)

@@ -11,7 +11,7 @@ from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer, InfoNode
 from neuralart_insight.report.offload import UNKNOWN, CpuEpoch
 from neuralart_insight.report.page import figures
 from neuralart_insight.report.page.gather import PageFacts, ReportNetwork
-from neuralart_insight.report.page.parts import Note, PageSection, Part, Picture, count_of, cut
+from neuralart_insight.report.page.parts import Note, PageSection, Part, Picture, count_of, cut, shortened
 
 INPUT, OUTPUT = "INPUT", "OUTPUT"
 
@@ -181,8 +181,7 @@ def _picture(key: str, network: ReportNetwork, rows: list[GraphRow]) -> Picture:
         about, y = _about(row, buffers, why), len(rows) - number - 0.5
         shown = {}
         for column, _, most in _COLUMNS:
-            text = about[column]
-            shown[f"short_{column}"] = text if len(text) <= most else f"{text[: most - 1]}…"
+            shown[f"short_{column}"] = shortened(about[column], most)
         place = {"left": left, "right": left + 2, "bottom": y - 0.35, "top": y + 0.35, "y": y}
         said.append({**about, **shown, **place, "color": COLORS[row.kind]})
     figure = figures.new(_ROW * len(rows) + 10, (0, 100), (0, len(rows)), zoom="")

@@ -100,3 +100,9 @@ def cut(rows: Sequence[Any], most: int) -> tuple[Sequence[Any], str]:
     """The first rows, and a sentence that says how many are left out; empty if none is."""
     left = len(rows) - most
     return (rows[:most], f"{left:,} more are left out.") if left > 0 else (rows, "")
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of so many letters at most; the end stays, which tells names of one model apart."""
+    head = max(1, most // 3)
+    return text if len(text) <= most else f"{text[:head]}…{text[len(text) - most + head + 1 :]}"

@@ -44,6 +44,41 @@
     document.getElementById(`picture-${button.dataset.picture}`).scrollIntoView({ block: "center" });
   });
 
+  // What is typed above a picture selects its epochs, and shows the first; above a table it hides the other rows.
+  const find = (input, next) => {
+    const wanted = input.value.trim().toLowerCase();
+    const has = (text) => wanted !== "" && text.toLowerCase().includes(wanted);
+    let found, all;
+    if (input.dataset.picture) {
+      const view = drawn.get(input.dataset.picture);
+      const { data, selected } = [...view.renderer_views.values()].find((each) => each.model.name === "counted").model.data_source;
+      const texts = ["label", "what", "name", "mark", "tensors"].map((key) => data[key]);
+      all = data.y.length;
+      selected.indices = found = [...data.y.keys()].filter((row) => texts.some((column) => has(column[row])));
+      const at = next && found.length ? (Number(input.dataset.at) + 1) % found.length : 0;
+      input.dataset.at = String(at);
+      const frame = document.getElementById(`picture-${input.dataset.picture}`);
+      const share = found.length ? 1 - data.y[found[at]] / all : 0;
+      frame.scrollTop = share * frame.scrollHeight - frame.clientHeight / 2;
+    } else {
+      const rows = [...input.parentElement.querySelectorAll(":scope table tbody tr")];
+      all = rows.length;
+      found = rows.filter((row) => wanted === "" || has(row.textContent));
+      for (const row of rows) row.hidden = !found.includes(row);
+    }
+    input.nextElementSibling.textContent = wanted === "" ? "" : `${found.length} of ${all}`;
+  };
+  document.addEventListener("input", (event) => event.target.matches(".find") && find(event.target, false));
+  document.addEventListener("keydown", (event) => event.key === "Enter" && event.target.matches(".find") && find(event.target, true));
+
+  // Labels of an axis have room beside each other.
+  const ticks = () => {
+    for (const view of drawn.values())
+      for (const axis of view.model.below)
+        if ("desired_num_ticks" in axis.ticker) axis.ticker.desired_num_ticks = Math.max(2, Math.min(7, Math.floor(view.model.inner_width / 120)));
+  };
+  addEventListener("resize", ticks);
+
   try {
     for (const item of pictures) {
       const manager = await Bokeh.embed.embed_item(item);
@@ -54,6 +89,7 @@
       document.getElementById(item.target_id).dataset.drawn = String(count(view));
     }
     paint();
+    ticks();
     root.dataset.ready = "yes";
   } catch (error) {
     const failed = document.getElementById("failed");
