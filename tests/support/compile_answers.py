@@ -1,7 +1,8 @@
 """Answers of the compiler that all builds of a run have in common: what is equal is compiled once.
 
 An answer is found by all that it depends on: the compiler, its words and its folder, the bytes of the source and of
-each header that is not the compiler's own, and what the preprocessor makes of them. So a build starts each command that
+each header that is not the compiler's own, and what the preprocessor makes of them; for files that it has read before,
+it is not asked again. So a build starts each command that
 it finds necessary, and whatever it has overlooked is missing here, too. Only the place of a tree does not count, if the
 compiler is told to leave it out of what it writes (``-ffile-prefix-map``): tests of that compile anew.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -29,7 +31,14 @@ _OTHER = re.compile(
     r"@|-O0$|-M|-E$|-S$|-x|-save-temps|-fstack-usage|-g3|-gsplit|--coverage|-fprofile|-fdump|-Wa,|-specs=/"
 )
 # What changes the answer without a word on the command line.
-_VARIABLES = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD")
+_VARIABLES = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD", "CPATH", "C_INCLUDE_PATH")
+# A text that has another meaning each time, or when a file is there that is not read.
+_CLOCK = re.compile(rb"__(?:DATE|TIME|TIMESTAMP)__|__has_include")
+# Of folders with more names, it takes longer to look than to ask the preprocessor.
+_NAMES = 300
+# Other ways to say where headers are.
+_SEARCH = re.compile(r"-I$|-i|-B|--sysroot|-nostdinc")
+_REPO = Path(__file__).parents[2]
 
 
 # Where the answers are; None: everything is compiled.
@@ -104,12 +113,18 @@ def _answered(answers: Path, words: list[str], options: Mapping[str, Any]) -> bo
     objects = [words[place + 1]] if named else [f"{Path(source).stem}.o" for source in sources]
     rest = [word for word in words[:place] + words[place + 2 :] if word != "-c"]
     around: dict[str, Any] = {name: options.get(name) for name in ("env", "cwd")}
-    text = _silent([*rest, "-E"], around)
-    if text is None or b"incbin" in text:
-        return False
-    # What -I and -D do is seen in the text; only debug information names the folder.
-    others = [word for word in rest if not word.startswith(("-I", "-D"))]
-    key = _key([compiler, str(here) if any(word.startswith("-g") for word in rest) else "", *others], text, here)
+    # Only debug information names the folder.
+    first = [compiler, str(here) if any(word.startswith("-g") for word in rest) else ""]
+    read = answers.with_name(f"{answers.name}-read") / _key([*first, *rest], b"", here, [])
+    key = _read_before(read, rest, here)
+    if not key:
+        text = _silent([*rest, "-E"], around)
+        if text is None or b"incbin" in text:
+            return False
+        # What -I and -D do is seen in the text. Comments and blanks move what the debugger shows, and it has none.
+        files = sorted({os.fsdecode(name) for name, flags in _MARKER.findall(text) if b"3" not in flags.split()})
+        key = _key([*first, *(word for word in rest if not word.startswith(("-I", "-D")))], text, here, files)
+        _note(read, key, files, rest, here)
     kept = {here / name: answers / f"{key}-{number}" for number, name in enumerate(objects)}
     if not all(path.exists() for path in kept.values()):
         if _silent(words, around) is None:
@@ -144,15 +159,13 @@ def _silent(words: Sequence[str], around: Mapping[str, Any]) -> bytes | None:
     return None if process.returncode or err else out
 
 
-def _key(words: Sequence[str], text: bytes, here: Path) -> str:
-    """Stands for all that decides about an object."""
+def _key(words: Sequence[str], text: bytes, here: Path, files: Sequence[str]) -> str:
+    """Stands for all that decides about an object: words, what the preprocessor makes of them, and files."""
     digest = hashlib.sha256()
-    # Comments and blanks move what the debugger shows, and the preprocessor leaves them out.
-    files = {name for name, flags in _MARKER.findall(text) if b"3" not in flags.split()}
     parts = ["\0".join(words).encode("utf-8", "surrogateescape"), text]
-    for name in sorted(files):
-        path = here / os.fsdecode(name)
-        parts += [name, path.read_bytes() if path.is_file() else b""]
+    for name in files:
+        path = here / name
+        parts += [os.fsencode(name), path.read_bytes() if path.is_file() else b""]
     for word in words:
         if word.startswith("-ffile-prefix-map="):
             old, _, new = word.partition("=")[2].rpartition("=")
@@ -160,3 +173,51 @@ def _key(words: Sequence[str], text: bytes, here: Path) -> str:
     for part in parts:
         digest.update(f"{len(part)} ".encode() + part)
     return digest.hexdigest()
+
+
+def _names(folders: Sequence[str], files: Sequence[str], here: Path) -> list[str] | None:
+    """Whatever has the name of one of the files, below folders of headers. None: there is too much to look at."""
+    wanted, found, seen = {Path(name).name for name in files}, [], 0
+    for folder in folders:
+        for place, inner, names in os.walk(here / folder):
+            seen += len(inner) + len(names)
+            if seen > _NAMES:
+                return None
+            found += [os.path.relpath(Path(place, name), here / folder) for name in names if name in wanted]
+    return sorted(found)
+
+
+def _folders(words: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Where headers are looked for."""
+    return [
+        *(word[2:] for word in words if word.startswith("-I")),
+        *sorted({Path(name).parent.as_posix() for name in files}),
+    ]
+
+
+def _note(read: Path, key: str, files: Sequence[str], words: Sequence[str], here: Path) -> None:
+    """Remember what the preprocessor has read for these words, so that it need not be asked again."""
+    # With -g, the folder itself is among them, and ends with two slashes.
+    found = {name: Path(os.path.normpath(here / name)) for name in files if not name.endswith("//")}
+    if any(_SEARCH.match(word) for word in words) or not all(
+        path.is_file() and not _CLOCK.search(path.read_bytes()) for path in found.values()
+    ):
+        return
+    # In another tree, the same names mean its own files.
+    files = [str(path.relative_to(here)) if path.is_relative_to(here) else name for name, path in found.items()]
+    names = _names(_folders(words, files), files, here)
+    if names is None or any(Path(name).is_absolute() and not Path(name).is_relative_to(_REPO) for name in files):
+        return
+    rows = json.loads(read.read_bytes()) if read.exists() else []
+    read.parent.mkdir(exist_ok=True)
+    new = read.with_name(f"{read.name}.{os.getpid()}.{threading.get_ident()}")
+    new.write_text(json.dumps([*rows, [files, names, _key(words, b"", here, files), key]]), "utf-8")
+    new.replace(read)
+
+
+def _read_before(read: Path, words: Sequence[str], here: Path) -> str:
+    """The key of an answer, if all files are there that the preprocessor has read before, and no other names."""
+    for files, names, digest, key in json.loads(read.read_bytes()) if read.exists() else []:
+        if _names(_folders(words, files), files, here) == names and _key(words, b"", here, files) == digest:
+            return str(key)
+    return ""

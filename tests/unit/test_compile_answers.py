@@ -75,6 +75,34 @@ def test_what_changes_is_compiled(change: str, tmp_path: Path, answers: Path) ->
     assert compiled(root) != b"of the state before" and len([*answers.iterdir()]) == 2
 
 
+def test_what_was_read_before_is_not_read_again(tmp_path: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither there nor in another tree, until a file has another text, or a header comes in front."""
+    roots = [tree(tmp_path / name) for name in ("a", "b")]
+    for root in roots:
+        (root / "front").mkdir()
+    asked: list[object] = []
+    silent = compile_answers._silent
+    monkeypatch.setattr(compile_answers, "_silent", lambda words, around: asked.append(words) or silent(words, around))
+    for count in (2, 3):
+        compiled(roots[0], "-iquotefront")
+        assert len(asked) == count, "not all ways to search are known"
+    asked.clear()
+    first = [_in_front(root) for root in roots]
+    assert first[0] == first[1] and len(asked) == 2
+    assert _in_front(roots[1]) == first[0] and len(asked) == 2
+    (roots[1] / "front/a.h").write_text("#define ANSWER 43\n")
+    assert _in_front(roots[1]) != first[0] and len(asked) == 4
+    assert _in_front(roots[0]) == first[0] and len(asked) == 4
+    (roots[0] / "inc/a.h").write_text("#define ANSWER 44\n")
+    assert _in_front(roots[0]) not in first and len(asked) == 6
+
+
+def _in_front(root: Path) -> bytes:
+    words = ["cc", "-g", f"-ffile-prefix-map={root}=.", "-Ifront", "-Iinc", "-c", "one.c", "-o", "one.o"]
+    subprocess.run(words, cwd=root, check=True)
+    return (root / "one.o").read_bytes()
+
+
 def test_words_and_variables_count(tmp_path: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(tmp_path / "a")
     for words in ([], ["-O2"], ["-DANSWER=1", "-Wno-error", "-w"]):
