@@ -19,7 +19,7 @@ from neuralart import intact
 from neuralart.cli import main
 from neuralart.plugins import origins
 from support import machine_edits, tflite_edit
-from support.sconsproject import REPO, Project
+from support.sconsproject import REPO, Project, copy_built
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -46,12 +46,20 @@ def broken(project: Project, *words: str, env: dict[str, str] | None = None, nam
         os.chdir(here)
 
 
+@pytest.fixture(scope="module")
+def plain(template: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copy_built(template, tmp_path_factory.mktemp("plain") / "tree")
+    project.path("variants.yaml").write_text(PLAIN, "utf-8")
+    project.run("plain")
+    return project
+
+
 @pytest.fixture
-def stamped(built: Project) -> Project:
-    built.path("variants.yaml").write_text(PLAIN, "utf-8")
-    built.run("plain")
-    assert broken(built) == []
-    return built
+def stamped(plain: Project, tmp_path: Path) -> Project:
+    project = copy_built(plain, tmp_path / "a tree with spaces")
+    project.run("plain")  # Stamps of another place say nothing
+    assert broken(project) == []
+    return project
 
 
 def _append(name: str, text: str) -> Callable[[Project], None]:

@@ -2,9 +2,9 @@
 
 An answer is found by all that it depends on: the compiler, its words and its folder, the bytes of the source and of
 each header that is not the compiler's own, and what the preprocessor makes of them; for files that it has read before,
-it is not asked again. So a build starts each command that
-it finds necessary, and whatever it has overlooked is missing here, too. Only the place of a tree does not count, if the
-compiler is told to leave it out of what it writes (``-ffile-prefix-map``): tests of that compile anew.
+it is not asked again. So a build starts each command that it finds necessary, and whatever it has overlooked is missing
+here, too. Only the place of a tree does not count, if the compiler is told to leave it out of what it writes
+(``-ffile-prefix-map``): tests of that compile anew.
 """
 
 from __future__ import annotations
