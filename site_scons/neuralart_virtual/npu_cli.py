@@ -70,8 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart_virtual.virtual_npu import NO_REFERENCE, of_arguments, within
 
     if args.feed_reference and args.model is None:
-        hint = "give --model"
-        raise NeuralArtError("--feed-reference needs the model that the reference comes from", hint=hint)
+        raise NeuralArtError("--feed-reference needs the model that the reference comes from", hint="give --model")
     options, bounds = of_arguments(args), args.model is not None
     if args.network.suffix == ".bin":
         network = _installed(args, options, bounds)
@@ -169,16 +168,26 @@ def _comparison(network: VirtualNetwork, model: Path, feed: bool) -> BufferCompa
         data = b"".join(network.memory_of(port.name) for port in own)
         return BufferComparison(OnnxReference(model, own).tensors([data]), feed=feed)
     if not expected.has_litert():
-        hint = "pip install 'scons-neuralart[oracle]'"
-        raise NeuralArtError("LiteRT is not installed", hint=hint)
+        raise NeuralArtError("LiteRT is not installed", hint="pip install 'scons-neuralart[oracle]'")
     graph = reader.read(model)
     ports = expected.ports(graph, graph.inputs)
-    inputs = [network.memory_of(port.row.name) for port in network.network.inputs]
-    if [port.bytes for port in ports] != [len(data) for data in inputs]:
-        sizes = [port.bytes for port in ports], [len(data) for data in inputs]
-        what = f"inputs of {sizes[0]} bytes, the network's own are {sizes[1]}"
-        raise NeuralArtError(f"the model has {what}", where=str(model), hint="is it the model of this compile?")
+    given = zip(network.network.inputs, ports, strict=False)
+    inputs = [_as_model(port, network.memory_of(port.row.name), wanted) for port, wanted in given]
+    sizes = [port.bytes for port in ports], [len(data) for data in inputs]
+    if sizes[0] != sizes[1] or len(ports) != len(network.network.inputs):
+        what = f"the model has inputs of {sizes[0]} bytes, the network's own are {sizes[1]}"
+        raise NeuralArtError(what, where=str(model), hint="is it the model of this compile?")
     return BufferComparison(litert_tensors(model, ports, [b"".join(inputs)]), feed=feed)
+
+
+def _as_model(port: NetworkPort, data: bytes, wanted: Port) -> bytes:
+    """An input as its model takes it: real numbers, where the compile was told to take bytes."""
+    import numpy as np
+
+    own = _port(port)
+    if not own.scale or wanted.dtype != "float32" or port.dtype not in ("int8", "uint8"):
+        return data
+    return bytes(((np.frombuffer(data, port.dtype).astype("<f4") - own.zero_point) * np.float32(own.scale)).tobytes())
 
 
 def _beside(network: VirtualNetwork, path: Path) -> Callable[[Run], str] | None:

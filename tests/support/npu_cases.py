@@ -52,6 +52,7 @@ _MOBILENET = "Model/mobilenet_v1_0.25_96_tfs_int8.tflite"
 _START = "STMicroelectronics/STM32N6-GettingStarted"
 _OCR = "CubeProjects/OCR_Detection/OCR_model"
 _BLAZE = "Model/blazeface_front_128_quant_pc_ff_od_wider_face.tflite"
+_FACES = "STM32N6-GettingStarted-FaceDetection-main/Model"
 _YOLO = "Step3_ST_Neural_ART_Compiler"
 _REID = "d8412646a02aff5a2e622f213959ddfc0398a945"
 
@@ -129,6 +130,16 @@ CASES = (
         _BLAZE,
         {"xSPI2": "Model/network_atonbuf.xSPI2.raw"},
         **{"pairs": 93, "good": 93, "mean": 99.38, "largest": 3},
+    ),
+    NpuCase(
+        "blazeface-programs",
+        "NguyenHoangTrieu/STM32N6-GettingStarted-FaceDetection-main",
+        "f9c94a955ecef033070010ed85721471c1d1b5ac",
+        f"{_FACES}/STM32N6570-DK/network.c",
+        f"{_FACES}/blazeface_front_128_quant_pc_ff_od_wider_face.tflite",
+        beside=(f"{_FACES}/STM32N6570-DK/network_ecblobs.h", f"{_FACES}/STM32N6570-DK/network_data.xSPI2.bin"),
+        as_command=True,
+        **{"pairs": 97, "good": 97, "mean": 99.53, "largest": 3},
     ),
     NpuCase(
         "deeplab",

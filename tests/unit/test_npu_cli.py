@@ -146,6 +146,26 @@ def test_beside_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert lines[3].split()[:4] == ["2", "0x342e0200", "8", "bits"] and "like no tensor of the model" in lines[3]
 
 
+def test_beside_a_model_that_takes_real_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The compile was told to take bytes: the model gets what they stand for."""
+    pytest.importorskip("ai_edge_litert")
+    path = made.write(tmp_path, controller=False)
+    arrays = "static const float scales[] = { 0.5 };\n  static const int16_t zeros[] = { 3 };\n  "
+    text = path.read_text("utf-8").replace(
+        "static const uint32_t shape_input", f"{arrays}static const uint32_t shape_input", 1
+    )
+    path.write_text(
+        text.replace('.name = "image",', '.name = "image",\n      .scale = scales,\n      .offset = zeros,', 1)
+    )
+    (tmp_path / "image.bin").write_bytes(made.image())
+    shape = (1, made.SIDE, made.SIDE, made.DEPTH)
+    model = tmp_path / "model.tflite"
+    how = {"dtype": "float32", "out_dtype": "int8", "out_scale": 0.5, "out_zero": 3}
+    model.write_bytes(one_op("QUANTIZE", [shape], [shape], **how))
+    out = call(capsys, path, "--input", f"image={tmp_path}/image.bin", "--model", model, "--force")
+    assert out.splitlines()[2].split()[:6] == ["1", "out0", "int8", "1x6x6x4", "100.00", "%"], out
+
+
 def onnx_model(path: Path, scale: float = 0.5, zero: int = 3) -> Path:
     """Real numbers, channels first, to bytes without sign, which is 128 above the network's input; then real again."""
     onnx = pytest.importorskip("onnx")

@@ -85,6 +85,16 @@ def test_an_image_alone_whose_epochs_are_programs(tmp_path: Path, mode: str) -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("split", [False, True])
+def test_programs_in_front_of_the_constants(tmp_path: Path, mode: str, split: bool) -> None:
+    """As ecblob-in-params makes them: the offset of the pool does not count the programs."""
+    front = npu_relocatable.program(WEIGHTS)
+    network = network_of(loaded(mode, built(blobs=(), front=front, split=split)), compiled(tmp_path, controller=True))
+    network.set_input("image", made.image())
+    assert network.run().outputs["scores"].tobytes() == alone(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_split_and_other_headers(mode: str) -> None:
     for how in ({"split": True}, {"words": 26, "version": (1, 1, 3, 8), "description": "atonn-v1.1.3-8 (RELOC.GCC)"}):
         network = network_of(loaded(mode, built(**how)), None)

@@ -28,11 +28,12 @@ class NpuRegisters:
         self.name, self.base, self.size = "NPU", registers.BASE_SECURE, registers.SIZE
         self._board, self._halt = board, halt
         self._device: NpuDevice | None = None
+        self.owed = False  # The core has not taken an interrupt yet
 
     @property
     def pending(self) -> bool:
-        """Something was enabled that has not run yet."""
-        return self._device is not None and self._device.pending
+        """Something was enabled that has not run yet, or an interrupt waits."""
+        return self.owed or (self._device is not None and self._device.pending)
 
     def read(self, offset: int) -> int:
         return self._do(lambda device: device.read(offset))

@@ -73,7 +73,6 @@ class UnicornBoard:
         self._stop = ""
         self.asleep = False  # The core sleeps, and nothing wakes it
         self._starved = self._counted = False
-        self._owed = False  # An interrupt of the NPU waits until the core takes it
         self._spent = 0.0
         if given.nor is None:
             boot = BootState.direct(board, firmware, tuple(loads))
@@ -292,7 +291,7 @@ class UnicornBoard:
                 return
             if self._blocks is not None:
                 self._blocks.deadline = deadline
-            if self._npu_works():
+            if self._npu.pending:
                 self._start(0, NPU_WORKS)
                 self._take_interrupts()
                 continue
@@ -318,18 +317,15 @@ class UnicornBoard:
                 return
             self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
 
-    def _npu_works(self) -> bool:
-        return self._npu.pending or self._owed
-
     def _take_interrupts(self) -> None:
         """The NPU has finished, and the core takes its interrupts: each handler is called as a function that returns to
         where the core was.
         """
-        arm, owed = self._unicorn.arm_const, False
+        arm, self._npu.owed = self._unicorn.arm_const, False
         for irq in self._npu.work() if not self._stop else ():
             enabled = self._system.get(devices.ISER + irq // 32 * 4) >> irq % 32 & 1
             if self._stop or not enabled or self._uc.reg_read(arm.UC_ARM_REG_PRIMASK):
-                owed = True
+                self._npu.owed = True
                 continue
             table, back = self._system.get(devices.VTOR), self._pc()
             context = self._uc.context_save()
@@ -339,11 +335,10 @@ class UnicornBoard:
             self._start(0, HANDLER, back)
             if not self._stop:
                 self._uc.context_restore(context)
-        self._owed = owed
 
     def _look_for_sleep(self) -> None:
         pc = self._pc()
-        if not self._npu_works() and WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
+        if not self._npu.pending and WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
             self.asleep = True
             self._stop = f"the core sleeps at {self.symbols.describe(pc)} (WFI) and nothing wakes it"
 

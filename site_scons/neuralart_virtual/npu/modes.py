@@ -117,9 +117,7 @@ MODES: tuple[Mode, ...] = (
     *_rows("DECUN CTRL", "EN", _OFF, "decompression of weights is not modeled"),
     *_rows("RECBUF CTRL", "EN", _OFF, "the reconfigurable buffer is not modeled"),
 )
-_BY_KIND: dict[str, list[Mode]] = {}
-for _mode in MODES:
-    _BY_KIND.setdefault(_mode.kind, []).append(_mode)
+_BY_KIND = {kind: [mode for mode in MODES if mode.kind == kind] for kind in registers.KINDS}
 
 
 def assumable() -> dict[str, str]:

@@ -182,7 +182,7 @@ class DebuggedBoard(UnicornBoard):
                 self._look_for_sleep()
         if not (step or self._stop or self._hit or self._starved):
             watching = any(kind in WATCHES for kind, _, _ in self._hooks)
-            works = self._npu_works()
+            works = self._npu.pending
             self._start(0 if works else int(SLICE * 1e6), NPU_WORKS if works else _MANY if watching else 0)
             if not (self._stop or self._hit or self._starved):
                 self._look_for_sleep()
