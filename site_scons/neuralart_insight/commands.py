@@ -7,6 +7,13 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
+        "fit",
+        "begin",
+        "say which boards a model fits, and where it would lie",
+        "fit doorbell.tflite",
+        "neuralart_insight.fit.cli",
+    ),
+    ModuleCommand(
         "inspect",
         "look",
         "show what a file is, and what is in it",

@@ -13,13 +13,6 @@ _COMMANDS = (
         "operators CONV_2D SOFTMAX",
         "neuralart_reference.operators_cli",
     ),
-    ModuleCommand(
-        "fit",
-        "begin",
-        "say which boards a model fits, and where it would lie",
-        "fit doorbell.tflite",
-        "neuralart_reference.fit",
-    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -1,4 +1,4 @@
-"""``neuralart fit``: which boards a model fits, and where it would lie, before anything is built.
+"""Which boards a model fits, and where it would lie, before anything is built.
 
 The model is read and lowered once. For each board it is placed in the board's own memory pools, as a compile with the
 board's stock profile does; where that fails, in stripes (``memory: smallest``). No code is written.
@@ -6,12 +6,10 @@ board's stock profile does; where that fails, in stripes (``memory: smallest``).
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from neuralart_reference.ir import Program
     from neuralart_reference.planning.planner import MemoryPlan
 
-SCHEMA = "neuralart-fit-1"
 STRIPES = "smallest"
 
 
@@ -166,71 +163,3 @@ def named(answers: Sequence[Fit]) -> str:
     """The boards that a model fits, for the hint of a message; empty: none."""
     names = [f"{each.board}{f' (memory: {each.memory})' if each.memory else ''}" for each in answers if each.fits]
     return f"it fits {', '.join(names)}: neuralart fit says where" if names else ""
-
-
-# ---- the command ----
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a .tflite or .onnx")
-    text = "ask only for this board; may be repeated (default: all of 'neuralart boards')"
-    parser.add_argument("--board", action="append", default=[], metavar="NAME", help=text)
-    parser.add_argument("--json", action="store_true", help="for programs")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the answers. Returns 0 if the model fits a board, else 1.
-
-    Raises:
-        NeuralArtError: A board is unknown, or the model cannot be read or has operators that are not supported.
-    """
-    from neuralart import boards
-
-    asked = [boards.load(name, (), "--board") for name in (args.board or boards.names())]
-    needed, answers = fits(args.model, asked)
-    if args.json:
-        print(json.dumps(_record(args.model, needed, answers), indent=1))
-    else:
-        print("\n".join(_lines(args.model, needed, answers)))
-    return 0 if any(each.fits for each in answers) else 1
-
-
-def _record(path: Path, needed: Demand, answers: Sequence[Fit]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "model": path.name,
-        "needs": asdict(needed),
-        "boards": [{**asdict(each), "fits": each.fits} for each in answers],
-    }
-
-
-def _lines(path: Path, needed: Demand, answers: Sequence[Fit]) -> list[str]:
-    from neuralart.errors import shown
-    from neuralart.text.sizes import size
-    from neuralart.vendor.tables import table
-
-    largest = ", ".join(f"'{shown(name, 40)}' {size}" for name, size in needed.largest)
-    lines = [
-        f"{shown(path.name)}: {needed.epochs} epochs, {needed.macc:,} MACC",
-        f"  weights      {needed.weights:,} B",
-        f"  activations  {needed.peak:,} B at least, {needed.peak_at}: {largest}",
-        "",
-    ]
-    rows: list[tuple[str, ...]] = []
-    for each in answers:
-        answer = "no" if not each.fits else f"memory: {each.memory}" if each.memory else "yes"
-        for number, use in enumerate(each.uses or (None,)):
-            name = ("", "") if number else (each.board, answer)
-            if use is None:
-                rows.append((*name, "", "", "", ""))
-                continue
-            amounts = (f"{count:,} B" if count else "" for count in (use.weights, use.activations))
-            rows.append((*name, use.pool, *amounts, f"of {size(use.size)}" if use.size else ""))
-    lines += table(("board", "fits", "pool", "weights", "activations", ""), rows)
-    refused = [each for each in answers if not each.fits]
-    lines += [""] if refused else []
-    lines += [f"{each.board}: {each.why}{f' ({each.hint})' if each.hint else ''}" for each in refused]
-    if len(refused) == len(answers):
-        lines += ["", "no board takes it: give a board of your own with larger pools, or a smaller model"]
-    return lines

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from neuralart import boards, cli
-from neuralart_reference import fit
+from neuralart_insight.fit import page
+from neuralart_insight.fit.cli import SCHEMA
+from neuralart_reference.fit import Demand, Fit, InPool
+from neuralart_reference.model.refusal import ModelRefusal
 from support.networks import Network, tflite_of
 from support.small_models import one_op
 
@@ -27,7 +32,7 @@ def model(folder: Path, size: int, channels: int, wide: int = 8) -> Path:
 def answers(path: Path, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, dict[str, object]]:
     assert cli.main(["fit", str(path), "--json", *words]) == code
     record = json.loads(capsys.readouterr().out)
-    assert record["schema"] == fit.SCHEMA
+    assert record["schema"] == SCHEMA
     return {row["board"]: row for row in record["boards"]}
 
 
@@ -114,3 +119,82 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str], monk
     call, _, shown = page.partition("```console\n$ neuralart ")[2].partition("\n")
     assert cli.main(call.split()) == 0
     assert capsys.readouterr().out == shown.partition("```")[0]
+
+
+def page_of(path: Path, *words: str, code: int = 0) -> str:
+    page = path.parent / "fit.html"
+    assert cli.main(["fit", str(path), "-o", str(page), *words]) == code
+    return page.read_text("utf-8")
+
+
+def texts(page: str) -> list[str]:
+    """What a reader sees, without the style."""
+    return [html.unescape(text).strip() for text in re.split(r"<[^>]*>", page.partition("<body>")[2]) if text.strip()]
+
+
+def test_a_page_says_what_the_table_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model(tmp_path, 200, 64)
+    words = ["--board", "nucleo-n657x0-q", "--board", "mps3-an547"]
+    rows = answers(path, capsys, *words)
+    page = page_of(path, *words)
+    said = texts(page)
+    place = said.index("nucleo-n657x0-q")
+    assert said[place + 1 : place + 3] == [
+        "with memory: smallest",
+        "Give the network of this board the key memory: smallest.",
+    ]
+    assert "in epoch 0 (CONV_2D)" in said and "2,560,606 B" in said
+    for row in rows.values():
+        uses = row["uses"]
+        assert isinstance(uses, list)
+        for use in uses:
+            share = 100 * (use["weights"] + use["activations"]) / use["size"]
+            bar = re.search(rf"<td>{use['pool']}</td><td><span class=\"meter\"><i style=\"width:([0-9.]+)%", page)
+            assert bar is not None and float(bar[1]) == pytest.approx(share, abs=1e-4)
+            assert {f"{use['weights']:,}", f"{use['activations']:,}"} <= {*said}
+    assert "<script" not in page and "script-src" not in page and str(tmp_path) not in page
+    (tmp_path / "other").mkdir()
+    assert page_of(model(tmp_path / "other", 200, 64), *words) == page
+
+
+def test_a_page_of_a_model_that_fits_nowhere(tmp_path: Path) -> None:
+    said = " ".join(texts(page_of(model(tmp_path, 6000, 3), "--board", "nucleo-n657x0-q", code=1)))
+    assert "It fits 0 of 1 board." in said and "activations do not fit: " in said and "No board takes it: " in said
+    assert "Where it would lie" not in said
+
+
+def test_a_page_of_operators_that_are_not_supported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rare.tflite"
+    path.write_bytes(one_op("CUMSUM", [(1, 4)], [(1, 4)], constants={}))
+    said = texts(page_of(path, code=1))
+    assert "What is not supported" in said and said[said.index("CUMSUM") + 1] == "1"
+    assert "CUMSUM" in capsys.readouterr().err
+
+
+def test_names_in_a_page_are_texts(tmp_path: Path) -> None:
+    bad = "<script>alert(1)</script>\"'&\u202e\x1b[31m"
+    x, y = Demand(1, 2, 3, 4, f"in epoch 0 ({bad})", ((bad * 9, 4),)), InPool(bad, 1, 2, 2)
+    told = [Fit(bad, "", (y,)), Fit(bad, "smallest", (y,)), Fit(bad, "", (), bad, bad)]
+    both = [
+        page.of_answers(tmp_path / f"a{bad.replace('/', '')}.tflite", x, told),
+        page.of_refusal(tmp_path / "<b>.onnx", ModelRefusal(bad, {bad: 1}, bad, bad)),
+    ]
+    for text in both:
+        assert "<script" not in text and "alert(1)" in text
+        assert not {"\u202e", "\x1b"} & {*text} and "width:100.0000%" in both[0]
+        assert not {*re.findall(r"<([a-z0-9]+)", text)} & {"b", "script", "img", "iframe"}
+
+
+def test_files_that_are_not_ours_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, damaged, page = tmp_path / "mine.html", tmp_path / "damaged.tflite", tmp_path / "damaged.html"
+    mine.write_text("<p>mine</p>", "utf-8")
+    damaged.write_bytes(DIGITS.read_bytes()[:900])
+    words = ["fit", str(DIGITS), "--board", "mps2-an500", "-o"]
+    for place, what in ((mine, "is there already"), (tmp_path, "is a folder"), (mine / "x.html", "mine.html")):
+        assert cli.main([*words, str(place)]) == 1
+        error = capsys.readouterr().err
+        assert what in error and error.startswith("neuralart fit: error: ")
+    assert mine.read_text("utf-8") == "<p>mine</p>"
+    assert cli.main([*words, str(mine), "--force"]) == cli.main([*words, str(mine)]) == 0
+    assert cli.main(["fit", str(damaged), "-o", str(page)]) == 1
+    assert not page.exists() and "Traceback" not in capsys.readouterr().err

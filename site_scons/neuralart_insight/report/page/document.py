@@ -1,20 +1,11 @@
-"""The page as one HTML file: sections, data, style and scripts, and a policy that forbids everything else. Nothing of
-the user's is ever part of a script: texts are quoted for HTML, and the data of the pictures is JSON in an element that
-is not executed. The policy names the hashes of the two scripts, so a browser runs no other, and loads nothing at all.
-"""
+"""The page of a build: its sections, and the data of the pictures, JSON in an element that is not executed."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
-from neuralart.resources import templates
 from neuralart_insight.report import npu_epochs
 from neuralart_insight.report.page import (
     figures,
@@ -25,12 +16,12 @@ from neuralart_insight.report.page import (
 )
 from neuralart_insight.report.page.gather import PageFacts
 from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of, cut
+from neuralart_insight.report.page.sheet import sheet, text_of
 
 LARGEST = 2_000_000
 """Bytes of a page."""
 _MOST = (800, 400, 200, 100, 50)
 """Rows of a graph and boxes of lifetimes: the next number is tried if the page is too large."""
-_TEMPLATES = Path(__file__).with_name("templates")
 More = Callable[[int], Sequence[PageSection]]
 
 
@@ -107,21 +98,10 @@ def data(parts: list[PageSection]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _hash(script: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}'"
-
-
 def _html(facts: PageFacts, parts: list[PageSection]) -> str:
-
     version, library = figures.script()
-    # A browser hashes lines as it reads them: with \n.
-    scripts = [library.replace("\r\n", "\n"), read_bytes(_TEMPLATES / "page.js").decode("utf-8").replace("\r\n", "\n")]
-    said: dict[str, Any] = {
-        **{"name": f"{facts.index['variant']} on {facts.board.name}", "title": facts.title, "sections": parts},
-        **{"style": read_bytes(_TEMPLATES / "page.css").decode("utf-8"), "pictures": data(parts)},
-        **{"scripts": scripts, "hashes": " ".join(map(_hash, scripts)), "bokeh": version},
-    }
-    return templates(_TEMPLATES, autoescape=True).get_template("page.html").render(said)
+    name = f"{facts.index['variant']} on {facts.board.name}"
+    return sheet("neuralart report", name, facts.title, parts, data(parts), [library, text_of("page.js")], version)
 
 
 def html(facts: PageFacts, more: More | None = None) -> str:
