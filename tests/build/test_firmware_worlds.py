@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from neuralart import cli
 from support import tflite_edit
 from support.sconsproject import REPO
 
@@ -104,6 +105,30 @@ def test_the_package_for_rt_thread(rt_thread: Path) -> None:
     }
 
 
+def test_a_new_package_for_rt_thread(rt_thread: Path) -> None:
+    package = rt_thread / "packages/digits"
+    model = shutil.copy(package / "digits.tflite", rt_thread)
+    shutil.rmtree(package)
+    assert cli.main(["new", str(package), "--for", "rt-thread", "--board", "art-pi", "--model", model]) == 0
+    scons(rt_thread)
+    printed = subprocess.run([rt_thread / "rtthread"], capture_output=True, text=True, timeout=20).stdout.split()
+    assert printed[:2] == ["digit,", "int8:"] and len(printed) == 2 + 10
+    assert json.loads((package / "package.json").read_text("utf-8"))["enable"] == "PKG_USING_DIGITS"
+
+
+def test_a_board_of_memories(rt_thread: Path) -> None:
+    """Beside the SConscript, which RT-Thread reads from a build folder."""
+    script = rt_thread / "packages/digits/SConscript"
+    script.write_text(script.read_text("utf-8").replace('"art-pi"', '"iot.yaml"'), "utf-8")
+    assert "iot.yaml" in scons(rt_thread, code=2)
+    (script.parent / "iot.yaml").write_text(
+        "schema: 1\nfamily: cortex-m4\ntitle: Ours\nmemory:\n  RAM: {base: 0x20000000, size: 96K, kind: ram}\n"
+    )
+    scons(rt_thread)
+    assert (script.parent / "net/digits.c").is_file()
+    assert "is up to date" in scons(rt_thread)
+
+
 def test_a_folder_of_the_user_stays_below_the_top(rt_thread: Path) -> None:
     script = rt_thread / "packages/digits/SConscript"
     text = script.read_text("utf-8").replace('art-pi")', 'art-pi", folder="../../../net")')
@@ -194,6 +219,19 @@ def test_platformio(pio: Path) -> None:
     tflite_edit.reverse_weights(pio / "models/digits.tflite")
     steps = [line.split()[0] for line in run_pio(pio).splitlines() if line.startswith(("NETWORK", "Comp", "Link"))]
     assert steps == ["NETWORK", "Compiling", "Linking"]
+
+
+@needs_pio
+def test_a_new_project_of_platformio(pio: Path) -> None:
+    model = shutil.copy(pio / "models/digits.tflite", pio.parent)
+    shutil.rmtree(pio)
+    words = ["new", str(pio), "--for", "platformio", "--board", "nucleo-h743zi", "--model", model]
+    assert cli.main(words) == 0
+    ini = pio / "platformio.ini"
+    ini.write_text(ini.read_text("utf-8").replace("native", "bench"), "utf-8")
+    run_pio(pio)
+    said = subprocess.run([pio / ".pio/build/project/program"], capture_output=True, text=True).stdout.split()
+    assert said[:2] == ["digit,", "int8:"] and len(said) == 2 + 10
 
 
 @needs_pio
