@@ -18,6 +18,8 @@ from support.sconsproject import REPO
 pytestmark = [pytest.mark.long, pytest.mark.hostcc]
 EXAMPLES = REPO / "examples"
 
+# A board of which one knows the core and the memories.
+MEMORIES = "schema: 1\nfamily: cortex-m4\ntitle: Ours\nmemory: {RAM: {base: 0x20000000, size: 96K, kind: ram}}\n"
 # A build script and a SConstruct of RT-Thread's form: groups, one program, and a walk over all that it is made of.
 BUILDING = """\
 import os
@@ -121,9 +123,7 @@ def test_a_board_of_memories(rt_thread: Path) -> None:
     script = rt_thread / "packages/digits/SConscript"
     script.write_text(script.read_text("utf-8").replace('"art-pi"', '"iot.yaml"'), "utf-8")
     assert "iot.yaml" in scons(rt_thread, code=2)
-    (script.parent / "iot.yaml").write_text(
-        "schema: 1\nfamily: cortex-m4\ntitle: Ours\nmemory:\n  RAM: {base: 0x20000000, size: 96K, kind: ram}\n"
-    )
+    (script.parent / "iot.yaml").write_text(MEMORIES)
     scons(rt_thread)
     assert (script.parent / "net/digits.c").is_file()
     assert "is up to date" in scons(rt_thread)
@@ -244,5 +244,10 @@ def test_what_platformio_users_do_wrong(pio: Path) -> None:
     )
     ini.write_text(f"{text}custom_network_model = models/digits.tflite\n", "utf-8")
     assert "[env:doorbell]: no custom_network_board" in run_pio(pio, code=1)
+    ini.write_text(f"{ini.read_text('utf-8')}custom_network_board = boards/ours.yaml\n", "utf-8")
+    assert "boards/ours.yaml" in run_pio(pio, code=1)
+    (pio / "boards").mkdir()
+    (pio / "boards/ours.yaml").write_text(MEMORIES)
+    run_pio(pio)
     ini.write_text(text.replace("pre:", "post:"), "utf-8")
     assert "the program is declared already (extra_scripts = pre:network.py)" in run_pio(pio, code=1)
