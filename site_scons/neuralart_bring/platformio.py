@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError

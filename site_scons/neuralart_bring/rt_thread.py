@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from pathlib import Path
 from typing import Any
 
 from neuralart.resources import package_parent
@@ -24,10 +25,9 @@ from neuralart_bring.scons import worlds
 def _declare(env: Any, here: str, model: str, board: str, name: str, folder: str, options: dict[str, Any]) -> Any:
     env.Tool("neuralart", toolpath=[str(package_parent())])
     # Paths are of the user's tree: RT-Thread reads scripts from a build folder.
-    path = os.path.normpath(os.path.join(here, model))
-    board = os.path.join(here, board) if board.endswith(worlds.BOARD_FILES) else board
-    place = os.path.normpath(os.path.join(os.path.dirname(path), folder))
-    sources, include_dirs = worlds.parts(env, name, path, board, place, **options)
+    board = str(Path(here, board)) if board.endswith(worlds.BOARD_FILES) else board
+    place = os.path.normpath(Path(here, model).parent / folder)
+    sources, include_dirs = worlds.parts(env, name, str(Path(here, model)), board, place, **options)
     return sources, [include.get_abspath() for include in include_dirs]
 
 
@@ -49,7 +49,5 @@ def network(model: str, board: str, name: str = "", folder: str = "net", **optio
     """
     # RT-Thread's own build script, which has read the project by now.
     building = importlib.import_module("building")
-    made: tuple[Any, list[str]] = _declare(
-        building.Env, building.GetCurrentDir(), model, board, name, folder, options
-    )
+    made: tuple[Any, list[str]] = _declare(building.Env, building.GetCurrentDir(), model, board, name, folder, options)
     return made

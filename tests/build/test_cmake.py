@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import toolchain
+from neuralart import cli, toolchain
 from neuralart.config.types import ToolchainConfig
 from support import tflite_edit
 from support.sconsproject import REPO
@@ -83,6 +83,16 @@ def test_new_weights_compile_one_file(native: Path) -> None:
     shutil.copy(EXAMPLE / "models/digits.tflite", model)
     build(native)
     assert said_by(native) == "doorbell: digit 7"
+
+
+@pytest.mark.hostcc
+def test_a_new_tree(tmp_path: Path) -> None:
+    folder, model = tmp_path / "doorbell", str(EXAMPLE / "models/digits.tflite")
+    assert cli.main(["new", str(folder), "--for", "cmake", "--board", "stm32h747i-disco", "--model", model]) == 0
+    configure(folder)
+    build(folder)
+    printed = said_by(folder).split()
+    assert printed[:2] == ["digit,", "int8:"] and len(printed) == 2 + 10
 
 
 @pytest.mark.hostcc

@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from neuralart import cli
 from support import tflite_edit
 from support.sconsproject import REPO
 
 pytestmark = [pytest.mark.long, pytest.mark.hostcc]
 EXAMPLES = REPO / "examples"
 
+# A board of which one knows the core and the memories.
+MEMORIES = "schema: 1\nfamily: cortex-m4\ntitle: Ours\nmemory: {RAM: {base: 0x20000000, size: 96K, kind: ram}}\n"
 # A build script and a SConstruct of RT-Thread's form: groups, one program, and a walk over all that it is made of.
 BUILDING = """\
 import os
@@ -102,6 +105,28 @@ def test_the_package_for_rt_thread(rt_thread: Path) -> None:
     assert {str(net / "digits.c"), str(net / "runtime/kernels/conv2d.c"), str(net / "neuralart_networks.c")} <= {
         *group.split()
     }
+
+
+def test_a_new_package_for_rt_thread(rt_thread: Path) -> None:
+    package = rt_thread / "packages/digits"
+    model = shutil.copy(package / "digits.tflite", rt_thread)
+    shutil.rmtree(package)
+    assert cli.main(["new", str(package), "--for", "rt-thread", "--board", "art-pi", "--model", model]) == 0
+    scons(rt_thread)
+    printed = subprocess.run([rt_thread / "rtthread"], capture_output=True, text=True, timeout=20).stdout.split()
+    assert printed[:2] == ["digit,", "int8:"] and len(printed) == 2 + 10
+    assert json.loads((package / "package.json").read_text("utf-8"))["enable"] == "PKG_USING_DIGITS"
+
+
+def test_a_board_of_memories(rt_thread: Path) -> None:
+    """Beside the SConscript, which RT-Thread reads from a build folder."""
+    script = rt_thread / "packages/digits/SConscript"
+    script.write_text(script.read_text("utf-8").replace('"art-pi"', '"iot.yaml"'), "utf-8")
+    assert "iot.yaml" in scons(rt_thread, code=2)
+    (script.parent / "iot.yaml").write_text(MEMORIES)
+    scons(rt_thread)
+    assert (script.parent / "net/digits.c").is_file()
+    assert "is up to date" in scons(rt_thread)
 
 
 def test_a_folder_of_the_user_stays_below_the_top(rt_thread: Path) -> None:
@@ -197,6 +222,19 @@ def test_platformio(pio: Path) -> None:
 
 
 @needs_pio
+def test_a_new_project_of_platformio(pio: Path) -> None:
+    model = shutil.copy(pio / "models/digits.tflite", pio.parent)
+    shutil.rmtree(pio)
+    words = ["new", str(pio), "--for", "platformio", "--board", "nucleo-h743zi", "--model", model]
+    assert cli.main(words) == 0
+    ini = pio / "platformio.ini"
+    ini.write_text(ini.read_text("utf-8").replace("native", "bench"), "utf-8")
+    run_pio(pio)
+    said = subprocess.run([pio / ".pio/build/project/program"], capture_output=True, text=True).stdout.split()
+    assert said[:2] == ["digit,", "int8:"] and len(said) == 2 + 10
+
+
+@needs_pio
 def test_what_platformio_users_do_wrong(pio: Path) -> None:
     ini = pio / "platformio.ini"
     text = ini.read_text("utf-8")
@@ -206,5 +244,10 @@ def test_what_platformio_users_do_wrong(pio: Path) -> None:
     )
     ini.write_text(f"{text}custom_network_model = models/digits.tflite\n", "utf-8")
     assert "[env:doorbell]: no custom_network_board" in run_pio(pio, code=1)
+    ini.write_text(f"{ini.read_text('utf-8')}custom_network_board = boards/ours.yaml\n", "utf-8")
+    assert "boards/ours.yaml" in run_pio(pio, code=1)
+    (pio / "boards").mkdir()
+    (pio / "boards/ours.yaml").write_text(MEMORIES)
+    run_pio(pio)
     ini.write_text(text.replace("pre:", "post:"), "utf-8")
     assert "the program is declared already (extra_scripts = pre:network.py)" in run_pio(pio, code=1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from neuralart import cli
 from support import tflite_edit
 from support.sconsproject import REPO
 
@@ -68,7 +69,7 @@ def post_build(env):
         lines = ["from os.path import abspath", "Import('env')"]
         if repo == "modm":
             lines.append("env['BUILDPATH'] = env.Dir('#build/scons-release').abspath")
-            lines += [f"env.Tool({tool!r})" for tool in ("cc", "ar", "link")]
+            lines += [f"env.Tool({tool!r})" for tool in ("cc", "c++", "ar", "link")]
         for path in env.collector_values("path.tools", filterfunc=only):
             lines.append(f"env.Append(toolpath=[abspath({path!r})])")
         lines += [f"env.Tool({tool!r})" for tool in env.collector_values("tools", filterfunc=only)]
@@ -81,7 +82,7 @@ def post_build(env):
 import os
 env = DefaultEnvironment(tools=[], ENV=os.environ)
 env.SConscript(dirs=["modm", "neuralart"], exports="env")
-env.Program("doorbell", ["main.c"])
+env.Program("doorbell", env.Glob("main.c*"))
 """)
 '''
 
@@ -99,10 +100,14 @@ def project(tmp_path: Path) -> Path:
         (folder / "library").mkdir(exist_ok=True)
         (folder / "library" / f"{name}.lb").write_text(text, "utf-8")
     (folder / "modm/src").mkdir(parents=True)
+    _with_own_library(folder)
+    return folder
+
+
+def _with_own_library(folder: Path) -> None:
     text = (folder / "project.xml").read_text("utf-8")
     text = text.replace("modm/repo.lb", "library/repo.lb", 1).replace("scons-neuralart/", f"{REPO.as_posix()}/")
     (folder / "project.xml").write_text(text, "utf-8")
-    return folder
 
 
 LBUILD = ("-c", "import sys; from lbuild.main import main; sys.argv[0] = 'lbuild'; sys.exit(main())", "build")
@@ -127,6 +132,18 @@ def test_a_network_by_a_module(project: Path) -> None:
     steps = run(project, "-m", "SCons", "-Q").splitlines()
     assert [re.split(r"[ .]", step.removeprefix("g"))[0] for step in steps] == ["NETWORK", "cc", "ar", "ranlib", "cc"]
     assert "digits_data_params.c" in steps[1]
+
+
+def test_a_new_project(project: Path) -> None:
+    model = shutil.copy(project / "digits.tflite", project.parent)
+    folder = project.parent / "new"
+    words = ["new", str(folder), "--for", "modm", "--board", "nucleo-h743zi", "--model", model]
+    assert cli.main(words) == 0
+    shutil.copytree(project / "library", folder / "library")
+    (folder / "modm/src").mkdir(parents=True)
+    _with_own_library(folder)
+    run(folder, *LBUILD)
+    assert "main.cpp" in run(folder, "-m", "SCons", "-Q") and (folder / "doorbell").is_file()
 
 
 @pytest.mark.parametrize(

@@ -253,8 +253,7 @@ def test_what_the_virtual_board_stops_at(
     builder = builders[VIRTUAL]
     broken = tmp_path / "memories.c"
     broken.write_text(
-        f"#include <stdint.h>\n"
-        f"void board_memories_init(void);\nvoid board_memories_init(void) {{ {code} }}\n"
+        f"#include <stdint.h>\nvoid board_memories_init(void);\nvoid board_memories_init(void) {{ {code} }}\n"
     )
     built = builder.build(tmp_path / "image", without=("memories",), extra=(broken,))
     with pytest.raises(MachineStop) as caught:

@@ -722,7 +722,8 @@ BAD = [
     (
         "slots:",
         "family: stm32n7\nslots:",
-        "mine.yaml:23: family: no family 'stm32n7' (did you mean 'stm32n6'? known: cortex-m33, cortex-m4, cortex-m7, stm32h7, stm32n6)",
+        "mine.yaml:23: family: no family 'stm32n7' (did you mean 'stm32n6'? known: "
+        "cortex-m33, cortex-m4, cortex-m7, stm32h7, stm32n6)",
     ),
     (
         "slots:",

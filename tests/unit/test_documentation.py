@@ -172,3 +172,9 @@ def test_the_changelog_has_the_version_of_the_package() -> None:
     assert f"\nversion: {__version__}\n" in (REPO / "CITATION.cff").read_text("utf-8")
     days = [datetime.date.fromisoformat(day) for _, day in headings[1:]]
     assert days == sorted(days, reverse=True)
+
+
+def test_copies_in_examples_are_the_same() -> None:
+    """Each example is a folder that users copy alone, so each has its model and its picture."""
+    for name in ("digits.tflite", "image.h"):
+        assert len({path.read_bytes() for path in (REPO / "examples").rglob(name)}) == 1, name

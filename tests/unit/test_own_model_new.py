@@ -14,7 +14,7 @@ import pytest
 from neuralart import boards, cli, config
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
-from neuralart_bring.own_model import project
+from neuralart_bring.own_model import elsewhere, project
 
 REPO = Path(__file__).resolve().parents[2]
 MODEL = REPO / "models" / "digits" / "digits.tflite"
@@ -132,12 +132,50 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
         (["x", "--board", "mps3-an547", "--model", "cut.tflite"], "cut.tflite"),
         (["x", "--board", "mps3-an547", "--model", "no.tflite"], "no.tflite: cannot read"),
         (["x", "--board", "mps3-an547", "--toolpath", "full"], "full: holds no package neuralart"),
+        (["x", "--for", "cmake", "--board", "art-pi"], "--model: no model (a network for cmake is compiled with its"),
+        (["full", "--for", "cmake", "--board", "art-pi", "--model", "bad.tflite"], "full: is not empty"),
+        (["x", "--for", "modm", "--board", "art-pi", "--model", "bad.tflite"], "bad.tflite: not a TensorFlow Lite"),
+        (["x", "--for", "cmake", "--board", "art-pi", "--toolpath", "full"], "--toolpath: is of projects of variants"),
     ):
         monkeypatch.chdir(tmp_path)
         assert cli.main(["new", *words]) == 1, words
         error = capsys.readouterr().err
         assert said in error and error.startswith("neuralart new: error: ") and error.count("\n") == 1, error
         assert _files(tmp_path) == before and not (tmp_path / "x").exists()
+
+
+def test_trees_of_other_builds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for world, listed in {
+        "cmake": ["CMakeLists.txt", "main.c", "models/door_bell.tflite"],
+        "modm": ["door_bell.tflite", "main.cpp", "project.xml"],
+        "platformio": ["models/door_bell.tflite", "network.py", "platformio.ini", "src/main.c"],
+        "rt-thread": ["Kconfig", "SConscript", "command.c", "door_bell.tflite", "package.json"],
+    }.items():
+        folder = tmp_path / world / "door bell"
+        words = ["new", str(folder), "--for", world, "--board", "art-pi", "--model", str(MODEL)]
+        assert cli.main(words) == 0
+        assert _files(folder) == listed and "door bell" in capsys.readouterr().out
+        texts = "".join((folder / name).read_text("utf-8") for name in listed if not name.endswith(".tflite"))
+        assert 'neuralart_find("door_bell")' in texts and "memory" not in texts and "{" + "{" not in texts
+
+
+def test_a_network_that_needs_stripes_elsewhere(tmp_path: Path) -> None:
+    names = project.Names("cam", "cam")
+    for world, said in {
+        "cmake": "OPTIONS --memory smallest)",
+        "modm": '<option name="neuralart:network:memory">smallest</option>',
+        "platformio": ', memory="smallest")',
+        "rt-thread": ', memory="smallest")',
+    }.items():
+        made = elsewhere.files(world, names, boards.load("art-pi"), "smallest")
+        assert said in b"".join(made.values()).decode("utf-8")
+
+
+def test_an_unknown_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["new", str(tmp_path / "x"), "--for", "zephyr"])
+    said = capsys.readouterr().err
+    assert all(world in said for world in elsewhere.WORLDS)
 
 
 def test_the_board_is_asked_for_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
 from neuralart.resources import templates
 from neuralart.text.console import say
+from neuralart_bring.own_model import elsewhere
 from neuralart_bring.schema.cli import schema_text
 
 if TYPE_CHECKING:
@@ -190,6 +191,19 @@ def write(folder: Path, made: dict[str, bytes]) -> None:
         raise
 
 
+def _elsewhere(folder: Path, board: Board, model: Path | None, world: str) -> int:
+    """Make a folder with a network for another build, as :func:`make`."""
+    if model is None:
+        raise NeuralArtError("no model", where="--model", hint=f"a network for {world} is compiled with its model")
+    names = replace(names_of(folder), suffix=model.suffix)
+    made = elsewhere.files(world, names, board, try_compile(model, names, board)[1])
+    write(folder, made | {elsewhere.model_path(world, names): read_bytes(model)})
+    say(f"{folder.as_posix()}: network {names.network} for {world}, board {board.name}")
+    place = shlex.quote(folder.as_posix())
+    say(f"  next: {elsewhere.WORLDS[world].next.format(place, names.network.upper())}")
+    return 0
+
+
 def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) -> tuple[Names, Network | None]:
     """Make a project. Returns its names, and the facts of the network if there is a model. NeuralArtError: the folder
     is not empty, its name cannot be used, or the model cannot be compiled. Nothing is written then.
@@ -214,6 +228,8 @@ def configure_new(parser: argparse.ArgumentParser) -> None:
     add("--model", type=Path, metavar="FILE", help="the model (.tflite or .onnx), which is copied")
     text = "folder of the package neuralart, for a project beside it (default: the package is installed)"
     add("--toolpath", type=Path, metavar="DIR", help=text)
+    text = "a network in a tree of another build instead: " + ", ".join(elsewhere.WORLDS)
+    add("--for", dest="world", choices=elsewhere.WORLDS, metavar="BUILD", help=text)
 
 
 def _asked_board() -> str:
@@ -230,7 +246,12 @@ def _asked_board() -> str:
 def run_new(args: argparse.Namespace) -> int:
     """Make the folder, and say what comes next. NeuralArtError: it cannot be made."""
     check_empty(args.folder)
+    if args.world is not None and args.toolpath is not None:
+        hint = f"docs/how-to/{args.world}.md says how {args.world} finds the package"
+        raise NeuralArtError("is of projects of variants", where="--toolpath", hint=hint)
     board = boards.load(args.board or _asked_board(), (), "--board")
+    if args.world is not None:
+        return _elsewhere(args.folder, board, args.model, args.world)
     names, network = make(args.folder, board, args.model, args.toolpath)
     say(f"{args.folder.as_posix()}: variant {names.variant}, network {names.network}, board {board.name}")
     if network is None:
