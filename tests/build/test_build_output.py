@@ -62,12 +62,17 @@ def test_steps_are_numbered_up_to_the_last(built: Project) -> None:
 def test_errors_and_results_on_a_terminal(built: Project) -> None:
     built.edit("firmware/app/main.c", "#include", "#warning careful\n#error no\n#include")
     said = built.on_a_terminal("digits-n6")
-    # One line of all that the compiler says.
-    error = r"scons: \*\*\* \[build/digits-n6/app/main.o\] firmware/app/main.c:\d+:\d+: #error no \(.* VERBOSE=1\)"
+    # All that the compiler says, as editors find it, and the first of it in SCons's line.
+    assert re.search(r"firmware/app/main.c:\d+:\d+: (?:.*m)?error: (?:.*m)?#error no", said), said
+    error = r"scons: \*\*\* \[build/digits-n6/app/main.o\] firmware/app/main.c:\d+:\d+: #error no"
+    error += r" \(the first of \d+ errors\)"
     assert re.search(rf"^\x1b\[31m{error}\x1b\[0m$", said, re.M), said
     # As a file, the same without colors, errors apart.
     failed = built.run("digits-n6", code=2)
     assert "\x1b" not in failed.raw + failed.err and re.search(rf"^{error}$", failed.err, re.M)
+    shown = r"^firmware/app/main.c:(\d+):2: error: #error no\n +\1 \| #error no\n +\|  \^~~~~$"
+    assert re.search(shown, failed.err, re.M), "with its line and a caret"
+    assert failed.err.count(": error: ") > 1, "all of them"
     # A warning alone stays as it is.
     built.edit("firmware/app/main.c", "#error no\n", "")
     said = built.on_a_terminal("digits-n6")

@@ -174,6 +174,18 @@ def test_search_works_from_a_folder(site: Site, tmp_path: Path, scheme: str, wid
         assert chromium.problems() == []
 
 
+@pytest.mark.browser
+def test_the_plan_follows_light_and_dark(tmp_path: Path) -> None:
+    with browser(tmp_path) as chromium:
+        fills = []
+        for scheme in ("light", "dark"):
+            chromium.open(REPO / "docs/pictures/plan.svg", scheme, 1000, "document.readyState === 'complete'")
+            chromium.picture(REPO / "build" / "screenshots" / f"plan-{scheme}.png")
+            fill = "getComputedStyle(document.querySelector('{}')).fill"
+            fills.append([chromium.evaluate(fill.format(each)) for each in (".paper", "text", ".free")])
+        assert fills[0][0] == "rgb(255, 255, 255)" and all(a != b for a, b in zip(*fills, strict=True))
+
+
 def test_pages_look_as_they_are_meant(site: Site) -> None:
     """A list or a table that other readers of Markdown see is none here without an empty line above it."""
     wrong = [

@@ -163,7 +163,7 @@ def test_one_line_of_a_compile() -> None:
         "src/main.c:4:3: warning: unused\nsrc/main.c: In function 'main':\nsrc/main.c:5:3: error: 'x' undeclared\n"
     )
     found = of_compile(text)
-    assert found is not None and str(found) == "src/a.h:1:2: #error no (1 more: VERBOSE=1)"
+    assert found is not None and str(found) == "src/a.h:1:2: #error no (the first of 2 errors)"
     assembler = of_compile("./low.S: Assembler messages:\n./low.S:3: Error: bad instruction `movv r0,r1'\n")
     assert assembler is not None and str(assembler) == "low.S:3: bad instruction `movv r0,r1'"
 

@@ -203,7 +203,7 @@ def of_compile(text: str) -> NeuralArtError | None:
     if found is None or not found.where:
         return None
     count = len(re.findall(r":\d+: (?:fatal )?error: ", text))
-    more = f" ({count - 1} more: VERBOSE=1)" if count > 1 else ""
+    more = f" (the first of {count} errors)" if count > 1 else ""
     return NeuralArtError(f"{found.what}{more}", where=place(found.where), hint=found.hint)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.console import say
 from neuralart.text.sizes import parse
 
@@ -56,12 +56,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _request(args: argparse.Namespace) -> PatchRequest:
     from neuralart_bring.patching.network_files import NetworkFiles
+    from neuralart_bring.patching.patch_values import MODES
     from neuralart_bring.patching.patchlist import choose_list
     from neuralart_bring.patching.plan import PatchRequest
 
     patches = choose_list(args.application, args.list)
     if args.aspect_ratio is None:
         raise NeuralArtError("--aspect-ratio is missing", hint="crop, padding or fit, as the network was trained for")
+    if args.aspect_ratio not in MODES:
+        what, hint = f"aspect ratio '{args.aspect_ratio}' is not known", nearest(args.aspect_ratio, MODES)
+        raise NeuralArtError(what, where="--aspect-ratio", hint=hint)
     if args.network is None and (args.c_info is None or args.headers is None):
         hint = "the folder with network_c_info.json and the generated headers"
         raise NeuralArtError("--network is missing", hint=hint)

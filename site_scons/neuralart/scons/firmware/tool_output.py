@@ -1,4 +1,4 @@
-"""Compiler and linker say in one line what is wrong; all that they print is shown with VERBOSE=1."""
+"""What a compiler prints is shown whole; a linker says in one line what is wrong, and all of it with VERBOSE=1."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run_watched(
         output.seek(0)
         text = output.read()
     reason = _reason(words, status, text, nm, env) if text else None
-    if text and (reason is None or verbose):
+    if text and (reason is None or verbose or "-c" in words):
         sys.stderr.write(text)
         sys.stderr.flush()
     if reason is not None:
