@@ -70,7 +70,10 @@ def fnv(data: bytes) -> str:
 
 
 def layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: int = 3, stride: int = 1) -> bytes:
-    """A model of one convolution, fully connected layer or addition with drawn weights."""
+    """A model of one convolution, fully connected layer or addition with drawn weights, or of one layer of float32."""
+    kind, _, floats = kind.partition(" ")
+    if floats:
+        return float_layer(kind, shape, outputs, kernel, stride)
     rng = np.random.default_rng(1)
     writer = ModelWriter()
     height, width, channels = shape
@@ -96,6 +99,28 @@ def layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: int = 3,
     return writer.finish([x], [y])
 
 
+def float_layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: int, stride: int) -> bytes:
+    """The same in float32, and pools."""
+    rng = np.random.default_rng(1)
+    writer = ModelWriter()
+    height, width, channels = shape
+    dense, pool = kind == "FULLY_CONNECTED", kind.endswith("POOL_2D")
+    x = writer.tensor("x", (1, channels) if dense else (1, *shape), "float32")
+    y = writer.tensor("y", (1, outputs) if dense else (1, height // stride, width // stride, outputs), "float32")
+    options = {} if dense else {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    if pool:
+        writer.op(kind, [x], [y], **options, filter_height=kernel, filter_width=kernel)
+        return writer.finish([x], [y])
+    size = {"FULLY_CONNECTED": (outputs, channels), "CONV_2D": (outputs, kernel, kernel, channels)}
+    of = size.get(kind, (1, kernel, kernel, outputs))
+    w = writer.tensor("w", of, "float32", data=rng.normal(size=of).astype(np.float32))
+    b = writer.tensor("b", (outputs,), "float32", data=rng.normal(size=outputs).astype(np.float32))
+    if kind == "DEPTHWISE_CONV_2D":
+        options["depth_multiplier"] = outputs // channels
+    writer.op(kind, [x, w, b], [y], **options)
+    return writer.finish([x], [y])
+
+
 LAYERS = {
     "CONV_2D 3x3/2, 64x64x3 to 16": ("CONV_2D", (64, 64, 3), 16, 3, 2),
     "CONV_2D 3x3, 16x16x32 to 32": ("CONV_2D", (16, 16, 32), 32, 3),
@@ -105,6 +130,16 @@ LAYERS = {
     "DEPTHWISE_CONV_2D 3x3/2, 32x32x20": ("DEPTHWISE_CONV_2D", (32, 32, 20), 20, 3, 2),
     "FULLY_CONNECTED 640 to 128": ("FULLY_CONNECTED", (1, 1, 640), 128),
     "ADD 16x16x64": ("ADD", (16, 16, 64), 64),
+    "float32 CONV_2D 3x3/2, 64x64x3 to 16": ("CONV_2D float32", (64, 64, 3), 16, 3, 2),
+    "float32 CONV_2D 3x3, 16x16x32 to 32": ("CONV_2D float32", (16, 16, 32), 32, 3),
+    "float32 CONV_2D 1x1, 16x16x32 to 64": ("CONV_2D float32", (16, 16, 32), 64, 1),
+    "float32 CONV_2D 1x1, 16x16x32 to 6": ("CONV_2D float32", (16, 16, 32), 6, 1),
+    "float32 DEPTHWISE_CONV_2D 3x3, 16x16x64": ("DEPTHWISE_CONV_2D float32", (16, 16, 64), 64),
+    "float32 DEPTHWISE_CONV_2D 3x3, 16x16x8 to 32": ("DEPTHWISE_CONV_2D float32", (16, 16, 8), 32),
+    "float32 FULLY_CONNECTED 640 to 128": ("FULLY_CONNECTED float32", (1, 1, 640), 128),
+    "float32 MAX_POOL_2D 2x2/2, 16x16x64": ("MAX_POOL_2D float32", (16, 16, 64), 64, 2, 2),
+    "float32 AVERAGE_POOL_2D 2x2/2, 16x16x64": ("AVERAGE_POOL_2D float32", (16, 16, 64), 64, 2, 2),
+    "float32 AVERAGE_POOL_2D 8x8/8, 16x16x64": ("AVERAGE_POOL_2D float32", (16, 16, 64), 64, 8, 8),
 }
 
 
@@ -161,7 +196,12 @@ class Bench:
         """Inputs, and hashes of the outputs if they are known."""
         if vectors is None:
             rng = np.random.default_rng(2)
-            return [rng.integers(0, 256, port.bytes, np.uint8).tobytes() for port in network.inputs], None
+            return [
+                rng.normal(size=port.bytes // 4).astype(np.float32).tobytes()
+                if port.dtype == "float32"
+                else rng.integers(0, 256, port.bytes, np.uint8).tobytes()
+                for port in network.inputs
+            ], None
         inputs, outputs, _ = golden.read(vectors)
         return [value.tobytes() for value in inputs[0]], tuple(fnv(value.tobytes()) for value in outputs[0])
 

@@ -48,11 +48,11 @@ static int32_t between(int32_t low, int32_t high) { return low + (int32_t)(draw(
 
 static int one_in(int32_t n) { return between(1, n) == 1; }
 
-static int32_t zero_point(void) { return one_in(8) ? -128 : one_in(8) ? 127 : one_in(8) ? 0 : between(-128, 127); }
+static inline int32_t zero_point(void) { return one_in(8) ? -128 : one_in(8) ? 127 : one_in(8) ? 0 : between(-128, 127); }
 
-static int32_t factor(void) { return one_in(20) ? 0 : one_in(10) ? 1 << 30 : between(1 << 30, INT32_MAX); }
+static inline int32_t factor(void) { return one_in(20) ? 0 : one_in(10) ? 1 << 30 : between(1 << 30, INT32_MAX); }
 
-static void limits(int32_t *low, int32_t *high) {
+static inline void limits(int32_t *low, int32_t *high) {
   *low = one_in(3) ? between(-128, 0) : -128;
   *high = one_in(3) ? between(*low, 127) : 127;
 }
@@ -86,7 +86,7 @@ static void *room(int32_t bytes, int32_t size) {
   return start;
 }
 
-static int8_t *bytes(int32_t count) {
+static inline int8_t *bytes(int32_t count) {
   int8_t *made = room(count, 1);
   const int kind = between(0, 3);
   const int32_t middle = between(-128, 127);
@@ -98,14 +98,14 @@ static int8_t *bytes(int32_t count) {
   return made;
 }
 
-static int32_t *words(int32_t count, int32_t low, int32_t high) {
+static inline int32_t *words(int32_t count, int32_t low, int32_t high) {
   int32_t *made = room(count * 4, 4);
   for (int32_t i = 0; i < count; i++) made[i] = (int32_t)((uint32_t)low + draw() % ((uint32_t)high - (uint32_t)low + 1u));
   return made;
 }
 
 /* Bias: absent, of the size of the sums, or anything. */
-static int32_t *bias_of(int32_t count) {
+static inline int32_t *bias_of(int32_t count) {
   if (one_in(6)) return NULL;
   return one_in(4) ? words(count, INT32_MIN + 1, INT32_MAX) : words(count, -60000, 60000);
 }

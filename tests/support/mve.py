@@ -15,7 +15,7 @@ from support.firmware import Builder
 
 RUNTIME = firmware_dir() / "runtime"
 MVE, DSP = RUNTIME / "kernels_mve", RUNTIME / "kernels_dsp"
-CHECKS = tuple(Path(__file__).with_name(f"kernels_{name}_check.c") for name in ("mve", "more"))
+CHECKS = tuple(Path(__file__).with_name(f"kernels_{name}_check.c") for name in ("mve", "more", "floats"))
 PLAIN = RUNTIME / "kernels"
 LAST_LINE = "done"
 _FUNCTION = re.compile(r"^void (na_\w+)\(|^(?:NA_BROADCAST_KERNEL|REQUANTIZE)\((na_\w+),", re.MULTILINE)

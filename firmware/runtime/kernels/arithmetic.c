@@ -1,4 +1,6 @@
 /* Arithmetic of two inputs with broadcasting: plain numbers, and quotients of stored values. */
+#include "single.h"
+
 #include "broadcast.h"
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"

@@ -1,4 +1,6 @@
 /* BATCH_MATMUL: products of matrices that were both computed, in any order of rows and columns. */
+#include "single.h"
+
 #include "broadcast.h"
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"

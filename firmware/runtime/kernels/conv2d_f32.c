@@ -1,4 +1,6 @@
 /* CONV_2D and DEPTHWISE_CONV_2D in float32, also dilated; grouped, or with a depth multiplier. */
+#include "single.h"
+
 #include "neuralart_kernels_float.h"
 #include "window.h"
 

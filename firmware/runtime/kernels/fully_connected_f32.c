@@ -1,4 +1,6 @@
 /* FULLY_CONNECTED in float32. */
+#include "single.h"
+
 #include "neuralart_kernels_float.h"
 
 void na_fully_connected_f32(const float *input, const float *filter, const float *bias, float *output,

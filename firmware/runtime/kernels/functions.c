@@ -1,4 +1,6 @@
 /* Functions of one float32 value. */
+#include "single.h"
+
 #include "neuralart_kernels.h"
 #include "numbers.h"
 

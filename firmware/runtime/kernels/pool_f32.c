@@ -1,4 +1,6 @@
 /* MAX_POOL_2D and AVERAGE_POOL_2D in float32. Every window contains at least one input value. */
+#include "single.h"
+
 #include <float.h>
 
 #include "neuralart_kernels_float.h"

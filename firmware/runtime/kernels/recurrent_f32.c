@@ -1,4 +1,6 @@
 /* SVDF, LSTM and simple recurrent layers in float32. */
+#include "single.h"
+
 #include "neuralart_kernels.h"
 #include "numbers.h"
 

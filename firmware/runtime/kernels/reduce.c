@@ -1,4 +1,6 @@
 /* REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, SUM and MEAN of plain numbers, over any dimensions. */
+#include "single.h"
+
 #include "neuralart_kernels.h"
 
 /* Defines kernel(input, output, parameters): next(so far, value, p) over the values of a result, from first(value, p)

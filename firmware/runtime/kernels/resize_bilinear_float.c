@@ -1,4 +1,6 @@
 /* RESIZE_BILINEAR of float32 and of uint8 models: float32, in the order of operations that the profile prescribes. */
+#include "single.h"
+
 #include "neuralart_kernels.h"
 
 /* Between which two input positions an output position lies. */

@@ -1,4 +1,6 @@
 /* SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION of rows of float32. */
+#include "single.h"
+
 #include "neuralart_kernels.h"
 #include "numbers.h"
 

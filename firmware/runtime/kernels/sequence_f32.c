@@ -1,4 +1,6 @@
 /* Recurrent layers of ONNX in float32: whole sequences, from a given beginning. */
+#include "single.h"
+
 #include <stddef.h>
 
 #include "neuralart_kernels.h"

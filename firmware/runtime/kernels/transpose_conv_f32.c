@@ -1,4 +1,6 @@
 /* TRANSPOSE_CONV in float32: each output value gathers the input values whose windows cover it. */
+#include "single.h"
+
 #include "meetings.h"
 #include "neuralart_kernels_float.h"
 

@@ -33,7 +33,7 @@ typedef struct {
   const int8_t *input; /* of the first of them, and of the first channel */
   na_taps_t rows, columns;
   int32_t inside; /* 0: none */
-} na_window_t;
+} na_inside_t;
 
 static inline int8_t na_stored(uint32_t sum, int32_t channel, const na_layer_t *l) {
   return na_output(sum, l->multiplier[channel], l->shift[channel], l->c);
@@ -43,9 +43,9 @@ static inline uint32_t na_begin(int32_t channel, const na_layer_t *l) {
   return l->bias ? (uint32_t)l->bias[channel] : 0u;
 }
 
-static inline na_window_t na_window_at(const int8_t *input, na_taps_t rows, int32_t x, const na_layer_t *l) {
+static inline na_inside_t na_window_at(const int8_t *input, na_taps_t rows, int32_t x, const na_layer_t *l) {
   const na_conv2d_t *c = l->c;
-  na_window_t w;
+  na_inside_t w;
   w.rows = rows;
   w.columns = na_taps(x, c->stride_width, c->pad_left, c->dilation_width, c->kernel_width, c->input_width);
   w.inside = rows.first < rows.end && w.columns.first < w.columns.end;
@@ -58,7 +58,7 @@ static inline na_window_t na_window_at(const int8_t *input, na_taps_t rows, int3
 
 /* ---- one position, from where its values lie */
 
-static __attribute__((noinline)) void na_one_place(const na_window_t *w, int8_t *output, const na_layer_t *l) {
+static __attribute__((noinline)) void na_one_place(const na_inside_t *w, int8_t *output, const na_layer_t *l) {
   const na_conv2d_t *c = l->c;
   const int32_t depth = c->kernel_channels, columns = w->columns.end - w->columns.first;
   const int32_t groups = c->input_channels / depth, per_group = c->output_channels / groups;
@@ -109,7 +109,7 @@ static inline na_four_t *na_widen_outside(na_four_t *to, int32_t count) {
 }
 
 /* A window whose taps are whole fours. */
-static inline void na_gather_fours(na_four_t *to, const na_window_t *w, const na_layer_t *l) {
+static inline void na_gather_fours(na_four_t *to, const na_inside_t *w, const na_layer_t *l) {
   const na_conv2d_t *c = l->c;
   const int32_t depth = c->kernel_channels, columns = w->columns.end - w->columns.first;
   const int32_t run = l->joined ? columns * depth : depth, runs = l->joined ? 1 : columns;
@@ -131,7 +131,7 @@ static inline void na_gather_fours(na_four_t *to, const na_window_t *w, const na
   na_widen_outside(to, (c->kernel_height - w->rows.end) * l->filter_row);
 }
 
-static __attribute__((noinline)) void na_gather(na_four_t *to, const na_window_t *w, const na_layer_t *l) {
+static __attribute__((noinline)) void na_gather(na_four_t *to, const na_inside_t *w, const na_layer_t *l) {
   const na_conv2d_t *c = l->c;
   const int32_t depth = c->kernel_channels, columns = w->columns.end - w->columns.first;
   if (w->inside && l->filter_size == depth) {
@@ -219,14 +219,14 @@ static inline void na_convolve(const int8_t *input, int8_t *output, na_layer_t *
   l->joined = c->dilation_width == 1 && in_one_group;
   const int32_t widened = in_one_group && l->filter_size <= NA_WINDOW;
   na_widened_t buffer;
-  na_window_t waiting = {0}; /* the first one of two */
+  na_inside_t waiting = {0}; /* the first one of two */
   int32_t waits = 0;
   for (int32_t batch = 0; batch < c->batches; batch++, input += c->input_height * l->input_row) {
     for (int32_t y = 0; y < c->output_height; y++) {
       const na_taps_t rows =
           na_taps(y, c->stride_height, c->pad_top, c->dilation_height, c->kernel_height, c->input_height);
       for (int32_t x = 0; x < c->output_width; x++) {
-        const na_window_t w = na_window_at(input, rows, x, l);
+        const na_inside_t w = na_window_at(input, rows, x, l);
         if (!widened) {
           na_one_place(&w, output, l);
           output += c->output_channels;
