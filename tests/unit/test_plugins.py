@@ -127,7 +127,7 @@ def test_the_how_to_begins_with_a_file_of_a_project(places: Places, capsys: pyte
         r"^```python\n(.*?)^```", page.partition("\n## commands\n")[2].partition("\n## ")[0], re.M | re.S
     )
     places.project("memories.py", text)
-    shown = re.findall(r"^    (.*)\n", page, re.M)[:4]
+    shown = page.partition("```console\n")[2].splitlines()[:4]
     assert cli.main(shown[0].removeprefix("$ neuralart ").split()) == 0
     assert capsys.readouterr().out.splitlines() == shown[1:3]
     assert cli.main(shown[3].removeprefix("$ neuralart ").split()) == 0
