@@ -91,7 +91,7 @@ def test_the_profile_of_a_compile_shows_it(tmp_path, capsys):
     docs = DOCS.read_text("utf-8")
     for start in ("  instructions : ", "  their error  : "):
         (line,) = (line for line in shown.splitlines() if line.startswith(start))
-        assert f"    {line}\n" in docs
+        assert f"\n{line}\n" in docs
     assert main(["profile", str(tmp_path), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     counted = [epoch["estimated_instructions"] for epoch in record["epochs"]]
