@@ -268,6 +268,18 @@ def test_other_boards_with_this_core(tmp_path: Path, name: str) -> None:
     assert builder.run(builder.build(tmp_path / "image")).networks[0].vectors == 20
 
 
+def test_a_neighbor_of_the_port(tmp_path: Path) -> None:
+    """USART2 is in the same 4 KiB as USART3, which is the console, and is not modeled."""
+    broken = tmp_path / "memories.c"
+    broken.write_text(
+        "#include <stdint.h>\nvoid board_memories_init(void);\nvoid board_memories_init(void) {\n"
+        "  *(volatile uint32_t *)0x580244E8u |= 1u << 18;\n  (void)*(volatile uint32_t *)0x40004400u;\n}\n"
+    )
+    builder = h747.builder(tmp_path, "nucleo-h743zi")
+    with pytest.raises(MachineStop, match="read at 0x40004400 .*: nothing is modeled there"):
+        builder.run(builder.build(tmp_path / "image", extra=(broken,)))
+
+
 def test_double_precision(builders: dict[str, H747Builder], tmp_path: Path) -> None:
     """In registers of the FPU, as images of other builds for this core pass and compute it: the same bits as here."""
     double = tmp_path / "memories.c"
