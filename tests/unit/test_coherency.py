@@ -180,18 +180,17 @@ def test_system_control():
 def test_npu_cache():
     seen = []
     cache = NpuCache(0x580DFC00, lambda *call: seen.append(call))
-    assert (cache.base, cache.size) == (0x580DF000, 0x1000)
-    first = 0xC00
-    cache.write(first + 0x104, 0x342E0000)
-    cache.write(first + 0x108, 0x342E0FFF)
-    cache.write(first + 0x100, 3 << 1 | 1)
+    assert (cache.base, cache.size) == (0x580DFC00, 0x400)
+    cache.write(0x104, 0x342E0000)
+    cache.write(0x108, 0x342E0FFF)
+    cache.write(0x100, 3 << 1 | 1)
     assert seen == [("clean and invalidate", 0x342E0000, 0x342E0FFF)]
-    assert cache.read(first + 0x100) == 3 << 1
-    assert cache.read(first + 0x04) == 1 << 4
-    cache.write(first + 0x04, 0)
-    assert cache.read(first + 0x04) == 1 << 4
-    cache.write(first + 0x0C, 1 << 4)
-    assert cache.read(first + 0x04) == 0
-    cache.write(first, 1 << 1 | 1)
+    assert cache.read(0x100) == 3 << 1
+    assert cache.read(0x04) == 1 << 4
+    cache.write(0x04, 0)
+    assert cache.read(0x04) == 1 << 4
+    cache.write(0x0C, 1 << 4)
+    assert cache.read(0x04) == 0
+    cache.write(0, 1 << 1 | 1)
     assert seen[1:] == [("invalidate all", 0, 0)]
-    assert (cache.read(first), cache.read(first + 0x04)) == (1, 1 << 1)
+    assert (cache.read(0), cache.read(0x04)) == (1, 1 << 1)
