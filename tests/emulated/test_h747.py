@@ -276,7 +276,7 @@ def test_a_neighbor_of_the_port(tmp_path: Path) -> None:
         "  *(volatile uint32_t *)0x580244E8u |= 1u << 18;\n  (void)*(volatile uint32_t *)0x40004400u;\n}\n"
     )
     builder = h747.builder(tmp_path, "nucleo-h743zi")
-    with pytest.raises(MachineStop, match="read at 0x40004400 .*: nothing is modeled there"):
+    with pytest.raises(MachineStop, match=r"read at 0x40004400 .*: nothing is modeled there"):
         builder.run(builder.build(tmp_path / "image", extra=(broken,)))
 
 
