@@ -108,6 +108,9 @@ def float_layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: in
     x = writer.tensor("x", (1, channels) if dense else (1, *shape), "float32")
     y = writer.tensor("y", (1, outputs) if dense else (1, height // stride, width // stride, outputs), "float32")
     options = {} if dense else {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    if kind == "ADD":
+        writer.op(kind, [x, writer.tensor("z", (1, *shape), "float32")], [y])
+        return writer.finish([x, x + 2], [y])
     if pool:
         writer.op(kind, [x], [y], **options, filter_height=kernel, filter_width=kernel)
         return writer.finish([x], [y])
@@ -137,6 +140,7 @@ LAYERS = {
     "float32 DEPTHWISE_CONV_2D 3x3, 16x16x64": ("DEPTHWISE_CONV_2D float32", (16, 16, 64), 64),
     "float32 DEPTHWISE_CONV_2D 3x3, 16x16x8 to 32": ("DEPTHWISE_CONV_2D float32", (16, 16, 8), 32),
     "float32 FULLY_CONNECTED 640 to 128": ("FULLY_CONNECTED float32", (1, 1, 640), 128),
+    "float32 ADD 16x16x64": ("ADD float32", (16, 16, 64), 64),
     "float32 MAX_POOL_2D 2x2/2, 16x16x64": ("MAX_POOL_2D float32", (16, 16, 64), 64, 2, 2),
     "float32 AVERAGE_POOL_2D 2x2/2, 16x16x64": ("AVERAGE_POOL_2D float32", (16, 16, 64), 64, 2, 2),
     "float32 AVERAGE_POOL_2D 8x8/8, 16x16x64": ("AVERAGE_POOL_2D float32", (16, 16, 64), 64, 8, 8),

@@ -5,8 +5,11 @@
 typedef void conv_t(const float *, const float *, const float *, float *, const na_conv2d_f32_t *);
 typedef void pool_t(const float *, float *, const na_pool_f32_t *);
 
+typedef void numbers_t(const float *, const float *, float *, const na_numbers_f32_t *);
+
 conv_t c_conv2d_f32, c_depthwise_conv2d_f32;
 pool_t c_max_pool_f32, c_average_pool_f32;
+numbers_t c_add_f32, c_sub_f32, c_mul_f32;
 void c_fully_connected_f32(const float *, const float *, const float *, float *, const na_fully_connected_f32_t *);
 int main(void);
 
@@ -121,9 +124,41 @@ static void pool(result_t *r, pool_t *plain, pool_t *other) {
   compare(r, count * 4, (const int32_t *)&p, sizeof p / 4);
 }
 
+static void numbers(result_t *r, numbers_t *plain, numbers_t *other) {
+  begin();
+  na_numbers_f32_t p = {0};
+  int32_t count = 1, counts[2] = {1, 1};
+  int32_t *strides[2] = {p.broadcast.stride1, p.broadcast.stride2};
+  const int broadcast = one_in(2);
+  for (int axis = NA_BROADCAST_RANK - 1; axis >= 0; axis--) {
+    const int32_t size = axis == NA_BROADCAST_RANK - 1 ? between(1, 37) : one_in(2) ? 1 : between(1, 4);
+    p.broadcast.shape[axis] = size;
+    count *= size;
+    for (int side = 0; side < 2; side++) {
+      const int repeats = size == 1 ? one_in(2) : broadcast && one_in(3);
+      strides[side][axis] = repeats ? 0 : counts[side];
+      if (!repeats) counts[side] *= size;
+    }
+  }
+  bounds(&p.low, &p.high);
+  const float *inputs[2] = {floats(counts[0]), floats(counts[1])};
+  places_for(count);
+  plain(inputs[0], inputs[1], places[0], &p);
+  /* Sometimes in place of the first or the second input. */
+  for (int side = 0; side < 2; side++) {
+    if (counts[side] != count || !one_in(3)) continue;
+    memcpy(places[1], inputs[side], (size_t)count * 4);
+    inputs[side] = places[1];
+    break;
+  }
+  other(inputs[0], inputs[1], places[1], &p);
+  compare(r, count * 4, (const int32_t *)&p, sizeof p / 4);
+}
+
 int main(void) {
   result_t results[] = {{.name = "conv2d_f32"}, {.name = "depthwise_conv2d_f32"}, {.name = "fully_connected_f32"},
-                        {.name = "max_pool_f32"}, {.name = "average_pool_f32"}};
+                        {.name = "max_pool_f32"}, {.name = "average_pool_f32"}, {.name = "add_f32"},
+                        {.name = "sub_f32"}, {.name = "mul_f32"}};
   console_init();
   for (int i = 0; i < LAYERS; i++) {
     convolution(&results[0], 0, c_conv2d_f32, na_conv2d_f32);
@@ -131,6 +166,9 @@ int main(void) {
     fully_connected(&results[2]);
     pool(&results[3], c_max_pool_f32, na_max_pool_f32);
     pool(&results[4], c_average_pool_f32, na_average_pool_f32);
+    numbers(&results[5], c_add_f32, na_add_f32);
+    numbers(&results[6], c_sub_f32, na_sub_f32);
+    numbers(&results[7], c_mul_f32, na_mul_f32);
   }
   for (unsigned i = 0; i < sizeof results / sizeof *results; i++) report(&results[i]);
   console_puts("done\n");

@@ -18,7 +18,7 @@ MVE, DSP = RUNTIME / "kernels_mve", RUNTIME / "kernels_dsp"
 CHECKS = tuple(Path(__file__).with_name(f"kernels_{name}_check.c") for name in ("mve", "more", "floats"))
 PLAIN = RUNTIME / "kernels"
 LAST_LINE = "done"
-_FUNCTION = re.compile(r"^void (na_\w+)\(|^(?:NA_BROADCAST_KERNEL|REQUANTIZE)\((na_\w+),", re.MULTILINE)
+_FUNCTION = re.compile(r"^void (na_\w+)\(|^(?:NA_BROADCAST_(?:KERNEL|NUMBERS)|REQUANTIZE)\((na_\w+),", re.MULTILINE)
 
 
 def functions(source: Path) -> tuple[str, ...]:

@@ -7,12 +7,6 @@
 #include "numbers.h"
 #include "reciprocal.h"
 
-/* Also of what float32 makes infinite: the bounds of no activation are its largest numbers. */
-static inline float bounded_f32(float value, const na_numbers_f32_t *p) {
-  const float above = value < p->low ? p->low : value;
-  return p->high < above ? p->high : above;
-}
-
 static inline int32_t bounded_i32(uint32_t value, const na_numbers_i32_t *p) {
   return na_clamp((int32_t)value, p->low, p->high);
 }
@@ -27,22 +21,22 @@ static inline int32_t floor_quotient(int32_t a, int32_t b) {
   return whole - (b != 0 && (a < 0) != (b < 0) && (uint32_t)whole * (uint32_t)b != (uint32_t)a);
 }
 
-#define BOTH(name, in_f32, in_i32)                                                                                     \
-  static inline float name##_f32(float a, float b, const na_numbers_f32_t *p) {                                        \
+#define NUMBERS(name, type, short_name, result)                                                                        \
+  static inline type name##_##short_name(type a, type b, const na_numbers_##short_name##_t *p) {                       \
     (void)p;                                                                                                           \
-    return in_f32;                                                                                                     \
+    return result;                                                                                                     \
   }                                                                                                                    \
-  static inline int32_t name##_i32(int32_t a, int32_t b, const na_numbers_i32_t *p) {                                  \
-    (void)p;                                                                                                           \
-    return in_i32;                                                                                                     \
-  }                                                                                                                    \
-  NA_BROADCAST_NUMBERS(na_##name##_f32, float, na_numbers_f32_t, name##_f32)                                           \
-  NA_BROADCAST_NUMBERS(na_##name##_i32, int32_t, na_numbers_i32_t, name##_i32)
+  NA_BROADCAST_NUMBERS(na_##name##_##short_name, type, na_numbers_##short_name##_t, name##_##short_name)
 
-BOTH(add, bounded_f32(a + b, p), bounded_i32((uint32_t)a + (uint32_t)b, p))
-BOTH(sub, bounded_f32(a - b, p), bounded_i32((uint32_t)a - (uint32_t)b, p))
-BOTH(mul, bounded_f32(a *b, p), bounded_i32((uint32_t)a *(uint32_t)b, p))
-BOTH(div, bounded_f32(a / b, p), bounded_i32((uint32_t)quotient_i32(a, b), p))
+#define BOTH(name, in_f32, in_i32)                                                                                     \
+  NUMBERS(name, float, f32, in_f32)                                                                                    \
+  NUMBERS(name, int32_t, i32, in_i32)
+
+/* Those of float32 are in add_f32.c. */
+NUMBERS(add, int32_t, i32, bounded_i32((uint32_t)a + (uint32_t)b, p))
+NUMBERS(sub, int32_t, i32, bounded_i32((uint32_t)a - (uint32_t)b, p))
+NUMBERS(mul, int32_t, i32, bounded_i32((uint32_t)a *(uint32_t)b, p))
+BOTH(div, na_bounded_f32(a / b, p->low, p->high), bounded_i32((uint32_t)quotient_i32(a, b), p))
 BOTH(maximum, a > b ? a : b, a > b ? a : b)
 BOTH(minimum, a < b ? a : b, a < b ? a : b)
 BOTH(squared_difference, (a - b) * (a - b), (int32_t)(((uint32_t)a - (uint32_t)b) * ((uint32_t)a - (uint32_t)b)))

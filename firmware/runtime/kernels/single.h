@@ -7,4 +7,10 @@
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 
+/* Of what float32 makes infinite, too: the bounds of no activation are its largest numbers. A NaN stays. */
+static inline float na_bounded_f32(float value, float low, float high) {
+  value = value < low ? low : value;
+  return value > high ? high : value;
+}
+
 #endif

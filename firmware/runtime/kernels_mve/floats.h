@@ -38,9 +38,4 @@ static inline float32x4_t na_bounded_x4(float32x4_t x, float low, float high) {
 static inline void na_forget_subnormals(void) {}
 #endif
 
-static inline float na_bounded_f32(float value, float low, float high) {
-  value = value < low ? low : value;
-  return value > high ? high : value;
-}
-
 #endif
