@@ -52,6 +52,7 @@ WRITTEN = {
     f"{PROFILE} -o out/profile.json": ["profile.json"],
     f"{PROFILE} --log out/profile.log": ["profile.log"],
     f"plan digits-n6 --file {quote(REPO / 'variants.yaml')} --build none --svg out/plan.svg": ["plan.svg"],
+    f"fit {quote(DIGITS)} --board stm32n6570-dk -o out/fit.html": ["fit.html"],
     f"{APPCONFIG} -o out/app_config.h": ["app_config.h"],
     "application build --with elf --elf ready.elf --work work --output out/app.elf": ["app.elf"],
     f"{BUILD} --parse-only --json out/net.json": ["net.json"],
@@ -257,7 +258,7 @@ SAMPLES: dict[str, Callable[[Path], None]] = {
     "profile --csv": _text("first,last,type,epochs,duration_ms,share\n"),
 }
 MANY = {"talk --output", "adopt --output", "import --output"}  # ask each time
-SEEN = {"sign --output", "plan --svg", "profile --log", "profile --output", "sbom --output"}
+SEEN = {"sign --output", "fit --output", "plan --svg", "profile --log", "profile --output", "sbom --output"}
 # Have rules of their own, above or where they are tested; or are caches, or folders that are only
 # added to.
 OWN_RULES = {
