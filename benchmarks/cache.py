@@ -29,7 +29,7 @@ from null_build import ENV, JOBS, REPO, SCONS, children_cpu, make_tree, say
 def server(work: Path) -> Iterator[tuple[str, str]]:
     """Name and URL of an empty cache."""
     sys.path.insert(0, str(REPO / "tests"))
-    from support.cache_server import nginx, serving
+    from support.servers.cache_server import nginx, serving
 
     if shutil.which("nginx"):
         with nginx(work) as url:

@@ -21,8 +21,8 @@ from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
 from neuralart_reference.common_steps import lowered
 from neuralart_reference.ir import Call, ConstArg, StructArg
-from support import mve
-from support.firmware import PREFIX, Builder, run_tool
+from support.boards.firmware import PREFIX, Builder, run_tool
+from support.host_c import mve
 
 HARNESS = Path(__file__).with_name("mve_cmsis_nn.c")
 KERNELS = ("na_conv2d_s8", "na_depthwise_conv2d_s8", "na_fully_connected_s8", "na_add_s8")

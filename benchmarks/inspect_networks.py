@@ -19,7 +19,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPO / "site_scons"), str(REPO / "tests"), str(REPO / "models")]
 
-from support import vendor_network_c  # noqa: E402
+from support.models import vendor_network_c  # noqa: E402
 
 LIMIT_SECONDS = 3.0
 NETWORKS = 60

@@ -32,8 +32,8 @@ from neuralart.compilers.request import CompileRequest  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
 from neuralart.network import facts  # noqa: E402
 from neuralart_reference.compile import compile_network, write  # noqa: E402
-from support import mve  # noqa: E402
-from support.firmware import Builder, have_gcc, have_qemu  # noqa: E402
+from support.boards.firmware import Builder, have_gcc, have_qemu  # noqa: E402
+from support.host_c import mve  # noqa: E402
 from tflite_writer import ModelWriter  # noqa: E402
 
 MPOOL = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "mps3-an547.mpool"

@@ -31,7 +31,7 @@ import oracle  # noqa: E402
 import vectors as golden  # noqa: E402
 from neuralart.compilers.request import CompileRequest  # noqa: E402
 from neuralart_reference.compile import compile_network, write  # noqa: E402
-from support import native  # noqa: E402
+from support.host_c import native  # noqa: E402
 
 MPOOL = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 COLUMNS = "model", "million products", "LiteRT ms", "ours ms", "ratio", "lowest", "highest", "inferences per round"

@@ -176,7 +176,7 @@ def made(work: Path, name: str) -> list[str]:
     folder = work / name / "network"
     if name == PACK:
         sys.path.insert(0, str(REPO / "tests"))
-        from support import fake_pack
+        from support.relocatable import fake_pack
 
         fake_pack.network(folder, raw=bytes(range(250)) * 4000)
         return ["-i", str(folder), "--pack-dir", str(fake_pack.make(work / name / "pack"))]

@@ -39,8 +39,8 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 from neuralart.config.types import ToolchainConfig  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
-from support import compile_answers, lock_files  # noqa: E402
-from support.sconsproject import common  # noqa: E402
+from support.projects import compile_answers, lock_files  # noqa: E402
+from support.projects.sconsproject import common  # noqa: E402
 
 # No test fails because the machine is busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])

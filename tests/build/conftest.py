@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import REPO, Project, copy_built, copy_sources, once, prepare
+from support.projects.sconsproject import REPO, Project, copy_built, copy_sources, once, prepare
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ import SCons.Script
 import neuralart
 from neuralart import toolchain
 from support.fake_stedgeai import install
-from support.stedgeai_case import make
+from support.models.stedgeai_case import make
 
 REPO = Path(__file__).resolve().parents[2]
 MakeEnv = Callable[..., Any]

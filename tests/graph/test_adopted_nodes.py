@@ -13,9 +13,9 @@ from neuralart.config.types import AdoptedConfig, NetworkConfig, RelocatableConf
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Location
-from support import graphs, repositories
-from support.messages import one_message
-from support.vendor_network_c import Want, make
+from support.models.vendor_network_c import Want, make
+from support.projects import graphs, repositories
+from support.servers.messages import one_message
 
 BOARD = "stm32n6570-dk"
 

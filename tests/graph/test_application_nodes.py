@@ -34,10 +34,10 @@ from neuralart.scons.application.application import object_names
 from neuralart.scons.registry import Registry
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
-from support import graphs
 from support.fake_apps import HERE, application
 from support.fake_stedgeai import install
-from support.stedgeai_case import make
+from support.models.stedgeai_case import make
+from support.projects import graphs
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.skipif(sys.platform == "win32", reason="a shell script")]
 NET = NetworkConfig("net", "net.tflite", compiler="stedgeai", profile="blobs@na.json")

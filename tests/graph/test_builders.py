@@ -17,9 +17,9 @@ from neuralart.plugins import own
 from neuralart.resources import PACKAGE, board_data_dir
 from neuralart.scons import registry, tool
 from neuralart.toolchain import Toolchain
-from support import graphs
+from support.boards.h747_app import ROOT, App
 from support.fake_stedgeai import VERSIONS
-from support.h747_app import ROOT, App
+from support.projects import graphs
 
 REPO = Path(__file__).resolve().parents[2]
 BOARD = "stm32n6570-dk"

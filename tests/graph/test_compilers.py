@@ -21,9 +21,9 @@ from neuralart.scons import node_plans
 from neuralart.scons.registry import child_environment
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
-from support import graphs
 from support.fake_stedgeai import VERSIONS, add_profiles, calls, install
-from support.messages import one_message
+from support.projects import graphs
+from support.servers.messages import one_message
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
 BOARD = "stm32n6570-dk"

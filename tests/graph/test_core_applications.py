@@ -20,10 +20,10 @@ from neuralart.scons.network import plan
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from neuralart_reference.cpu import compile as cpu_compile
-from support import graphs
-from support.app_configs import Case, possible, write_application
-from support.appconfig_project import FILES
-from support.h747_app import ROOT, App
+from support.boards.h747_app import ROOT, App
+from support.models.app_configs import Case, possible, write_application
+from support.projects import graphs
+from support.projects.appconfig_project import FILES
 
 MODEL = "models/digits.tflite"
 N6, H7 = "stm32n6570-dk", "stm32h747i-disco"

@@ -19,7 +19,7 @@ from neuralart.scons.project import requested
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from neuralart_insight.scons import targets
-from support import graphs
+from support.projects import graphs
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

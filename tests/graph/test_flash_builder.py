@@ -17,7 +17,7 @@ from neuralart.flashing.runners import Capabilities, FlashJob, Runner
 from neuralart.scons import node_plans
 from neuralart.scons.flash import flash
 from neuralart_board.runners import process
-from support import graphs
+from support.projects import graphs
 
 BOARD = "stm32n6570-dk"
 PLAN = """{"schema": 1, "board": "stm32n6570-dk", "writes": [{"name": "a", "kind": "model", "file": "out/a.bin",

@@ -12,7 +12,7 @@ from neuralart.config.types import Budgets, NetworkConfig, RelocatableConfig, Va
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from neuralart_virtual.emulator.vectors import parse
-from support import graphs
+from support.projects import graphs
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

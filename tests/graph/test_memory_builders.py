@@ -12,7 +12,7 @@ import SCons.Errors
 from neuralart import boards
 from neuralart.scons import node_plans
 from neuralart.scons.node_plans import FilePart
-from support import graphs
+from support.projects import graphs
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

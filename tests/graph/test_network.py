@@ -19,8 +19,8 @@ from neuralart.resources import board_data_dir, package_parent
 from neuralart.scons import failures
 from neuralart.vendor import mpool
 from neuralart_reference.emit.network_c import INCLUDES
-from support import graphs
-from support.messages import one_message
+from support.projects import graphs
+from support.servers.messages import one_message
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

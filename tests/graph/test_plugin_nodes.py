@@ -13,9 +13,9 @@ import SCons.Errors
 import SCons.Node.Python
 
 from neuralart import plugins
-from support.graphs import built_nodes, command, names
-from support.plugin_places import EXAMPLE
-from support.sconsproject import REPO, Project
+from support.projects.graphs import built_nodes, command, names
+from support.projects.plugin_places import EXAMPLE
+from support.projects.sconsproject import REPO, Project
 
 COMPILER = """\
 from neuralart.compilers.protocol import FileSet, roles

@@ -13,8 +13,8 @@ from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainCo
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
-from support import graphs
-from support.rel_networks import write_mpool
+from support.projects import graphs
+from support.relocatable.rel_networks import write_mpool
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

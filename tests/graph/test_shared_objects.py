@@ -13,7 +13,7 @@ from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.scons import project
 from neuralart.scons.paths import direct
 from neuralart.toolchain import Toolchain
-from support import graphs
+from support.projects import graphs
 
 
 def _objects(env: Any, name: str, **changes: Any) -> set[str]:

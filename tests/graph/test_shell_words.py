@@ -25,7 +25,7 @@ from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainCo
 from neuralart.errors import NeuralArtError
 from neuralart.resources import board_data_dir
 from neuralart.scons import paths
-from support import graphs
+from support.projects import graphs
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")]
 EVIL = "$(touch x) `touch x` ; touch x > x * ? ' \" # & | ${TARGET} $$ \\ ~ !\nend"

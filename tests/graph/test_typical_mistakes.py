@@ -14,9 +14,9 @@ import SCons.Errors
 
 from neuralart import cli
 from neuralart.resources import board_data_dir, package_parent
-from support.messages import one_message
-from support.sconsproject import REPO, Project
-from support.small_models import one_op
+from support.cases.small_models import one_op
+from support.projects.sconsproject import REPO, Project
+from support.servers.messages import one_message
 
 PAGE = REPO / "docs" / "how-to" / "typical-mistakes.md"
 MODEL = REPO / "models" / "digits" / "digits.tflite"
@@ -25,7 +25,7 @@ _ROW = re.compile(
 )
 ROWS = [match.group("place", "wrote", "said") for match in _ROW.finditer(PAGE.read_text("utf-8"))]
 MAIN = "main.c"
-"""Of rows that need a compiler: tests/build/test_own_program.py makes them."""
+"""Of rows that need a compiler: tests/build/programs/test_own_program.py makes them."""
 IN_FILE = [(place, wrote, said) for place, wrote, said in ROWS if place and place != MAIN]
 TYPED = [(wrote, said) for place, wrote, said in ROWS if not place]
 

@@ -21,8 +21,8 @@ from neuralart.resources import board_data_dir, firmware_dir
 from neuralart.scons.registry import Registry, identity
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
-from support import graphs
-from support.messages import one_message
+from support.projects import graphs
+from support.servers.messages import one_message
 
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"

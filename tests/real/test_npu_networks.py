@@ -17,8 +17,8 @@ from neuralart_virtual.npu.modes import assumable
 from neuralart_virtual.npu.run import load
 from neuralart_virtual.vectors.npu_outputs import NpuVectors
 from neuralart_virtual.virtual_npu import NpuOptions
-from support.npu_cases import CASES, DATA
-from support.npu_networks import constants, networks
+from support.npu.npu_cases import CASES, DATA
+from support.npu.npu_networks import constants, networks
 
 pytestmark = [
     pytest.mark.long,

@@ -13,8 +13,8 @@ from neuralart_virtual import npu_cli
 from neuralart_virtual.npu.reference import BufferComparison, tensor_of
 from neuralart_virtual.npu.run import Run, VirtualNetwork, load
 from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
-from support import npu_driver, npu_oracles, npu_recorded
-from support.npu_cases import BOARD, CASES, DATA, NpuCase
+from support.npu import npu_driver, npu_oracles, npu_recorded
+from support.npu.npu_cases import BOARD, CASES, DATA, NpuCase
 
 pytestmark = [
     pytest.mark.long,

@@ -14,7 +14,7 @@ from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu.controller import execute
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.relocatable import InstalledModel, install, network_of
-from support.npu_cases import DATA
+from support.npu.npu_cases import DATA
 
 PACKAGE = DATA / "harryhua-ai+ne301@24fb8549ef/bin/ne301_Model_pkg.bin"
 # Its own header, which the firmware of that camera reads.

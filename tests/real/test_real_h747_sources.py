@@ -14,7 +14,7 @@ import pytest
 from neuralart import cli
 from neuralart_bring.linker_script import read as linker_script
 from neuralart_bring.patching import plan
-from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
+from support.boards.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")
 APPLICATIONS = sorted(path.parents[len(Path(ROOT, MAIN_C).parts) - 1] for path in DATA.rglob(f"{ROOT}/{MAIN_C}"))

@@ -13,7 +13,7 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart_insight.inspect import cli as inspector
 from neuralart_insight.inspect import kinds
-from support import inspect_docs
+from support.cases import inspect_docs
 
 pytestmark = pytest.mark.real
 

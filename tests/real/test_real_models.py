@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from support import layers, native
-from support.messages import one_message
+from support.cases import layers
+from support.host_c import native
+from support.servers.messages import one_message
 
 ROOT = Path(os.environ.get("NEURALART_REAL_DATA", ""))
 MODELS = sorted(ROOT.rglob("*.tflite")) if os.environ.get("NEURALART_REAL_DATA") else []

@@ -22,7 +22,7 @@ from neuralart_insight.vendor import atonn_options, network_csv, q_json
 from neuralart_insight.vendor import c_info_checks as c_info_checks
 from neuralart_insight.vendor.report import checks as report_checks
 from neuralart_insight.vendor.report import read as generate_report
-from support.vendor_reports import problems
+from support.models.vendor_reports import problems
 
 pytestmark = pytest.mark.real
 

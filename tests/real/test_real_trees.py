@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from neuralart import cli, config
-from support.sconsproject import Project
+from support.projects.sconsproject import Project
 
 _TREES = os.environ.get("NEURALART_REAL_TREES", "")
 _FOUND = sorted(path for path in Path(_TREES).iterdir() if path.is_dir()) if _TREES else []

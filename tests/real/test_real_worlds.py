@@ -24,8 +24,9 @@ from neuralart.config.types import ToolchainConfig
 from neuralart_virtual.emulator import MachineStop
 from neuralart_virtual.emulator.image import Firmware, Load, read_elf
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
-from support import cpu_native, tflite_edit
-from support.sconsproject import REPO
+from support.host_c import cpu_native
+from support.models import tflite_edit
+from support.projects.sconsproject import REPO
 
 WORLDS = Path(os.environ.get("NEURALART_WORLDS", ""))
 pytestmark = [

@@ -12,14 +12,14 @@ import pytest
 from neuralart.compilers.request import input_shapes
 from neuralart.errors import NeuralArtError
 from neuralart_reference.model.reader import ended
-from support import native
-from support.public_models import MARKS, Case, cases, compiled
+from support.host_c import native
+from support.models.public_models import MARKS, Case, cases, compiled
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 from onnx import helper, numpy_helper  # noqa: E402
 
-from support import onnx_oracle  # noqa: E402
+from support.models import onnx_oracle  # noqa: E402
 
 LAYERS = 40  # of a model, at equal distances: each is compiled by itself
 pytestmark = MARKS

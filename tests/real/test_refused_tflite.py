@@ -10,11 +10,12 @@ import pytest
 import oracle
 from neuralart.errors import NeuralArtError
 from neuralart_reference.model import tflite
-from support import layers, native
-from support.float_twins import twin
-from support.messages import one_message
-from support.public_models import MARKS, Case, cases, compiled
-from support.speech_plain import Plain, given
+from support.cases import layers
+from support.cases.speech_plain import Plain, given
+from support.host_c import native
+from support.models.float_twins import twin
+from support.models.public_models import MARKS, Case, cases, compiled
+from support.servers.messages import one_message
 
 pytestmark = MARKS
 

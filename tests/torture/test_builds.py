@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from support.torture import LONG, in_time, progress
-from support.two_states import TARGETS, TwoStates
+from support.models.two_states import TARGETS, TwoStates
+from support.projects.torture import LONG, in_time, progress
 
 pytestmark = [
     pytest.mark.torture,

@@ -11,7 +11,7 @@ import pytest
 
 from support.changes.judge import fresh, judge
 from support.changes.rows import Row, table
-from support.torture import LONG, progress
+from support.projects.torture import LONG, progress
 
 pytestmark = [
     pytest.mark.torture,

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from support.torture import LONG, in_time, many, progress
-from support.two_states import TARGETS, TwoStates
+from support.models.two_states import TARGETS, TwoStates
+from support.projects.torture import LONG, in_time, many, progress
 
-SOURCE = Path(__file__).resolve().parents[1] / "support" / "failing_disk.c"
+SOURCE = Path(__file__).resolve().parents[1] / "support" / "servers" / "failing_disk.c"
 pytestmark = [
     pytest.mark.torture,
     pytest.mark.long,

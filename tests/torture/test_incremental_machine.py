@@ -27,11 +27,20 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from support import tflite_edit
-from support.cache_server import serving
-from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
-from support.sconsproject import REPO, Project, Result, copy_built, copy_sources
-from support.torture import FIRST_ROUND, in_time, many, progress
+from support.models import tflite_edit
+from support.projects.machine_edits import (
+    CODE,
+    MODEL,
+    MODEL_KEYS,
+    NETWORK_KEYS,
+    SOURCES,
+    VARIANT_KEYS,
+    Toolchain,
+    exchange,
+)
+from support.projects.sconsproject import REPO, Project, Result, copy_built, copy_sources
+from support.projects.torture import FIRST_ROUND, in_time, many, progress
+from support.servers.cache_server import serving
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
 

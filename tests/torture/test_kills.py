@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from neuralart.resources import package_parent
-from support.torture import COMMANDS, LONG, WRITERS, many
+from support.projects.torture import COMMANDS, LONG, WRITERS, many
 
-DRIVER = Path(__file__).resolve().parents[1] / "support" / "torture.py"
+DRIVER = Path(__file__).resolve().parents[1] / "support" / "projects" / "torture.py"
 pytestmark = [
     pytest.mark.torture,
     pytest.mark.long,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from neuralart.resources import package_parent
-from support.torture import many
+from support.projects.torture import many
 
-DRIVER = Path(__file__).resolve().parents[1] / "support" / "patch_pairs.py"
+DRIVER = Path(__file__).resolve().parents[1] / "support" / "projects" / "patch_pairs.py"
 
 
 @pytest.mark.torture

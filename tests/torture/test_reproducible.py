@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from support import compile_answers
-from support.sconsproject import Project, copy_sources
-from support.torture import LONG
+from support.projects import compile_answers
+from support.projects.sconsproject import Project, copy_sources
+from support.projects.torture import LONG
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
 # Together they have a network, firmware, constants and a relocatable model with its store of objects.

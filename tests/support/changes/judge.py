@@ -13,8 +13,8 @@ from filelock import FileLock
 
 from support.changes.rows import Row
 from support.changes.tree import DATABASE, VARIANTS, Tree
-from support.machine_edits import Toolchain
-from support.sconsproject import Result, common, copy_sources, once
+from support.projects.machine_edits import Toolchain
+from support.projects.sconsproject import Result, common, copy_sources, once
 
 _SHOWN = 3
 # What the network computes with: to compile others would be half of the time.

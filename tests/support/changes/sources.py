@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from support import tflite_edit
 from support.changes.rows import Row, add, row
 from support.changes.toolchain import choose, install, kept
 from support.changes.tree import MAIN, MODEL, OLD, OTHER, TEXT, THIRD, VARIANTS, WHEEL, Tree
+from support.models import tflite_edit
 
 
 def weights(tree: Tree, when: float | None = None, model: str = MODEL) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.sconsproject import REPO, Result
+from support.projects.sconsproject import REPO, Result
 
 VARIANT = "digits-n6"
 VARIANTS = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from neuralart.resources import package_parent
 from support.fake_stedgeai import install, middlewares
-from support.stedgeai_case import make as make_case
+from support.models.stedgeai_case import make as make_case
 
 HERE = Path(__file__).parent
 

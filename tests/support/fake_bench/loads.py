@@ -11,10 +11,10 @@ from neuralart import cli
 from neuralart.relocatable.format import container, load_table
 from neuralart_virtual.emulator.host_link import Decoder, Frame, encode
 from neuralart_virtual.loading import deployment
+from support.boards.images import Sect, elf
 from support.fake_bench import matrix
 from support.fake_bench.bench import SERIALS, Bench
-from support.images import Sect, elf
-from support.rel_images import Recipe, build
+from support.relocatable.rel_images import Recipe, build
 
 RAM, TABLE = 0x34000400, 0x70FF0000
 RUNS = "runs"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support.fake_bench.bench import Bench
 from support.fake_bench.tools import TOOLS, answer
-from support.sconsproject import REPO
+from support.projects.sconsproject import REPO
 
 # No interpreter in the first line: the kernel takes no path with blanks there.
 _SCRIPT = """#!/bin/sh

@@ -6,8 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from support import vendor_network_c as shape
 from support.fake_stedgeai.placement import Placed
+from support.models import vendor_network_c as shape
 
 _FORMATS = {"INT8": "STAI_FORMAT_S8", "UINT8": "STAI_FORMAT_U8", "FLOAT": "STAI_FORMAT_FLOAT32"}
 

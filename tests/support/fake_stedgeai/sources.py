@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from support import vendor_network_c as shape
 from support.fake_stedgeai.placement import Placed, Pool, Row
+from support.models import vendor_network_c as shape
 
 
 def want(job, controller: bool) -> shape.Want:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support import vendor_network_c as shape
 from support.fake_stedgeai.placement import Placed
+from support.models import vendor_network_c as shape
 
 _END = "=" * 84
 _DASHES = "-" * 84

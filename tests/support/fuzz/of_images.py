@@ -21,7 +21,7 @@ from neuralart.memory.layout import identity
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart_virtual.emulator import boot_chain, image
-from support import images
+from support.boards import images
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, Said, command, findings
 from support.fuzz.of_networks import look

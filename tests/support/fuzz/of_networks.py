@@ -26,12 +26,12 @@ from neuralart_insight.inspect import kinds as inspected
 from neuralart_insight.profiling import estimate, totals
 from neuralart_reference.model import reader
 from neuralart_virtual.emulator import vectors
-from support import counter_logs, firmware
-from support.cases_custom import detections, speech
+from support.boards import counter_logs, firmware
+from support.cases.cases_custom import detections, speech
+from support.cases.inspect_files import FILES
 from support.fuzz import MODELS, POOLS, PROFILES, ROOT
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, command, findings
-from support.inspect_files import FILES
 from tflite_writer import ModelWriter
 
 _KNOWN = ("compile", "--quiet", "--target", "stm32n6", "--name", "net")

@@ -29,11 +29,11 @@ from neuralart_virtual.npu.memory import NpuMemory
 from neuralart_virtual.npu.run import EpochResult, VirtualNetwork, load
 from neuralart_virtual.validation_link import layer_files
 from neuralart_virtual.validation_link.client import LayerRecord
-from support import npu_build, npu_kernels, npu_network
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind
-from support.npu_cases import DATA
-from support.npu_networks import constants
+from support.npu import npu_build, npu_kernels, npu_network
+from support.npu.npu_cases import DATA
+from support.npu.npu_networks import constants
 
 # A case has a few seconds: elements that an epoch of it may handle.
 _WORK = 1 << 22

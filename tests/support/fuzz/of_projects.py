@@ -25,15 +25,16 @@ from neuralart_bring.adopt import tree as adopt_tree
 from neuralart_bring.linker_script import read as linker_script
 from neuralart_bring.model_zoo import convert, tree
 from neuralart_bring.patching import patchlist
-from support import app_configs as headers
-from support import firmware, repositories
+from support.boards import firmware
+from support.boards.h747_app import FILES, LINKER, LINKER_TEXT, App, FakeNetwork, FakePool
+from support.boards.h747_app import ROOT as APP_ROOT
 from support.fuzz import ROOT
 from support.fuzz.damage import json_tree, text
 from support.fuzz.judge import Kind, command, findings
-from support.h747_app import FILES, LINKER, LINKER_TEXT, App, FakeNetwork, FakePool
-from support.h747_app import ROOT as APP_ROOT
-from support.vendor_network_c import Want
-from support.vendor_network_c import make as vendor_network
+from support.models import app_configs as headers
+from support.models.vendor_network_c import Want
+from support.models.vendor_network_c import make as vendor_network
+from support.projects import repositories
 
 _DATA = ROOT / "site_scons/neuralart/boards/data"
 _NAMES = boards.names(())

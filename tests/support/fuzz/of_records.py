@@ -33,11 +33,13 @@ from neuralart_fleet.remote.messages import DAMAGED, Digest, StepResult, files_o
 from neuralart_insight.report.page import document
 from neuralart_insight.report.page.gather import gather
 from neuralart_virtual.validation_link.messages import PacketLink, decode, encode
-from support import firmware, page_folder, stedgeai_case
+from support.boards import firmware
+from support.boards.h747_app import ROOT, App, FakeNetwork, FakePool
 from support.fuzz.damage import damage, json_tree
 from support.fuzz.judge import Kind, command
 from support.fuzz.of_images import _writes
-from support.h747_app import ROOT, App, FakeNetwork, FakePool
+from support.models import stedgeai_case
+from support.servers import page_folder
 
 _THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))
 

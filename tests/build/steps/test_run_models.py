@@ -1,0 +1,121 @@
+"""The larger networks, built by ``scons`` and run whole on the virtual boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oracle
+import vectors
+from neuralart_reference.model import tflite
+from support.cases import wide
+from support.models import onnx_twins, ssd
+from support.projects.sconsproject import Project, prepare
+
+pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
+
+
+def _half(project: Project, title: str, first: int, more: str = "") -> None:
+    """Of the golden vectors of mobilenet, a variant of this title gets every second one; and further keys."""
+    golden, half = project.path("models/mobilenet/vectors"), project.path(f"models/mobilenet/half{first}")
+    inputs, outputs, described = vectors.read(golden)
+    names = [[tensor["name"] for tensor in described[kind]] for kind in ("inputs", "outputs")]
+    half.mkdir()
+    for name, data in vectors.encode(inputs[first::2], outputs[first::2], *names, described["oracle"]).items():
+        (half / name).write_bytes(data)
+    keys = f"vectors: {half.relative_to(project.root)}{more}"
+    project.edit("variants.yaml", title, f"{title}    overrides: {{mobilenet: {{{keys}}}}}\n")
+
+
+def _int16_network(project: Project) -> None:
+    """Two variants of a network of int16 activations, with vectors of LiteRT."""
+    folder, data, inputs = project.path("models/wide"), wide.network(), wide.vectors(3)
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "wide.tflite").write_bytes(data)
+    ends = [wide.INPUT], [wide.OUTPUT]
+    for name, content in vectors.encode(inputs, oracle.run(data, inputs), *ends, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        "networks:\n  wide: {model: models/wide/wide.tflite, vectors: models/wide/vectors}\n",
+    )
+    more = "".join(
+        f"  wide-{name}: {{title: int16, board: {board}, network: wide}}\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+
+
+def _cut_detector(project: Project) -> None:
+    """Two variants of a detector that ends in a custom operator, cut in front of it, with vectors of LiteRT."""
+    folder, data = project.path("models/ssd"), ssd.detector()
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "ssd.tflite").write_bytes(data)
+    rng = np.random.default_rng(5)
+    inputs = [[rng.integers(-128, 128, (1, 16, 16, 3)).astype(np.int8)] for _ in range(3)]
+    outputs = oracle.run(tflite.ended(data, "ssd", ssd.ENDS), inputs)
+    for name, content in vectors.encode(inputs, outputs, ["image"], ssd.ENDS, oracle.identity()).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        f"networks:\n  ssd:\n    model: models/ssd/ssd.tflite\n    vectors: models/ssd/vectors\n"
+        f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n",
+    )
+    more = "".join(
+        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    network: ssd\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+
+
+def _onnx_twin(project: Project) -> None:
+    """Two variants of mobilenet as a quantized ONNX file, whose vectors are those of the .tflite, channels first."""
+    folder, path = project.path("models/twin"), project.path("models/mobilenet/mobilenet.tflite")
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "twin.onnx").write_bytes(onnx_twins.twin(path))
+    model = tflite.read(path)
+    inputs, outputs, described = vectors.read(path.parent / "vectors")
+    values = ([[onnx_twins.channels_first(value) for value in each] for each in kind[:2]] for kind in (inputs, outputs))
+    names = [[f"t{number}" for number in ends] for ends in (model.inputs, model.outputs)]
+    for name, content in vectors.encode(*values, *names, described["oracle"]).items():
+        (folder / "vectors" / name).write_bytes(content)
+    project.edit(
+        "variants.yaml",
+        "networks:\n",
+        "networks:\n  twin: {model: models/twin/twin.onnx, vectors: models/twin/vectors}\n",
+    )
+    more = "".join(
+        f"  twin-{name}: {{title: ONNX, board: {board}, network: twin}}\n"
+        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    )
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+
+
+def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    # Each machine computes other vectors; tests/emulated/models/test_models_native.py computes all of them.
+    _half(sources, "    title: MobileNet-style classifier on the STM32N6570-DK\n", 0)
+    _half(sources, "    title: MobileNet-style classifier on the MPS3 AN547 (QEMU)\n", 1, ", memory: smallest")
+    _int16_network(sources)
+    _cut_detector(sources)
+    _onnx_twin(sources)
+    variants = ["mobilenet-n6", "heatmap-n6", "ssd-n6", "twin-n6", "wide-n6"]
+    variants += ["detector-an547", "mobilenet-an547", "ssd-an547", "twin-an547", "wide-an547"]
+    out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
+    found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
+    assert found == [
+        "mobilenet-n6: mobilenet: 5 vectors bit-exact on unicorn",
+        "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
+        "ssd-n6: ssd: 3 vectors bit-exact on unicorn",
+        "twin-n6: twin: 2 vectors bit-exact on unicorn",
+        "wide-n6: wide: 3 vectors bit-exact on unicorn",
+        "detector-an547: detector: 6 vectors bit-exact on qemu",
+        "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
+        "ssd-an547: ssd: 3 vectors bit-exact on qemu",
+        "twin-an547: twin: 2 vectors bit-exact on qemu",
+        "wide-an547: wide: 3 vectors bit-exact on qemu",
+    ]
+    reports = sorted(sources.path("build/networks").glob("mobilenet-*/mobilenet_generate_report.txt"))
+    striped, whole = (path.read_text("utf-8") for path in reports)
+    assert "In stripes of rows: 'stem' (CONV_2D) to " in striped and "In stripes of rows" not in whole

@@ -1,0 +1,530 @@
+"""Stamps: what is as the last good build left it is not declared again, and nothing else is ever taken for it. Only a
+SConstruct that is a description has them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from neuralart import intact
+from neuralart.cli import main
+from neuralart.plugins import origins
+from support.models import tflite_edit
+from support.projects import machine_edits
+from support.projects.sconsproject import REPO, Project, copy_built
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+PLAIN = """\
+schema: 1
+default: [plain]
+networks:
+  digits: {model: models/digits/digits.tflite}
+variants:
+  plain: {title: Digits, board: stm32n6570-dk, network: digits}
+  other: {title: Digits, board: stm32n6570-dk, network: digits}
+"""
+
+
+def broken(project: Project, *words: str, env: dict[str, str] | None = None, name: str = "plain") -> list[str]:
+    """What has changed since the last good build."""
+    data = intact.load(str(project.path(f"build/{intact.NAME}")))
+    assert data is not None
+    here = Path.cwd()
+    os.chdir(project.root)
+    try:
+        return intact.Checker(data, list(words), intact.environment({**os.environ, **(env or {})})).broken(name)
+    finally:
+        os.chdir(here)
+
+
+@pytest.fixture(scope="module")
+def plain(template: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copy_built(template, tmp_path_factory.mktemp("plain") / "tree")
+    project.path("variants.yaml").write_text(PLAIN, "utf-8")
+    project.run("plain")
+    return project
+
+
+@pytest.fixture
+def stamped(plain: Project, tmp_path: Path) -> Project:
+    project = copy_built(plain, tmp_path / "a tree with spaces")
+    project.run("plain")  # Stamps of another place say nothing
+    assert broken(project) == []
+    return project
+
+
+def _append(name: str, text: str) -> Callable[[Project], None]:
+    return lambda project: project.path(name).write_bytes(project.path(name).read_bytes() + text.encode())
+
+
+def _same_size(name: str, old: str, new: str) -> Callable[[Project], None]:
+    def change(project: Project) -> None:
+        path = project.path(name)
+        state = path.stat()
+        path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+    return change
+
+
+CHANGES = [
+    ("build/plain/firmware.hex is gone", lambda project: project.path("build/plain/firmware.hex").unlink()),
+    ("build/plain/summary.txt changed", _append("build/plain/summary.txt", "x")),
+    ("firmware/app/main.c changed", _same_size("firmware/app/main.c", "0", "0")),
+    ("folder firmware/app", lambda project: project.path("firmware/app/unused.h").write_text("", "utf-8")),
+    ("folder firmware/runtime", lambda project: project.path("firmware/runtime/.hidden.h").write_text("", "utf-8")),
+    ("folder firmware/boards", lambda project: project.path("firmware/boards/build").mkdir()),
+    ("folder build/plain", lambda project: project.path("build/plain/zz.h").write_text("", "utf-8")),
+    ("variants.yaml changed", _same_size("variants.yaml", "Digits", "digits")),
+    ("SConstruct changed", _append("SConstruct", "# nothing\n")),
+    ("site_scons/neuralart/errors.py changed", _append("site_scons/neuralart/errors.py", "# nothing\n")),
+    ("folder site_scons/neuralart/text", lambda project: project.path("site_scons/neuralart/text/new.py").touch()),
+    ("site_scons/neuralart_plugins is new", lambda project: project.path("site_scons/neuralart_plugins").mkdir()),
+    ("folder site_scons:", lambda project: project.path("site_scons/yaml.py.off").touch()),
+    ("models/digits/digits.tflite", lambda project: os.utime(project.path("models/digits/digits.tflite"))),
+]
+
+
+def test_whatever_changes_is_seen(stamped: Project, tmp_path: Path) -> None:
+    for said, change in CHANGES:
+        change(stamped)
+        assert any(text.startswith(said) for text in broken(stamped)), said
+    assert "the command line" in broken(stamped, "VERBOSE=1")[0]
+    assert "variable NEURALART_GDB of the environment" in broken(stamped, env={"NEURALART_GDB": ":9"})
+    assert "variable PATH of the environment" in broken(stamped, env={"PATH": f"/nowhere:{os.environ['PATH']}"})
+    assert not any("variable" in text for text in broken(stamped, env={"TERM": "other", "GITHUB_RUN_ID": "7"}))
+    assert broken(stamped, name="other") == ["no good build of it is known"]
+    # One build mends it all, and the next one declares nothing.
+    stamped.run("plain")
+    assert broken(stamped) == []
+    assert stamped.path("build/plain/firmware.hex").exists()
+
+
+def _copied_back(stamped: Project, name: str) -> None:
+    path = stamped.path(name)
+    copy = path.with_name(f"{path.name}.kept")
+    shutil.copy2(path, copy)
+    path.unlink()
+    copy.rename(path)
+
+
+def test_an_archive_is_put_back(stamped: Project) -> None:
+    """Of equal bytes, sizes and times: only SCons can say if it belongs to what is there."""
+    path = stamped.path(".sconsign.dblite")
+    _copied_back(stamped, ".sconsign.dblite")
+    assert broken(stamped) == [".sconsign.dblite changed"]
+    assert not stamped.run("plain").commands
+    assert broken(stamped) == []
+    path.unlink()
+    assert broken(stamped)[0] == ".sconsign.dblite is gone"
+    stamped.run("plain")
+    _copied_back(stamped, "build/plain/firmware.bin")
+    assert broken(stamped) == ["build/plain/firmware.bin changed", "folder build/plain: files came or went"][:1]
+    # What SCons remembers is changed by SCons itself, too: here by a build that fails.
+    stamped.run("plain")
+    stamped.path("variants.yaml").write_text(PLAIN.replace("other: {", "other: {defines: ['A=('], "), "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) == []
+    before = path.read_bytes()
+    _append("firmware/app/main.c", "#error no\n")(stamped)
+    stamped.run("other", code=2)
+    _same_size("firmware/app/main.c", "#error no", "// error ")(stamped)
+    assert path.read_bytes() != before
+    assert [text for text in broken(stamped) if "main.c" not in text] == []
+
+
+def test_the_tree_is_moved(stamped: Project) -> None:
+    moved = Project(stamped.root.with_name("elsewhere"))
+    stamped.root.rename(moved.root)
+    assert broken(moved) == []
+
+
+LINKS = [
+    ("firmware/app/main.c", "main.one", "main.two"),
+    ("firmware/app", "app-1", "app-2"),
+    ("firmware", "firmware-1", "firmware-2"),
+]
+
+
+@pytest.mark.parametrize(("link", "one", "two"), LINKS)
+def test_a_link_that_leads_elsewhere(stamped: Project, link: str, one: str, two: str) -> None:
+    """All that it leads to is the same file by another name."""
+    path = stamped.path(link)
+    path.rename(path.with_name(one))
+    if path.with_name(one).is_dir():
+        shutil.copytree(path.with_name(one), path.with_name(two), copy_function=os.link)
+    else:
+        os.link(path.with_name(one), path.with_name(two))
+    path.symlink_to(one)
+    stamped.run("plain")
+    assert broken(stamped) == []
+    path.unlink()
+    path.symlink_to(two)
+    assert f"{link} leads elsewhere" in broken(stamped)
+    path.unlink()
+    path.with_name(two).rename(path)
+    assert f"{link} leads elsewhere" in broken(stamped)
+
+
+OLD = 1_577_836_800  # 2020: older than what SCons reads by itself
+
+
+def test_contents_decide_whatever_the_time_says(stamped: Project) -> None:
+    """A real build, too: SCons would believe that an old file of an old time is as it was."""
+    source, model = stamped.path("firmware/app/main.c"), stamped.path("models/digits/digits.tflite")
+    for path in (source, model):
+        os.utime(path, (OLD, OLD))
+    stamped.run("plain")
+    assert broken(stamped) == []
+    image = stamped.path("build/plain/digits.xSPI2.bin").read_bytes()
+    _same_size("firmware/app/main.c", "The reference", "the reference")(stamped)
+    os.utime(source, (OLD, OLD))
+    assert ("CC", "build/plain/app/main.o") in stamped.run("--max-drift=0", "--no-stamps", "plain", code=None).commands
+    tflite_edit.change_weight(model)
+    os.utime(model, (OLD, OLD))
+    assert "NETWORK" in stamped.run("plain").tags
+    assert stamped.path("build/plain/digits.xSPI2.bin").read_bytes() != image
+    assert broken(stamped) == []
+    done = stamped.run("--max-drift=3", "plain")
+    assert "--max-drift is not used: contents decide" in done.err and not done.commands
+
+
+def test_which_compiler(stamped: Project, tmp_path: Path) -> None:
+    """Another one behind the same path, size and time is another one, for stamps and for SCons."""
+    tools = machine_edits.Toolchain(tmp_path / "tools")
+    env = {"NEURALART_TOOLCHAIN": str(tools.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    gcc, objcopy = (tools.folder / f"arm-none-eabi-{name}" for name in ("gcc", "objcopy"))
+    real = objcopy.resolve()
+    one, two = tools.folder / "one", tools.folder / "two"
+    for path, text in ((one, "--gap-fill=0"), (two, "--gap-fill=1")):
+        path.write_text(f'#!/bin/sh\nexec {real} {text} "$@"\n', "utf-8")
+        path.chmod(0o755)
+        os.utime(path, (OLD, OLD))
+
+    def edited() -> None:
+        state = gcc.stat()
+        gcc.write_text(gcc.read_text("utf-8").replace("# The list of", "# the list of"), "utf-8")
+        os.utime(gcc, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+    def link(to: Path) -> None:
+        objcopy.unlink()
+        objcopy.symlink_to(to)
+
+    changes = [(gcc, edited, "CC"), (objcopy, lambda: link(one), "OBJCOPY"), (objcopy, lambda: link(two), "OBJCOPY")]
+    for path, change, tag in changes:
+        change()
+        assert any(text.startswith(str(path)) for text in broken(stamped, env=env)), path
+        assert tag in stamped.run("plain", env=env).tags
+        assert broken(stamped, env=env) == []
+    # One that comes first.
+    first = tmp_path / "first"
+    first.mkdir()
+    env = {"PATH": f"{first}{os.pathsep}{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    (first / "arm-none-eabi-gcc").symlink_to(gcc)
+    assert broken(stamped, env=env) == [f"{first}/arm-none-eabi-gcc is new"]
+
+
+def test_results_that_a_copy_brought(stamped: Project) -> None:
+    """No order of their times says that they are as the compile left them: they are read before they are made again."""
+    folder = stamped.network_folder("plain")
+    os.utime(folder / "digits.c")
+    _append("models/digits/digits.tflite", "\0")(stamped)
+    stamped.run("plain")
+    assert broken(stamped) == []
+    # A result that was edited is made again, and that is seen to.
+    (folder / "digits.c").write_bytes((folder / "digits.c").read_bytes() + b"\n")
+    assert "digits.c was changed after it was made: it is made again" in stamped.run("plain").out
+    stamped.run("plain")
+    assert broken(stamped) == []
+
+
+def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
+    env = {"PYTHONDONTWRITEBYTECODE": ""}
+    for folder in stamped.path("site_scons").rglob("__pycache__"):
+        shutil.rmtree(folder)
+    stamped.run("plain", env=env)
+    stamped.path("site_scons/neuralart/__pycache__/other.cpython-399.pyc").write_bytes(b"")
+    assert broken(stamped, env=env) == []
+
+
+def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
+    """A step makes them together with others."""
+    data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))
+    known = {*intact.files_of(data, "plain")}
+    manifests = [stamped.path(name) for name in known if name.endswith("/manifest.json")]
+    names = [
+        f"{path.parent.relative_to(stamped.root).as_posix()}/{row['name']}"
+        for path in manifests
+        for row in json.loads(path.read_bytes())["files"]
+    ]
+    assert any(name.endswith("/digits.h") for name in names) and set(names) <= known
+
+
+WATCHING = """
+import json, os, pathlib, sys
+opened, listed = set(), set()
+def hook(event, about):
+    name = os.path.abspath(about[0]) if about and isinstance(about[0], (str, os.PathLike)) else ""
+    if event == "open" and not (isinstance(about[2], int) and about[2] & 3):
+        opened.add(name)
+    elif event in ("os.listdir", "os.scandir", "glob.glob"):
+        listed.add(name)
+sys.addaudithook(hook)
+import SCons.Node
+def write(node, **_):
+    pathlib.Path("opened.json").write_text(json.dumps([sorted(opened), sorted(listed)]))
+SCons.Node.arg2nodes_lookups.append(write)
+"""
+
+
+def test_all_that_declaring_reads_is_in_the_stamps(stamped: Project) -> None:
+    """What Python opens and lists while variants are declared, and not for another tree, a program or itself."""
+    lines = (REPO / "variants.yaml").read_text("utf-8").partition("\nvariants:")[2].splitlines()
+    names = [line.strip(" :") for line in lines if re.fullmatch(r"  [a-z][\w-]*:", line)]
+    assert len(names) > 12
+    shutil.copy2(REPO / "variants.yaml", stamped.path("variants.yaml"))
+    site = stamped.root.parent / "site"
+    site.mkdir()
+    (site / "site_init.py").write_text(WATCHING, "utf-8")
+    stamped.run("-n", f"--site-dir={site}", *names)
+    opened, listed = json.loads(stamped.path("opened.json").read_text())
+    known = stamped.root / "noted.json"
+    (site / "site_init.py").write_text(
+        "import atexit, json, pathlib, sys\n"
+        "def write():\n"
+        "    from neuralart import files\n"
+        f"    pathlib.Path({str(known)!r}).write_text(json.dumps([sorted(files.noted), sorted(files.noted_folders)]))\n"
+        "atexit.register(write)\n",
+        "utf-8",
+    )
+    stamped.run("-n", f"--site-dir={site}", *names)
+    noted, trees = ({str(stamped.path(name)) for name in part} for part in json.loads(known.read_text()))
+    trees |= {str(stamped.path(f"site_scons/{part.name}")) for part in origins.parts()}
+    trees.add(str(stamped.path("firmware")))
+    # Python looks for modules in site_scons: what comes there or goes is in the stamps.
+    data = intact.load(str(stamped.path("build/.stamps.json")))
+    assert data is not None
+    assert any(
+        "site_scons" in data["groups"][key]["folders"] for each in data["worlds"].values() for key in each["groups"]
+    )
+    trees.add(str(stamped.path("site_scons")))
+    ours = [name for name in opened if name.startswith(str(stamped.root)) and "/build/" not in name]
+    ours = [name for name in ours if Path(name).name not in (".sconsign.dblite", "SConstruct")]
+    strange = [name for name in ours if name not in noted and not name.startswith(tuple(f"{tree}/" for tree in trees))]
+    assert strange == [] and any(name.endswith("variants.yaml") for name in ours)
+    folders = [name for name in listed if name.startswith(f"{stamped.root}/") and "/build" not in name]
+    assert [name for name in folders if name not in trees and not name.startswith(tuple(f"{t}/" for t in trees))] == []
+
+
+def test_an_intact_variant_is_not_declared(stamped: Project) -> None:
+    lines = "scons: `plain' is up to date.\n"
+    assert stamped.run("plain").out == stamped.run().out == stamped.run("-k", "-j3").out == lines
+    assert "CC" in stamped.run("other").tags
+    assert broken(stamped) == broken(stamped, name="other") == []
+    # One of two is declared, and says nothing of the other.
+    stamped.path("build/other/firmware.hex").unlink()
+    done = stamped.run("plain", "other")
+    assert done.commands == {("OBJCOPY", "build/other/firmware.hex")} and lines in done.out
+    assert broken(stamped) == broken(stamped, name="other") == []
+
+
+PROGRAMS = [
+    "import os\nNAME = os.environ.get('GITHUB_REF_NAME', 'variants.yaml')\n",
+    "with open('which', 'r+') as file:\n    NAME = file.read()\n",
+    "import os\nNAME = os.readlink('which-link')\n",
+    "import subprocess\nNAME = subprocess.check_output(['cat', 'which'], text=True)\n",
+    "import os\nNAME = 'variants-b.yaml' if os.path.getsize('which') != 13 else 'variants.yaml'\n",
+]
+
+
+@pytest.mark.parametrize("ask", PROGRAMS)
+def test_a_program_is_asked_each_time(stamped: Project, ask: str) -> None:
+    """Whatever it does, and though ``main()`` is called in it."""
+    script = stamped.path("SConstruct")
+    text = script.read_text("utf-8").replace('"variants.yaml"', "NAME")
+    stamped.path("variants-b.yaml").write_text(PLAIN.replace("title: Digits", "title: B"), "utf-8")
+    stamped.path("which").write_text("variants.yaml", "utf-8")
+    stamped.path("which-link").symlink_to("variants.yaml")
+    script.write_text(ask + text, "utf-8")
+    before = stamped.path(f"build/{intact.NAME}").read_bytes()
+    for _ in range(2):
+        assert not stamped.run("plain").commands
+        assert asked(stamped, "plain") == (intact.ASK, "")
+    assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
+    stamped.path("which").write_text("variants-b.yaml", "utf-8")
+    stamped.path("which-link").unlink()
+    stamped.path("which-link").symlink_to("variants-b.yaml")
+    assert stamped.run("plain", env={"GITHUB_REF_NAME": "variants-b.yaml"}).commands
+
+
+@pytest.mark.parametrize("name", ["site_scons/site_init.py", "site_scons/neuralart_plugins/mine.py"])
+def test_code_of_others_is_asked_each_time(stamped: Project, name: str) -> None:
+    path = stamped.path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# operators, which make it one of those that are read\n", "utf-8")
+    for _ in range(2):
+        assert broken(stamped)
+        stamped.run("plain")
+        assert asked(stamped, "plain") == (intact.ASK, "")
+    path.unlink()
+    stamped.run("plain")
+    assert asked(stamped, "plain")[0] == 0
+
+
+def test_a_user_gets_a_site_init(stamped: Project, tmp_path: Path) -> None:
+    """Of all projects, beside his own ones."""
+    env = {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    script = tmp_path / ".scons/site_scons/site_init.py"
+    script.parent.mkdir(parents=True)
+    script.write_text("", "utf-8")
+    assert f"{script.parent} is new" in broken(stamped, env=env)
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env)
+
+
+def asked(project: Project, *words: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """What ``./sconsw`` asks before SCons: its end, and what it says."""
+    call = [sys.executable, "-I", "-S", "site_scons/neuralart/intact.py", "build", *words]
+    own = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+    done = subprocess.run(call, cwd=project.root, capture_output=True, text=True, env=own, check=False)
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+def test_sconsw_answers_without_scons(stamped: Project) -> None:
+    assert asked(stamped, "-j2", "-Q") == (0, "scons: `plain' is up to date.\n")
+    assert asked(stamped, "-j", "2", "plain") == (0, "scons: `plain' is up to date.\n")
+    for refused in (["other"], ["plain", "other"], ["run-plain"], ["VERBOSE=1"], ["-c"], ["--no-stamps"], ["build"]):
+        assert asked(stamped, *refused) == (intact.ASK, ""), refused
+    stamped.run("plain", "VERBOSE=1")
+    assert asked(stamped, "VERBOSE=1", "plain")[0] == 0 and asked(stamped, "plain")[0] == intact.ASK
+    path = stamped.path(f"build/{intact.NAME}")
+    for damaged in ("", "[]", "{}", "[" * 9999):
+        path.write_text(damaged, "utf-8")
+        assert asked(stamped, "plain") == (intact.ASK, ""), damaged[:40]
+        assert not stamped.run("plain").commands
+        assert asked(stamped, "plain")[0] == 0
+
+
+def test_options_that_stamps_must_not_swallow(stamped: Project) -> None:
+    # SCons prints what it knows of nodes, and writes its report, each time.
+    assert "firmware.elf" in stamped.run("--tree=all", "plain").out
+    assert broken(stamped) == []
+    for _ in range(2):
+        stamped.run("plain", env={"SCONSFLAGS": "--junit=r.xml"})
+        stamped.path("r.xml").unlink()
+    before = stamped.path(f"build/{intact.NAME}").read_bytes()
+    stamped.run("plain", env={"SCONSFLAGS": "--no-stamps"})
+    assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
+
+
+def test_what_is_changed_is_read(stamped: Project) -> None:
+    """A file of a build with another byte of the same size and time: what is made of it is made again."""
+    path = stamped.path("build/plain/firmware.bin")
+    good, state = path.read_bytes(), path.stat()
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert broken(stamped) == ["build/plain/firmware.bin changed"]
+    # With the bytes that it had: nothing else has to be made again.
+    assert stamped.run("plain").commands == {("OBJCOPY", "build/plain/firmware.bin")}
+    assert path.read_bytes() == good
+
+
+def test_a_build_that_fails_leaves_no_stamp(stamped: Project) -> None:
+    _append("firmware/app/main.c", "#error no\n")(stamped)
+    stamped.run("plain", code=2)
+    assert broken(stamped)
+    stamped.run("plain", code=2)
+
+
+# Run by SCons before the stamps are written, as by a site_init.py that nobody looks for.
+MEANWHILE = """
+import atexit, os, pathlib
+from neuralart.scons import stamps
+plain = stamps.Recorder._write
+def write(self, made):
+    {what}
+    return plain(self, made)
+stamps.Recorder._write = write
+"""
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "os.utime('firmware/app/main.c')",
+        "os.rename('firmware/app/main.c', 'firmware/app/main.c.bak')",
+        "open('firmware/app/new.h', 'w').close()",
+        "open('build/plain/main.h', 'w').close()",
+        "pathlib.Path('build/plain/summary.txt').write_text('x')",
+        "pathlib.Path('variants.yaml').write_text('# x')",
+        "open('site_scons/neuralart/new.py', 'w').close()",
+    ],
+)
+def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project, what: str) -> None:
+    """Nobody knows which of its states was read."""
+    _same_size("variants.yaml", "Digits", "digits")(stamped)
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + MEANWHILE.format(what=what), "utf-8")
+    stamped.run("plain")
+    assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+
+
+FULL = """
+import errno
+from neuralart import files
+plain = files.new_file
+def full(path):
+    if path.name == ".stamps.json":
+        raise OSError(errno.ENOSPC, "No space left on device")
+    return plain(path)
+files.new_file = full
+"""
+
+
+def test_a_full_disk(stamped: Project) -> None:
+    """Stamps cannot be written: the build is as good without them, and the next one is asked."""
+    _same_size("variants.yaml", "Digits", "digits")(stamped)
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + FULL, "utf-8")
+    done = stamped.run("plain")
+    assert "SUMMARY" in done.tags and not done.err
+    assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+
+
+def test_variables_of_main(stamped: Project) -> None:
+    shown = stamped.run("VERBOSE=1", "plain", "--no-stamps").out
+    assert "scons: *** unknown variable 'verbose=' on the command line" in stamped.run("verbose=1", code=2).err
+    assert "unknown target 'plan'" in stamped.run("plan", code=2).err
+    assert "Variants of variants.yaml:" in stamped.run("-h").out and "up to date" in shown
+    stamped.path("build/plain/firmware.hex").unlink()
+    assert "objcopy -O ihex" in stamped.run("VERBOSE=1", "plain").out
+
+
+def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stamped.root)
+    assert main(["why", "plain"]) == 0
+    assert capsys.readouterr().out.startswith("plain is as the build of ")
+    os.utime(stamped.path("firmware/app/main.c"))
+    assert main(["why", "build/plain/firmware.elf"]) == 0
+    first, *more = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"plain has changed since the build of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d:", first)
+    assert more == ["  firmware/app/main.c changed"]
+    assert main(["why", "nothing"]) == 1
+    assert "no good build of 'nothing' is known" in capsys.readouterr().err

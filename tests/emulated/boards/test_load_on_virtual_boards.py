@@ -1,0 +1,106 @@
+"""`neuralart load` with the real gdb and a real TCP serial port, on the virtual STM32N6 and on QEMU."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from neuralart import boards, cli
+from support.boards.firmware import have_gcc, have_qemu
+from support.boards.virtual_serial import offered
+from support.relocatable.loading import EXTERNAL, VECTORS, Made, make_firmware, make_model
+
+pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
+pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
+pytestmark = [
+    pytest.mark.arm,
+    pytest.mark.gdb,
+    pytest.mark.long,
+    pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH"),
+    pytest.mark.skipif(not shutil.which("gdb-multiarch"), reason="no gdb-multiarch"),
+]
+MOBILENET = VECTORS.parents[1] / "mobilenet" / "vectors"
+TABLE = 0x70FF0000  # As the boards' files have it
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("load it")
+
+
+def application(folder: Path, name: str, machine: str, *defines: str) -> Path:
+    board = boards.load(name)
+    memories = ("xSPI1", "xSPI2") if machine == "unicorn" else ()
+    defines = ("NEURALART_VALIDATION_LINK", "NEURALART_EXEC_RAM=0x40000u", *defines)
+    return make_firmware(folder / name, board, machine, memories, defines, table=TABLE)
+
+
+def one_vector(folder: Path) -> Path:
+    """The first of the mobilenet's: it computes long."""
+    made = folder / "vectors"
+    if not made.is_dir():
+        made.mkdir()
+        said = json.loads((MOBILENET / "vectors.json").read_text("utf-8"))
+        for side in ("inputs", "outputs"):
+            size = sum(tensor["bytes"] for tensor in said[side])
+            (made / f"{side}.bin").write_bytes((MOBILENET / f"{side}.bin").read_bytes()[:size])
+        (made / "vectors.json").write_text(json.dumps({**said, "count": 1}), encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def digits(folder: Path) -> Made:
+    return make_model(folder / "digits", "external", name="digits")
+
+
+@pytest.fixture(scope="module")
+def mobilenet(folder: Path) -> Made:
+    return make_model(folder / "mobilenet", "external", name="mobilenet", model="mobilenet", split=True)
+
+
+def test_two_models_on_the_virtual_n6(
+    folder: Path, digits: Made, mobilenet: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elf = application(folder, "stm32n6570-dk", "unicorn", *EXTERNAL)
+    with offered("stm32n6570-dk", folder, "--mapped", "xSPI1") as board:
+
+        def load(made: Made, *more: str, status: int = 0) -> str:
+            assert cli.main(["load", "-i", str(made.image), *board.words, "--application", str(elf), *more]) == status
+            said = capsys.readouterr()
+            return said.out + said.err
+
+        said = load(digits, "--vectors", str(VECTORS), "--log", str(folder / "load.log"))
+        assert "digits: 20 vectors bit-exact" in said and "no split model" in said
+        assert f"Flashing '{digits.image}' at address 0x71000000 (size={digits.size}).." in said
+        counts = [int(count.replace(",", "")) for count in re.findall(r"^  \d+ +([\d,]+) +\d+\.\d$", said, re.M)]
+        total = re.search(r"^  total +([\d,]+)  a virtual board: instructions \(by 1,000\) are no time$", said, re.M)
+        assert total and len(counts) == 6 and sum(counts) == int(total[1].replace(",", "")) > 100_000
+        assert " ms" not in said and "inf/s" not in said
+        assert "digits: 20 vectors bit-exact" in (folder / "load.log").read_text("utf-8")
+
+        said = load(mobilenet, "--mode", "xip", "--vectors", str(one_vector(folder)))
+        assert "mobilenet: 1 vectors bit-exact" in said and f"Params         : '{mobilenet.params}'" in said
+        assert "at address 0x71800000" in said and "the board runs" not in said
+
+        # What the flash holds is the other one: it says so, and nothing is taken for a success.
+        said = load(digits, "--mode", "no-flash", status=1)
+        assert re.search(r"the board runs 'mobilenet' [0-9a-f]{16}, not 'digits' [0-9a-f]{16} of ", said)
+        assert "Resetting the board." in said and "Flashing" not in said
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH")
+def test_the_same_on_qemu(folder: Path, digits: Made, mobilenet: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same files, whose pools are all external and relative."""
+    elf = application(folder, "mps3-an547", "qemu", "NEURALART_EXT_RAM_ADDRESS=0x80000000u", EXTERNAL[1])
+    models = [(digits, VECTORS, "copy"), (mobilenet, one_vector(folder), "xip")]
+    with offered("mps3-an547", folder) as board:
+        for made, vectors, mode in models:
+            words = ["load", "-i", str(made.image), *board.words, "--application", str(elf), "--mode", mode]
+            assert cli.main([*words, "--vectors", str(vectors)]) == 0
+            said = capsys.readouterr().out
+            assert "vectors bit-exact" in said and "-  nothing is counted here" in said

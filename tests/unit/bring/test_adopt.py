@@ -1,0 +1,365 @@
+"""``neuralart adopt``: repositories of the shapes that public ones have become entries, or the true reason is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli, config
+from neuralart.config.types import AdoptedConfig
+from support.models.vendor_network_c import Want
+from support.projects import repositories
+from support.projects.repositories import SHAPES, put
+
+Adopt = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def adopt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adopt:
+    def run(shape: str, *words: str) -> tuple[int, str, str]:
+        if shape in SHAPES and not (tmp_path / shape).exists():
+            SHAPES[shape](tmp_path / shape)
+        status = cli.main(["adopt", shape, *words])
+        done = capsys.readouterr()
+        return status, done.out, done.err
+
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def found(adopt: Adopt, shape: str) -> dict:
+    status, out, err = adopt(shape, "--json")
+    assert (status, err) == (0, "")
+    made = json.loads(out)
+    assert list(made) == ["networks", "board", "build", "linker_scripts", "flash", "notes"]
+    notes = [line.removeprefix("note: ") for line in adopt(shape)[2].splitlines() if line.startswith("note: ")]
+    assert made.pop("notes") == notes
+    return made
+
+
+def test_what_is_found(adopt: Adopt) -> None:
+    made = found(adopt, "make")
+    assert made["networks"] == [
+        {
+            "c_name": name,
+            "runtime": "ll_aton",
+            "c_file": f"Model/{board}/network.c",
+            "initializers": {"xSPI2": f"Model/{board}/network_data.xSPI2.bin"},
+        }
+        for board, name in (("NUCLEO-N657X0-Q", "Default"), ("STM32N6570-DK", "network"))
+    ]
+    assert made["board"] == ["nucleo-n657x0-q", "stm32n6570-dk"]
+    assert made["build"][0] == {"kind": "make", "file": "Application/NUCLEO-N657X0-Q/Makefile"}
+    assert [each["kind"] for each in made["build"]] == ["make", "make", "cubeide", "cubeide"]
+    assert made["linker_scripts"] == [f"Application/{board}/app.ld" for board in ("NUCLEO-N657X0-Q", "STM32N6570-DK")]
+    assert made["flash"][:3] == [
+        {"file": "FSBL/ai_fsbl.hex", "address": "0x70000000", "said_in": "README.md:3"},
+        {
+            "file": "build/Application/STM32N6570-DK/Project_sign.bin",
+            "address": "0x70100000",
+            "said_in": "README.md:4",
+        },
+        {"file": "Model/STM32N6570-DK/network_data.hex", "address": "0x71000000", "said_in": "README.md:5"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "settings", "initializers"),
+    [
+        (
+            "cmake",
+            "cmake",
+            {"directory": "Appli", "artefact": "cube_app.elf"},
+            {"xSPI2": "cmake/network_atonbuf.xSPI2.raw"},
+        ),
+        ("cubeide", "cubeide", {"directory": "FSBL", "configuration": "Debug"}, {}),
+        ("ei", "make", {"artefact": "build/out/Project.elf"}, {"xSPI2": "ei/Upload/network_data.hex"}),
+        ("audio", "make", {"directory": "Projects/GS", "artefact": "BuildGCC/BM/GS_Audio.elf"}, {}),
+    ],
+)
+def test_entries(
+    adopt: Adopt, tmp_path: Path, shape: str, kind: str, settings: dict[str, str], initializers: dict[str, str]
+) -> None:
+    assert adopt(shape, "-o", "variants.yaml")[:2] == (0, "")
+    variant = config.read(tmp_path / "variants.yaml").variant(shape)
+    (network,) = variant.networks
+    assert (variant.board, variant.machine, network.compiler, network.model) == (
+        "stm32n6570-dk",
+        "silicon",
+        "adopted",
+        "",
+    )
+    assert network.adopted is not None
+    assert (tmp_path / network.adopted.folder / "network.c").is_file()
+    assert dict(network.adopted.initializers) == initializers
+    assert variant.application.kind == kind
+    external = variant.application.external
+    assert external is not None
+    assert {key: getattr(external, key) for key in settings} == settings
+    assert external.folder == shape
+    assert external.preset == ("Debug" if kind == "cmake" else "")
+    # Its own files stay where they are, and nothing else is put beside them.
+    first, last = external.stage.rules[0], external.stage.rules[-1]
+    assert (first.pattern, last.pattern, last.destination) == ("network.c", "*", "")
+    assert (tmp_path / shape / first.destination / "network.c").is_file()
+    assert dict(variant.slots) == ({"application": 0x70080000} if shape == "ei" else {})
+
+
+def test_a_project_of_the_ide_that_it_has_not_built(adopt: Adopt, tmp_path: Path) -> None:
+    """STM32CubeIDE leaves a makefile: without one it is not waited for."""
+    SHAPES["cubeide"](tmp_path / "cubeide")
+    assert "build: native" not in adopt("cubeide")[1]
+    (tmp_path / "cubeide/FSBL/Debug/makefile").rename(tmp_path / "cubeide/FSBL/makefile.old")
+    status, out, _ = adopt("cubeide")
+    (tmp_path / "variants.yaml").write_text(out)
+    external = config.read(tmp_path / "variants.yaml").variant("cubeide").application.external
+    assert status == 0 and external is not None and external.build == "native"
+
+
+@pytest.mark.parametrize(
+    ("script", "origin", "boot"),
+    [
+        ("STM32N657XX_ROMxspi2.ld", "0x34000400", "xip"),
+        ("mine.ld", "0x70080400", "xip"),
+        ("mine.ld", "0x70100400", ""),
+        ("STM32N657XX_LRUN.ld", "0x34000400", ""),
+    ],
+)
+def test_what_is_executed_in_its_slot(adopt: Adopt, tmp_path: Path, script: str, origin: str, boot: str) -> None:
+    """By the name of the linker script, or by vectors where the tree flashes its application."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    (root / "app.ld").unlink()
+    (root / script).write_text(repositories.LD.replace("0x34000400", origin))
+    (root / "Makefile").write_text((root / "Makefile").read_text().replace("app.ld", script))
+    (tmp_path / "variants.yaml").write_text(adopt("ei")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("ei")
+    assert (variant.boot, dict(variant.slots)) == (boot, {"application": 0x70080000})
+
+
+def test_two_boards_are_two_variants(adopt: Adopt, tmp_path: Path) -> None:
+    status, out, _ = adopt("make")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    project = config.read(tmp_path / "variants.yaml")
+    assert list(project.config.titles) == ["make-nucleo-n657x0-q", "make-stm32n6570-dk"]
+    variant = project.variant("make-nucleo-n657x0-q")
+    assert variant.networks[0].name == "network_nucleo_n657x0_q"
+    external = variant.application.external
+    assert external is not None
+    assert external.directory == "Application/NUCLEO-N657X0-Q"
+    assert external.artefact == "build/Application/NUCLEO-N657X0-Q/Project.elf"
+    status, out, err = adopt("make", "--board", "stm32n6570-dk")
+    assert "nucleo" not in out
+    assert "note: no entry for Model/NUCLEO-N657X0-Q/network.c: the tree is for stm32n6570-dk" in err
+
+
+def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
+    status, out, err = adopt("reid")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    variant = config.read(tmp_path / "variants.yaml").variant("reid")
+    assert [(network.name, network.adopted) for network in variant.networks] == [
+        (name, AdoptedConfig("reid/Model", f"{name}.c")) for name in ("od", "reid")
+    ]
+    assert "note: no entry for converted/reid.c: Model/reid.c is network reid of Makefile" in err
+    external = variant.application.external
+    assert external is not None
+    assert [rule.pattern for rule in external.stage.rules] == ["od.c", "reid.c", "*"]
+    names = {each["c_name"]: each["initializers"] for each in found(adopt, "reid")["networks"]}
+    assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
+
+
+def test_two_networks_whose_files_have_one_name(adopt: Adopt, tmp_path: Path) -> None:
+    """No rule by the name of a file tells them apart: they stay where the tree has them."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    put(root, repositories.network("Second", Want(name="other"), "kws.bin"))
+    (tmp_path / "variants.yaml").write_text(adopt("ei")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("ei")
+    assert [each.adopted.folder for each in variant.networks if each.adopted] == ["ei/Model", "ei/Second"]
+    external = variant.application.external
+    assert external is not None and [(rule.pattern, rule.destination) for rule in external.stage.rules] == [("*", "")]
+
+
+def test_an_application_of_a_core(adopt: Adopt, tmp_path: Path) -> None:
+    SHAPES["h747"](tmp_path / "h7")
+    (tmp_path / "h7/CM7/.project").write_text("<projectDescription><name>app</name></projectDescription>")
+    status, out, _ = adopt("h7")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    variant = config.read(tmp_path / "variants.yaml").variant("h7")
+    external = variant.application.external
+    assert (variant.board, variant.application.kind) == ("stm32h747i-disco", "cubeide") and external is not None
+    assert external.directory == "CM7" and external.stage.rules[0].destination == "CM7/X-CUBE-AI/App/"
+
+
+def test_a_project_of_two_cores(adopt: Adopt, tmp_path: Path) -> None:
+    """X-CUBE-AI's choice between networks is no network; a network has the build of its core; runs are copies."""
+    root = SHAPES["h747"](tmp_path / "h7")
+    (root / "CM7/.cproject").unlink()
+    for core in ("CM4", "CM7"):
+        name = f"STM32CubeIDE/{core}"
+        project = "<projectDescription><name>app</name></projectDescription>"
+        put(root, {f"{name}/.cproject": repositories.CPROJECT.format(name="Debug"), f"{name}/.project": project})
+    choice = """/* X-CUBE-AI C code generator */
+ai_error ai_mnetwork_create(const char *name, ai_handle* network, const ai_buffer* config) { }
+stai_return_code stai_mnetwork_init(const char *name, stai_ptr* network) { }
+"""
+    put(root, {"CM7/X-CUBE-AI/App/app_x-cube-ai.c": choice, ".ai/run/CM7/network.c": repositories.H747_C})
+    assert [each["c_file"] for each in found(adopt, "h7")["networks"]] == ["CM7/X-CUBE-AI/App/network.c"]
+    (tmp_path / "variants.yaml").write_text(adopt("h7")[1])
+    variant = config.read(tmp_path / "variants.yaml").variant("h7")
+    external = variant.application.external
+    assert external is not None and external.directory == "STM32CubeIDE/CM7"
+    assert variant.networks[0].adopted == AdoptedConfig("h7/CM7/X-CUBE-AI/App")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and pipes")
+def test_what_cannot_be_read_is_no_part_of_a_tree(adopt: Adopt, tmp_path: Path) -> None:
+    root = SHAPES["audio"](tmp_path / "audio")
+    before = adopt("audio")
+    for name in ("Makefile", "network.c", "README.txt", "a.hex", "x.ld"):
+        (root / name).symlink_to("nowhere")
+    os.mkfifo(root / "flash.sh")
+    assert adopt("audio") == before
+
+
+def test_why_there_is_no_entry(adopt: Adopt, tmp_path: Path) -> None:
+    for shape, why in (
+        ("xip", "Appli/AI/App/network.c: pool xSPI2 is relative"),
+        ("h747", "no entry for CM7/X-CUBE-AI/App/network.c: CM7/.cproject: there is no .project beside it"),
+    ):
+        status, out, err = adopt(shape)
+        assert (status, out) == (1, ""), shape
+        assert why in err
+        assert err.splitlines()[-1] == (
+            f"neuralart adopt: error: {shape}: no variant can be made of it (the notes above say what is missing)"
+        )
+    made = found(adopt, "h747")
+    assert (made["networks"][0]["runtime"], made["networks"][0]["initializers"]) == ("network_runtime", {})
+    assert made["board"] == "stm32h747i-disco"
+    assert found(adopt, "xip")["linker_scripts"][0] == "Appli/STM32N657XX_ROMxspi2.ld"
+    SHAPES["cubeide"](tmp_path / "bare")
+    (tmp_path / "bare/README.md").unlink()
+    assert "nothing names a board that is known (--board NAME)" in adopt("bare")[2]
+    assert "networks of stm32h747i-disco on the core" in adopt("bare", "--board", "stm32h747i-disco")[2]
+    (tmp_path / "bare/FSBL/.cproject").unlink()
+    assert "there is no build of its program" in adopt("bare", "--board", "stm32n6570-dk")[2]
+    assert "no board 'dk'" in adopt("bare", "--board", "dk")[2]
+
+
+def test_a_tree_that_is_not_understood(adopt: Adopt, tmp_path: Path) -> None:
+    put(tmp_path / "other", {"src/main.c": "int main(void) { return 0; }\n", "Makefile": "all:\n\tcc src/main.c\n"})
+    status, out, err = adopt("other")
+    assert (status, out) == (1, "")
+    assert [re.sub(":.*", "", line) for line in err.splitlines() if line.startswith("looked")] == [
+        f"looked for {what}" for what in ("networks", "constants", "builds", "linker scripts", "flash addresses")
+    ]
+    assert "LL_ATON_EpochBlockItems_<name>" in err
+    assert "neuralart adopt: error: other: no generated network is in it" in err
+    assert found(adopt, "other") == {"networks": [], "board": None, "build": [], "linker_scripts": [], "flash": []}
+    assert "no such folder" in adopt("nowhere")[2]
+
+
+def test_a_file_that_is_there_stays(adopt: Adopt, tmp_path: Path) -> None:
+    (tmp_path / "variants.yaml").write_text("mine\n")
+    status, _, err = adopt("make", "-o", "variants.yaml")
+    assert (status, (tmp_path / "variants.yaml").read_text()) == (1, "mine\n")
+    assert "variants.yaml: is there already (another name, or --force to replace it)" in err
+    assert adopt("make", "-o", "variants.yaml", "--force")[0] == 0
+    assert config.read(tmp_path / "variants.yaml").config.default
+
+
+def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
+    """At another address, in several places, flashed elsewhere than they are read."""
+    made = repositories.network("Model", Want(), "network_data.hex", at=0x70380000)
+    put(tmp_path / "wrong", {**made, "README.md": "STM32N6570-DK\n"})
+    err = adopt("wrong")[2]
+    assert "Model/network_data.hex: its bytes belong to 0x70380000, pool xSPI2 of network.c is at 0x71000000" in err
+    raw = "network_atonbuf.xSPI2.raw"
+    made = repositories.network("Model", Want(), f"/a/{raw}")
+    put(tmp_path / "twice", {**made, f"b/{raw}": made[f"a/{raw}"] + b"\0", "README.md": "STM32N6570-DK\n"})
+    assert f"a/{raw}, b/{raw} may be it" in adopt("twice")[2]
+    pointer = SHAPES["audio"](tmp_path / "audio") / "Projects/X-CUBE-AI/models/aed_weights.bin"
+    pointer.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1297\n")
+    assert f"{pointer.relative_to(tmp_path / 'audio')}: a Git LFS pointer" in adopt("audio")[2]
+    SHAPES["ei"](tmp_path / "moved")
+    script = tmp_path / "moved/flash.sh"
+    script.write_text(script.read_text() + f"{repositories.FLASH_CLI} -w Upload/network_data.hex 0x70180000\n")
+    assert (
+        "note: flash.sh:5 writes Upload/network_data.hex to 0x70180000, Model/network.c reads pool xSPI2 at 0x71000000"
+        in adopt("moved")[2]
+    )
+
+
+def test_a_runtime_of_another_release(adopt: Adopt, tmp_path: Path) -> None:
+    """The tree's own header is compared with what the network was made for."""
+    SHAPES["ei"](tmp_path / "ei")
+    header = "Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h"
+    parts = dict.fromkeys(("MAJOR", "MINOR", "MICRO", "DEV"), 1)
+    put(tmp_path / "ei", {header: "".join(f"#define LL_ATON_VERSION_{part} {n}\n" for part, n in parts.items())})
+    (note,) = [line for line in adopt("ei")[2].splitlines() if "is made for runtime" in line]
+    assert note.startswith(f"note: Model/network.c is made for runtime 1.0.0.16, {header}:1 is 1.1.1.1: its build is")
+
+
+def _pools(move: str = "") -> str:
+    """The pool file of the network of ``ei``, as its C says; a pool may be elsewhere."""
+    from neuralart.vendor.generated.files import find
+
+    rows = []
+    for pool in find(Path("ei/Model")).pools.enabled:
+        place = pool.address + (4096 if pool.fname == move else 0)
+        offset = {"value": f"0x{place:08x}", "magnitude": "BYTES"}
+        size = {"value": str(pool.size - (4096 if move else 0)), "magnitude": "BYTES"}
+        prop = {"rights": pool.rights}
+        rows.append({"fname": pool.fname, "name": pool.name, "offset": offset, "size": size, "prop": prop})
+    return json.dumps({"memory": {"mempools": rows}})
+
+
+def test_the_pool_file_beside_a_network(adopt: Adopt, tmp_path: Path) -> None:
+    """One that agrees is named; several, a wrong one and a damaged one are notes."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    without, before = adopt("ei"), found(adopt, "ei")
+    assert "mpool" not in without[1]
+
+    def written(*names: str, text: str) -> tuple[str, list[str]]:
+        put(root, dict.fromkeys(names, text))
+        status, out, err = adopt("ei")
+        assert status == 0 and found(adopt, "ei") == before, "the keys of --json stay"
+        (tmp_path / "variants.yaml").write_text(out)
+        (network,) = config.read(tmp_path / "variants.yaml").variant("ei").networks
+        return network.mpool, [line for line in err.splitlines() if line.startswith("note: ") and "mpool" in line]
+
+    assert written("elsewhere/a.mpool", text=_pools()) == ("", [])
+    assert written("Model/my.mpool", text=_pools()) == ("ei/Model/my.mpool", [])
+    assert "  pool file: Model/my.mpool" in adopt("ei")[2].splitlines()
+    mpool, (note,) = written("Model/my.mpool", text=_pools("xSPI2"))
+    assert mpool == "" and note.startswith("note: Model/my.mpool:1:")
+    assert note.endswith(
+        ": pool xSPI2 of Model/network.c at 0x71000000 is at 0x71001000 there: Model/my.mpool is not taken"
+    )
+    mpool, (note,) = written("Model/my.mpool", text="{")
+    assert mpool == "" and note.startswith("note: Model/my.mpool:1:") and note.endswith("Model/my.mpool is not taken")
+    mpool, (note,) = written("Model/my.mpool", "Model/other.mpool", text=_pools())
+    both = "(Model/my.mpool, Model/other.mpool)"
+    assert (mpool, note) == ("", f"note: Model/network.c: several pool files are beside it {both}: none is taken")
+
+
+def test_few_files_are_read(adopt: Adopt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sources only the beginning, of libraries nothing."""
+    SHAPES["make"](tmp_path / "make")
+    put(tmp_path / "make", {f"Drivers/HAL/hal_{number}.c": "int a;\n" for number in range(50)})
+    opened: list[str] = []
+    real = Path.open
+
+    def counted(path: Path, *args: object, **named: object) -> object:
+        opened.append(path.as_posix())
+        return real(path, *args, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", counted)
+    assert adopt("make", "--json")[0] == 0
+    assert not [path for path in opened if "/Drivers/" in path]

@@ -1,0 +1,32 @@
+"""The checkers are part of the suite: what they say is what the test says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[3]
+RUFF = pytest.mark.needs("ruff")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check", marks=RUFF),
+        pytest.param(["ruff", "format", "--no-cache", "--check", "--diff", "."], id="ruff format", marks=RUFF),
+        pytest.param(["mypy"], id="mypy --strict", marks=[pytest.mark.needs("mypy"), pytest.mark.long]),
+    ],
+)
+def test_checker(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", *words], cwd=REPO, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"{' '.join(words)}:\n{done.stdout}\n{done.stderr}", pytrace=False)
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Else pytest runs one of them alone when it runs all."""
+    names = [path.name for path in (REPO / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
