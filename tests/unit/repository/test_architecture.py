@@ -68,8 +68,8 @@ CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
 MOST_FILES = 24
-# One file per operator: these folders hold a row of equals, whose order is their names.
-ROWS = {"neuralart_reference/operators"}
+# One file per operator, or per expected header: these folders hold a row of equals, whose order is their names.
+ROWS = {"neuralart_reference/operators", "tests/golden/app_config"}
 # Classes that share a name with another one, and why. At most ten.
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
@@ -197,7 +197,8 @@ def test_every_room_has_its_floor() -> None:
 def test_every_tier_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     """pytest leaves out folders called build unless it is told otherwise."""
     patterns = pytestconfig.getini("norecursedirs")
-    tiers = sorted({path.parent.name for path in (PACKAGE.parents[1] / "tests").glob("*/test_*.py")})
+    tests = PACKAGE.parents[1] / "tests"
+    tiers = sorted({part for path in tests.rglob("test_*.py") for part in path.relative_to(tests).parts[:-1]})
     assert {"build", "emulated", "graph", "unit"} <= set(tiers)
     assert [(tier, p) for tier in tiers for p in patterns if fnmatch.fnmatch(tier, p)] == []
 
@@ -357,6 +358,9 @@ def test_size_of_a_module() -> None:
 def test_number_of_files_of_a_folder() -> None:
     """Files side by side hide their order: make rooms."""
     files = {_name(folder): len(list(folder.glob("*.py"))) for folder in SUBROOMS}
+    tests = PACKAGE.parents[1] / "tests"
+    folders = [folder for folder in (tests, *tests.rglob("*")) if folder.is_dir()]
+    files |= {f"tests/{folder.relative_to(tests).as_posix()}": len(list(folder.glob("*.[pch]*"))) for folder in folders}
     assert {name: count for name, count in files.items() if count > MOST_FILES and name not in ROWS} == {}
 
 
