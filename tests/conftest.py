@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("long")
             names.add("long")
-        if not names & _UNSEEN and item.path.relative_to(_TESTS).parts[0] in _SEEN_TIERS:
+        if not names & _UNSEEN and os.path.relpath(item.path, _TESTS).partition(os.sep)[0] in _SEEN_TIERS:
             item.add_marker("seen")
         for marker in markers:
             if reason := _reason(marker.name, marker.args if marker.name == "needs" else ()):

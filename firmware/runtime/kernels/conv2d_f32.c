@@ -1,39 +1,9 @@
 /* CONV_2D and DEPTHWISE_CONV_2D in float32, also dilated; grouped, or with a depth multiplier. */
 #include "single.h"
 
-#include "neuralart_kernels_float.h"
-#include "window.h"
+#include "window_f32.h"
 
 enum { BLOCK = 4 }; /* output channels that share the loads of one input value */
-
-static inline float bounded(float value, const na_conv2d_f32_t *p) {
-  value = value < p->low ? p->low : value;
-  return value > p->high ? p->high : value;
-}
-
-typedef struct {
-  const float *input, *filter; /* of the first tap inside */
-  int32_t rows, columns; /* taps inside */
-  int32_t input_row, input_step, filter_row, filter_step;
-} window_t;
-
-/* The taps of a window that lie inside; filter_row and filter_step: from one to the next. */
-static window_t inside(const float *input, const float *filter, int32_t y, int32_t x, int32_t filter_step,
-                       const na_conv2d_t *w) {
-  const na_taps_t rows = na_taps(y, w->stride_height, w->pad_top, w->dilation_height, w->kernel_height, w->input_height);
-  const na_taps_t columns = na_taps(x, w->stride_width, w->pad_left, w->dilation_width, w->kernel_width, w->input_width);
-  const int32_t row = w->input_width * w->input_channels;
-  window_t made = {input, filter, rows.end - rows.first, columns.end - columns.first, w->dilation_height * row,
-                   w->dilation_width * w->input_channels, w->kernel_width * filter_step, filter_step};
-  if (made.columns <= 0 || made.rows <= 0) {
-    made.rows = 0;
-    return made;
-  }
-  made.input += (rows.origin + rows.first * w->dilation_height) * row +
-                (columns.origin + columns.first * w->dilation_width) * w->input_channels;
-  made.filter += rows.first * made.filter_row + columns.first * filter_step;
-  return made;
-}
 
 static void sum_block(float *sums, const window_t *w, const float *input, const float *filter, int32_t channels,
                       int32_t filter_size) {
@@ -51,16 +21,6 @@ static void sum_block(float *sums, const window_t *w, const float *input, const 
     }
   }
   sums[0] = a0, sums[1] = a1, sums[2] = a2, sums[3] = a3;
-}
-
-static float sum_one(const window_t *w, const float *input, const float *filter, int32_t channels) {
-  float sum = 0.0f;
-  for (int32_t ky = 0; ky < w->rows; ky++) {
-    const float *source = input + ky * w->input_row, *taps = filter + ky * w->filter_row;
-    for (int32_t kx = 0; kx < w->columns; kx++, source += w->input_step, taps += w->filter_step)
-      for (int32_t c = 0; c < channels; c++) sum += source[c] * taps[c];
-  }
-  return sum;
 }
 
 void na_conv2d_f32(const float *input, const float *filter, const float *bias, float *output,
@@ -85,7 +45,7 @@ void na_conv2d_f32(const float *input, const float *filter, const float *bias, f
             sums[0] = sum_one(&taps, source, own, w->kernel_channels);
           }
           for (int32_t j = 0; j < outputs; j++, channel++)
-            *output++ = bounded(sums[j] + (bias ? bias[channel] : 0.0f), p);
+            *output++ = na_bounded_f32(sums[j] + (bias ? bias[channel] : 0.0f), p->low, p->high);
         }
       }
     }
@@ -104,7 +64,7 @@ void na_depthwise_conv2d_f32(const float *input, const float *filter, const floa
         const window_t taps = inside(input, filter, y, x, w->output_channels, w);
         for (int32_t channel = 0; channel < w->output_channels; channel++) {
           const float sum = sum_one(&taps, taps.input + channel / multiplier, taps.filter + channel, 1);
-          *output++ = bounded(sum + (bias ? bias[channel] : 0.0f), p);
+          *output++ = na_bounded_f32(sum + (bias ? bias[channel] : 0.0f), p->low, p->high);
         }
       }
     }

@@ -46,7 +46,8 @@ static inline __attribute__((always_inline)) void rows(const float *input1, cons
   int32_t index[NA_BROADCAST_OUTER] = {0}, place1 = 0, place2 = 0;
   na_forget_subnormals();
   do {
-    input_t a = {input1 + place1, w->stride1[NA_BROADCAST_OUTER]}, b = {input2 + place2, w->stride2[NA_BROADCAST_OUTER]};
+    input_t a = {input1 + place1, w->stride1[NA_BROADCAST_OUTER]};
+    input_t b = {input2 + place2, w->stride2[NA_BROADCAST_OUTER]};
     int32_t done = 0;
 #if NA_MVE_FLOATS
     if (a.step && b.step) fours((input_t){a.numbers, 1}, (input_t){b.numbers, 1}, output, p, kind, count);
