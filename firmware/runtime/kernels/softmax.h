@@ -24,8 +24,8 @@ static inline int32_t exp_last_quarter(int32_t x) {
 }
 
 /* exp(x) in Q0.31 for a Q5.26 number x <= 0: a part within one quarter times powers exp(-2^k) by the bits of the
- * rest. */
-static inline int32_t exp_negative(int32_t x) {
+ * rest. One function: copies of it are 250 bytes each. */
+static __attribute__((noinline)) int32_t exp_negative(int32_t x) {
   static const int32_t powers[] = {/* exp(-1/4) .. exp(-16) */
                                    1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
   const int32_t quarter = 1 << (DIFFERENCE_FRACTION - 2);

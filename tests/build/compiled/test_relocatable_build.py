@@ -225,7 +225,8 @@ def test_the_store_says_nothing_of_this_machine_and_this_run(stored, digits, tmp
     assert contents[0] == contents[1]
     assert not [name for name in contents[0] if name.startswith(".") or name.endswith((".part", ".d", ".lock"))]
     maps = [data for name, data in contents[0].items() if name.endswith(".map")]
-    assert maps and not [data for data in maps if str(tmp_path).encode() in data or b".part" in data]
+    # gcc calls a part of a function NAME.part.0.
+    assert maps and not [data for data in maps if str(tmp_path).encode() in data or re.search(rb"\.part(?!\.\d)", data)]
     here = str(Path(toolchain.find(ToolchainConfig(), os.environ).folder).parent).encode()
     assert not [line for data in maps for line in data.splitlines() if b" /" in line or here + b"/lib" in line]
 
@@ -753,7 +754,7 @@ def test_registers_elsewhere_in_the_installation(make, tmp_path):
 
 def test_an_option_without_effect_is_noted(packs, make, tmp_path):
     built, image = make(fake_pack.network(tmp_path / "net"), pack=packs(), blobs_in_params=True)
-    assert built.prepared.notes == ("--ecblob-in-params: there are no epoch-controller blobs in this network",)
+    assert "--ecblob-in-params: there are no epoch-controller blobs in this network" in built.prepared.notes
     assert image.params[:200] == bytes(range(200))
 
 

@@ -89,6 +89,7 @@ def test_reports(built: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(built.root)
     built.edit("variants.yaml", "\nwrong: 1", "")
+    built.edit("variants.yaml", f"{vectors}    budgets: {{max_weights: 16}}\n", vectors)
     assert cli.main(["validate", "digits-n6", "--random", "1", "--junit", "validate.xml"]) == 0
     assert _cases(built, "validate.xml") == {("validate digits-n6 --on virtual", "digits"): ""}
 

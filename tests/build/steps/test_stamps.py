@@ -42,7 +42,9 @@ def broken(project: Project, *words: str, env: dict[str, str] | None = None, nam
     here = Path.cwd()
     os.chdir(project.root)
     try:
-        return intact.Checker(data, list(words), intact.environment({**os.environ, **(env or {})})).broken(name)
+        return intact.Checker(
+            data, list(words), intact.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
+        ).broken(name)
     finally:
         os.chdir(here)
 
@@ -519,6 +521,7 @@ def test_variables_of_main(stamped: Project) -> None:
 
 def test_why(stamped: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stamped.root)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert main(["why", "plain"]) == 0
     assert capsys.readouterr().out.startswith("plain is as the build of ")
     os.utime(stamped.path("firmware/app/main.c"))

@@ -97,7 +97,7 @@ def test_form(case: Case, generation: str) -> None:
 
 def test_the_same_bytes_from_another_process_and_folder(tmp_path: Path) -> None:
     script = (
-        "import hashlib\nfrom support import app_configs as made\nfrom neuralart.app_config import generate\n"
+        "import hashlib\nfrom support.models import app_configs as made\nfrom neuralart.app_config import generate\n"
         "d = hashlib.sha256()\nfor case, generation in made.possible():\n"
         "    h = generate.header(case.config, case.tensors, generation=generation)\n"
         "    d.update(repr((h.text, sorted(h.companions.items()), h.notes)).encode())\nprint(d.hexdigest())\n"

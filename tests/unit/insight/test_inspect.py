@@ -213,7 +213,7 @@ def test_a_terminal_without_some_characters(folder, tmp_path):
     text = vendor.make(Want()).files["network.c"].decode().replace('"out"', '"ausgäng \u6d4b"')
     (tmp_path / "n.c").write_text(text, encoding="utf-8")
     words = [sys.executable, "-m", "neuralart", "inspect", "n.c"]
-    paths = {"PYTHONPATH": str(Path(cli.__file__).parents[2]), "PYTHONIOENCODING": "ascii"}
+    paths = {"PYTHONPATH": str(Path(cli.__file__).parents[1]), "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, env={**os.environ, **paths})
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"ausg\\xe4ng \\u6d4b" in done.stdout
@@ -412,7 +412,7 @@ def test_a_reader_that_has_seen_enough(tmp_path):
         vendor.make(Want(version="4.0.1", all_buffers=True, internals=50)).write(tmp_path / str(number))
     files = sorted(str(path) for path in tmp_path.glob("*/network.c"))
     words = [sys.executable, "-m", "neuralart", "inspect", "--json", *files]
-    paths = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
+    paths = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=paths) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith(b"{")

@@ -30,7 +30,7 @@ from neuralart_reference.model.graph import Model
 from quantized import Network
 
 MODELS = {"mobilenet": mobilenet, "heatmap": heatmap, "detector": detector}
-ROOT = Path(mobilenet.__file__).resolve().parents[2]
+ROOT = Path(mobilenet.__file__).resolve().parents[1]
 each = pytest.mark.parametrize("name", MODELS)
 
 
