@@ -157,9 +157,8 @@ def test_the_table_of_st_tools(clone: Path, tmp_path: Path, tmp_path_factory: py
     for line in table:
         what, state, *_ = line[2:].split(" | ")
         assert what and re.match(r"works|other form|missing", state), line
-        assert line.endswith("` |") or re.search(r"tests/[\w/]+/test_\w+\.py|\.md", line) or state.startswith("missing"), (
-            line
-        )
+        named = line.endswith("` |") or re.search(r"tests/[\w/]+/test_\w+\.py|\.md", line)
+        assert named or state.startswith("missing"), line
         assert all((REPO / test).is_file() for test in re.findall(r"tests/[\w/]+/test_\w+\.py", line)), line
     folder = copy_built(Project(clone), tmp_path / "networks").root
     _compare(done, pages.executed(done, folder, shared_objects(tmp_path_factory)))
