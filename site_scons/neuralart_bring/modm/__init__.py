@@ -35,7 +35,7 @@ def add(env: Any, model: str, board: str, name: str = "", memory: str = "") -> N
         env, name, f"#{model}", worlds.anchored_board(board), **({"memory": memory} if memory else {})
     )
     # A compiler that may fuse products and sums rounds differently.
-    own = env.Clone(CPPPATH=[*env["CPPPATH"], *include_dirs])
-    own.AppendUnique(CCFLAGS=["-ffp-contract=off"])
+    own = env.Clone()
+    own.AppendUnique(CPPPATH=include_dirs, CCFLAGS=["-ffp-contract=off"])
     library = own.StaticLibrary(f"#{folder}/network", sources)
     env.AppendUnique(CPPPATH=include_dirs, LIBS=library)
