@@ -20,7 +20,7 @@ from neuralart.network.targets import CPU, NPU
 from neuralart.text.c_source import decode
 from neuralart.vendor.network_c import read as network_c
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
-from neuralart.vendor.network_c.types import GeneratedNetwork
+from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?:ST)?AI_(\w+)[ \t]+((?:[^\n\\]|\\\n?)*)", re.M)
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]{1,8}|\d{1,10})")
@@ -156,11 +156,15 @@ class GeneratedSet:
         return NEURALART if self.network.runtime == NEURALART_VERSION else LL_ATON
 
     @cached_property
+    def _placed(self) -> dict[str, list[BufferRow]]:
+        return rows_by_pool(self.network)
+
+    @cached_property
     def needed(self) -> dict[str, int]:
         """Pools (fname) that hold constants, and how many bytes of each the constants reach."""
         if self.flow == CPU:
             return {}
-        placed = rows_by_pool(self.network)
+        placed = self._placed
         found = {}
         for pool in self.network.pools:
             constants = [row for row in placed[pool.fname] if row.is_param]
@@ -174,7 +178,7 @@ class GeneratedSet:
     @cached_property
     def idle(self) -> tuple[str, ...]:
         """Pools (fname) that its comments declare, and of which nothing is used, not through a virtual pool either."""
-        pools, placed = self.network.pools, rows_by_pool(self.network)
+        pools, placed = self.network.pools, self._placed
         used = [range(pool.address, pool.address + pool.size) for pool in pools if pool.told[0] or placed[pool.fname]]
         return tuple(
             pool.fname

@@ -121,7 +121,8 @@ def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> lis
     needed = found.needed[pool.fname]
     fits = ([path for path in kind if _fits(path, pool, needed)] for kind in _kinds(found, pool, files))
     kind = next((kind for kind in fits if kind), [])
-    return kind[:1] if len({read(path, pool, needed) for path in kind}) == 1 else kind
+    same = len(kind) > 1 and len({read(path, pool, needed) for path in kind}) == 1
+    return kind[:1] if same else kind
 
 
 def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
@@ -143,8 +144,12 @@ def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> d
         if not path.is_file():
             raise NeuralArtError(f"adopted: initializers: no file {path.as_posix()}", where=where)
     chosen: dict[str, Path] = {}
-    here = [each for each in found.folder.iterdir() if each.is_file()]
-    files = sorted(p for p in here if p.suffix.lower() in SUFFIXES or p.match(f"{found.stem}_atonbuf.*{C}"))
+    as_c = f"{found.stem}_atonbuf."
+    files = sorted(
+        each
+        for each in found.folder.iterdir()
+        if each.is_file() and (each.suffix.lower() in SUFFIXES or (each.name.startswith(as_c) and each.suffix == C))
+    )
     for fname, needed in found.needed.items():
         # Of a virtual pool its parts are what is filled.
         if fname not in pools:
