@@ -19,6 +19,7 @@ from neuralart_virtual.npu.software.tensors import Output
 
 # Where more than half of the elements differ that would by chance, and by more than that, it is another tensor.
 _MOST_DIFFERENT, _ALMOST = 0.5, 2
+_SAME_SCALE = 0.02  # How much a slope may be off that was computed from rounded values
 # Groups of channels that are tried where a buffer is large.
 _LARGE, _GROUPS = 100_000, (1, 2, 3, 4, 8, 12, 16, 24, 32, 64)
 
@@ -108,15 +109,26 @@ def _find(output: Output, memory: NpuMemory, tensors: Mapping[str, ReferenceTens
     distance, pair = best
     tensor = tensors[pair.tensor]
     found = _values(pair, output, memory, tensor)
-    # Compilers requantize what joins tensors of other scales: each value is a linear function of the tensor's.
-    spread = float(tensor.values.var())
-    factor = float((found * (tensor.values - tensor.values.mean())).mean() / spread) if spread else 1.0
-    scaled = pair._replace(factor=factor, more=float(found.mean() - factor * tensor.values.mean()))
-    if factor > 0 and np.abs(found - scaled.of(tensor)).max() <= _ALMOST:
+    if (scaled := _requantized(pair, found, tensors)) is not None:
         return scaled
     counts = [np.bincount(values.ravel() + 128, minlength=256) / values.size for values in (found, tensor.values)]
     by_chance = 1 - float(counts[0] @ counts[1])
     return None if distance.share >= _MOST_DIFFERENT * by_chance else pair
+
+
+def _requantized(pair: Pair, found: NDArray[np.int16], tensors: Mapping[str, ReferenceTensor]) -> Pair | None:
+    """The pair with the scale of another tensor of the model: compilers requantize what they join. Only the offset is
+    taken from what memory holds, so a wrong zero point is not seen there. None: it is in no such scale.
+    """
+    tensor = tensors[pair.tensor]
+    spread = float(tensor.values.var())
+    slope = float((found * (tensor.values - tensor.values.mean())).mean() / spread) if spread else 0.0
+    ratios = (tensor.scale / other.scale for other in tensors.values() if other.scale)
+    factor = min(ratios, key=lambda ratio: abs(ratio - slope), default=0.0)
+    if factor <= 0 or abs(slope / factor - 1) > _SAME_SCALE:
+        return None
+    scaled = pair._replace(factor=factor, more=float(found.mean() - factor * tensor.values.mean()))
+    return scaled if np.abs(found - scaled.of(tensor)).max() <= _ALMOST else None
 
 
 def _values(pair: Pair, output: Output, memory: NpuMemory, tensor: ReferenceTensor) -> NDArray[np.int16]:

@@ -140,11 +140,14 @@ def test_comparison_and_force(tmp_path: Path) -> None:
         assert {"4", "5", "6"} <= {label for label, _ in comparison.unpaired}
 
 
-def compared(buffer: np.ndarray[Any, Any], tensor: np.ndarray[Any, Any]) -> tuple[BufferComparison, bytes]:
-    """A buffer of an epoch beside a tensor, and what memory holds behind it."""
+def compared(
+    buffer: np.ndarray[Any, Any], tensor: np.ndarray[Any, Any], joined: float = 0.0
+) -> tuple[BufferComparison, bytes]:
+    """A buffer of an epoch beside a tensor, and what memory holds behind it; ``joined``: scale of another tensor."""
     memory = NpuMemory()
     memory.add("RAM", made.RAM, buffer.astype(np.int8).view(np.uint8).reshape(-1).copy())
-    comparison = BufferComparison(iter([{"x": tensor_of(tensor)}]), feed=True)
+    tensors = {"x": tensor_of(tensor, 0.09), "joined": tensor_of(np.zeros((1, 1, 1)), joined)}
+    comparison = BufferComparison(iter([tensors]), feed=True)
     comparison.begins(memory)
     comparison(EpochResult("1", True, (Output(made.RAM, 1, buffer.size),), (1.0,), EpochWork()))
     return comparison, memory.view(made.RAM, buffer.size).tobytes()
@@ -154,7 +157,9 @@ def test_a_tensor_in_the_quantization_of_another() -> None:
     """As in front of a concatenation: half of a step more or less is rounding, and what is fed has that scale, too."""
     tensor = np.clip(np.random.default_rng(3).normal(-90, 40, (8, 8, 16)), -128, 127).astype(int)
     scaled = np.rint(0.45 * tensor - 70.4)
-    comparison, held = compared(scaled + (np.indices(tensor.shape).sum(0) % 40 == 0), tensor)
+    found = scaled + (np.indices(tensor.shape).sum(0) % 40 == 0)
+    assert compared(found, tensor, 0.25)[0].pairs == [], "no tensor of the model has that scale: the epoch is wrong"
+    comparison, held = compared(found, tensor, 0.2)
     (pair,) = comparison.pairs
     assert pair.largest == 1 and pair.different < 0.1 and pair.pair.factor == pytest.approx(0.45, abs=0.01)
     assert np.abs(np.frombuffer(held, np.int8).reshape(tensor.shape) - scaled).max() <= 1
