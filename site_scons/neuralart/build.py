@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 from neuralart import project_folder
 
@@ -35,6 +36,11 @@ def run(args: argparse.Namespace) -> int:
     words = args.words[args.words[:1] == ["--"] :]
     if not any(word.startswith(_ELSEWHERE) for word in words):
         words = project_folder.enter(words)
+    return subprocess.call(call_of(words))
+
+
+def call_of(words: Sequence[str]) -> list[str]:
+    """The call of SCons for targets and options, with as many jobs as there are cores unless SCONSFLAGS says it."""
     flags = os.environ.get("SCONSFLAGS", "").split()
     jobs = [] if any(word.startswith(("-j", "--jobs")) for word in flags) else [f"-j{os.cpu_count() or 1}"]
-    return subprocess.call([sys.executable, "-m", "SCons", "-Q", *jobs, *words])
+    return [sys.executable, "-m", "SCons", "-Q", *jobs, *words]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from dataclasses import replace
@@ -329,8 +328,10 @@ def _build(args: argparse.Namespace) -> None:
         return
     import subprocess
 
-    words = [sys.executable, "-m", "SCons", "-Q", f"-j{os.cpu_count() or 1}", args.variant]
-    done = subprocess.run(words, cwd=top, capture_output=True, text=True, errors="replace", check=False)
+    from neuralart.build import call_of
+
+    call = call_of([args.variant])
+    done = subprocess.run(call, cwd=top, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode or done.stderr or "is up to date" not in done.stdout:
         print(done.stdout + done.stderr, end="", file=sys.stderr)
     if done.returncode:
