@@ -81,10 +81,7 @@ def _plain(ctx: Lowering, op: Operator) -> None:
 
 
 _REALS, _NUMBERS = Plain(_plain, ("float32",)), Plain(_plain, ("float32", "int32"))
-_LIMITS = (
-    f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighboring dimensions that "
-    f"are reduced, and {RANK} that are kept"
-)
+_LIMITS = f"int8; constant axes; at most {RANK} groups of neighboring dimensions are reduced, and {RANK} are kept"
 
 
 @operator("MEAN", limits=_LIMITS.replace("int8", "int8 or int16", 1), plain=_REALS)
