@@ -47,7 +47,7 @@ class UseCase:
     companions: tuple[str, ...] = ()
 
     def all_prefixes(self) -> tuple[str, ...]:
-        """List every beginning of macros that a generation uses, each once."""
+        """Every beginning that one of the generations uses, each once."""
         return tuple(dict.fromkeys(self.prefixes.values()))
 
 
