@@ -81,7 +81,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, int]:
 
 
 def state(path: str) -> int:
-    """Identify a file behind links by inode, size and times (the time of change cannot be set by programs). 0: none."""
+    """Which file it is, behind links, with its size and times: no program can set that of its last change. 0: none."""
     try:
         of = os.stat(path)
     except (OSError, ValueError):
@@ -179,7 +179,7 @@ class Checker:
         return [text for key in keys for text in self._known[key]]
 
     def default(self) -> list[str]:
-        """List the variants of a bare call; the command line may decide them."""
+        """What is built when nothing is named; that may depend on the command line."""
         worlds = (world["default"] for key, world in self._data["worlds"].items() if not self._of_world(key))
         return list(next(worlds, ()))
 

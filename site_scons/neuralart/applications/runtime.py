@@ -231,8 +231,8 @@ class RuntimePart:
 def runtime_parts(
     ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
 ) -> tuple[RuntimePart, ...]:
-    """List sources and headers of our runtime. ``kernels``: ``c``, a set that replaces plain ones of the same name, or
-    empty: none. ``cpu``: for networks on a core without an NPU.
+    """Sources and headers of our runtime. ``kernels``: ``c``, or others that stand for the plain ones of the same name;
+    empty: none. ``cpu``: that of networks for a core without an NPU.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}

@@ -60,7 +60,7 @@ class Origin:
         return NeuralArtError(what, where=self.text, hint=hint)
 
     def taken(self, what: str, other: Origin) -> NeuralArtError:
-        """Make the error for a name that another plugin has."""
+        """The name of a plugin is another's."""
         return self.error(
             f"{what}: the name is taken by {other.text}",
             self.remedy("register it under another name"),

@@ -177,7 +177,7 @@ def words(
 
 
 def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
-    """The result of an emitter for some parts: all targets, and sources that no part makes."""
+    """What an emitter returns for some parts: all their targets, and all their sources that nothing here makes."""
     targets = [node for part in parts for node in part.targets]
     made = set(targets)
     for part in parts:

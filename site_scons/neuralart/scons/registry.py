@@ -143,12 +143,12 @@ class _Fact(SCons.Node.Python.Value):
 
 @cache
 def fact(value: str, name: str) -> Any:
-    """Make a node of a value that a target depends on; ``name``: in ``--debug=explain``."""
+    """A node for what a target depends on and that is no file; ``name``: what ``--debug=explain`` calls it."""
     return _Fact(value, name=name)
 
 
 def code_value(env: Any, name: str, *rooms: str) -> Any:
-    """Make a node of a fingerprint (:func:`~neuralart.fingerprint.fingerprint`) of some rooms."""
+    """What depends on code depends on this: :func:`~neuralart.fingerprint.fingerprint` of some rooms."""
     return fact(fingerprint(*rooms), name=name)
 
 

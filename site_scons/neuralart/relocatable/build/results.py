@@ -15,7 +15,7 @@ _STEPS = ("npu_driver", "prepare_c_file", "post-process")
 
 
 def head(version: tuple[int, int, int, int]) -> dict[str, Any]:
-    """The entries before the image. ``version``: of the network's runtime."""
+    """What stands before the image. ``version``: of the runtime that the network is made for."""
     return {
         "version": "1.0",
         # Equal inputs give equal files.

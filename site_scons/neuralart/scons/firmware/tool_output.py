@@ -1,4 +1,4 @@
-"""Shows a compiler's output whole, and a linker's as one line (all of it with VERBOSE=1)."""
+"""What a compiler prints is shown whole; a linker says in one line what is wrong, and all of it with VERBOSE=1."""
 
 from __future__ import annotations
 
