@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled at their first use: a run needs few of those that its modules have."""
+"""Regular expressions that are compiled at their first use."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class _LazyRegex:
 
 
 def lazy_regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """What ``re.compile`` returns, for use in a module."""
+    """Make what ``re.compile`` returns, compiled at its first use."""
     return cast("re.Pattern[AnyStr]", _LazyRegex(text, flags))

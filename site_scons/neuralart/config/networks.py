@@ -363,12 +363,12 @@ keys_of = partial(with_added, NETWORK, KEYS)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
-    """Read a network's keys, or the ``known`` alone; those of sections come out like ``strategies.xSPI2``."""
+    """Read a network's keys, or only the ``known`` ones; members of sections are named like ``strategies.xSPI2``."""
     return read_keys(value, keys := keys_of(value), known or names(keys))
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
-    """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
+    """Make a network from its layers; later ones win. NeuralArtError: keys of ``app_config`` contradict each other."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
     if "model" not in values and values.get("compiler") != "adopted":

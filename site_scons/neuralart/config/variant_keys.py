@@ -1,4 +1,4 @@
-"""The keys of a variant in variants.yaml, those of its ``relocatable:`` too."""
+"""The keys of a variant in variants.yaml, and of its section ``relocatable:``."""
 
 from __future__ import annotations
 
@@ -324,13 +324,13 @@ KEYS: tuple[Key, ...] = (
 
 
 def keys_of(value: Value | None) -> tuple[Key, ...]:
-    """Keys of variants, and those of plugins that a mapping has."""
+    """The keys of variants, with those of plugins that a mapping has."""
     return with_added(VARIANT, KEYS, value)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
-    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``.
-    ``known``: those that may be there; none: all.
+    """Read a variant's keys without its overrides: ``network`` becomes ``networks``, sections become names like
+    ``toolchain.prefix``. ``known``: the allowed keys; empty: all.
     """
     keys = keys_of(value)
     known = known or names(keys)
@@ -341,6 +341,6 @@ def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
 
 
 def values_of(merged: Settings) -> dict[str, Any]:
-    """Fields of a variant from its settings, all but what its networks and its title decide."""
+    """Make a variant's fields from its settings, except those that depend on its networks and its title."""
     values = {field: found for key in KEYS if key.name not in _ELSEWHERE for field, found in key.values(merged).items()}
     return {**values, "added": added_values(VARIANT, merged, KEYS)}

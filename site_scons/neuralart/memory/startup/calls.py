@@ -1,6 +1,5 @@
-"""``neuralart_networks.c``: the same calls for networks on the NPU and on the core (firmware/calls).
-
-Networks on the core are called by the legacy API, the others by LL_ATON's, of this project's runtime or the vendor's.
+"""Writes ``neuralart_networks.c``: the same calls for networks on the NPU and on the core (firmware/calls). Networks on
+the core have the legacy API, others LL_ATON's.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _READY = "if (!{n}_ready) {{\n    return NEURALART_E_NOT_READY;\n  }}"
 
 
 def header() -> bytes:
-    """The header, which is the same for all programs."""
+    """Text of the header, which is equal for all programs."""
     return (firmware_dir() / "calls" / HEADER).read_bytes()
 
 
