@@ -9,23 +9,8 @@ from neuralart_reference.context import WIDE, Lowering, Operand, describe, struc
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION, REALS
-from neuralart_reference.quantize import (
-    INT32_MAX,
-    RANGES,
-    FixedPoint,
-    float32,
-    power_of_two,
-    round_half_away,
-    single,
-)
-from neuralart_reference.tables import (
-    INT16_MAX,
-    nearest,
-    rounding_shift,
-    sampled,
-    scaled,
-    table,
-)
+from neuralart_reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, power_of_two, round_half_away, single
+from neuralart_reference.tables import INT16_MAX, nearest, rounding_shift, sampled, scaled, table
 
 _LOGISTIC_SCALE = 1 / 256
 _FINE = 20  # bits of an inverse root behind the point

@@ -9,13 +9,7 @@ from neuralart_reference.context import Lowering, describe, integers, struct
 from neuralart_reference.data_movement import Sources, dense
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
-from neuralart_reference.operators._movement import (
-    RANK,
-    TYPES,
-    check_types,
-    source_bytes,
-    target_bytes,
-)
+from neuralart_reference.operators._movement import RANK, TYPES, check_types, source_bytes, target_bytes
 
 
 def _tensors(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart_reference.context import (
-    BYTES_T,
-    WIDE,
-    Lowering,
-    Operand,
-    describe,
-    float_literal,
-    struct,
-)
+from neuralart_reference.context import BYTES_T, WIDE, Lowering, Operand, describe, float_literal, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import check_types

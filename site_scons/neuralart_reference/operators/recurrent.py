@@ -169,13 +169,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
 
 
 def _gates(
-    ctx: Lowering,
-    op: Operator,
-    parts: States,
-    gates: Sequence[Gate],
-    source: Operand,
-    last: Operand,
-    cells: int,
+    ctx: Lowering, op: Operator, parts: States, gates: Sequence[Gate], source: Operand, last: Operand, cells: int
 ) -> tuple[tuple[Arg, ...], list[str]]:
     """Constants of all gates one behind the other, and each gate's factors as a C initializer."""
     inputs, outputs = source.shape[-1], ctx.output(op).shape[-1]

@@ -95,9 +95,7 @@ _ONE = 1 << 10  # a step of the input
 
 
 @operator(
-    "RESIZE_BILINEAR",
-    limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both; also float32",
-    floats=True,
+    "RESIZE_BILINEAR", limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both; also float32", floats=True
 )
 def resize_bilinear(ctx: Lowering, op: Operator) -> None:
     """Lower an interpolation in fixed point (uint8: float32). Multiply-accumulate operations: 4 x output elements."""
