@@ -23,12 +23,8 @@ _HOLDS = {
 _LIMITS = "int8, int32, int64, float32 to bool; broadcasting"
 
 
-@operator("EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
-@operator("GREATER", limits=_LIMITS, floats=True)
-@operator("GREATER_EQUAL", limits=_LIMITS, floats=True)
-@operator("LESS", limits=_LIMITS, floats=True)
-@operator("LESS_EQUAL", limits=_LIMITS, floats=True)
-@operator("NOT_EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
+@operator("EQUAL", "NOT_EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
+@operator("GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", limits=_LIMITS, floats=True)
 def compare(ctx: Lowering, op: Operator) -> None:
     """Lower a comparison. Operations counted as multiply-accumulate: output elements."""
     first, second, target = ctx.input(op), ctx.input(op, 1), ctx.output(op)
@@ -50,9 +46,8 @@ def compare(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_compare_{SUFFIXES[first.dtype]}", args, macc=target.elements)
 
 
-@operator("LOGICAL_AND", limits="bool; broadcasting")
+@operator("LOGICAL_AND", "LOGICAL_OR", limits="bool; broadcasting")
 @operator("LOGICAL_NOT", limits="bool")
-@operator("LOGICAL_OR", limits="bool; broadcasting")
 def logical(ctx: Lowering, op: Operator) -> None:
     """Lower a logical operation on bytes that are 0 or 1: the smaller one, the larger one, or not equal to 1."""
     tensors = [ctx.tensors[index] for index in op.inputs if index >= 0]

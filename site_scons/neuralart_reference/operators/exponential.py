@@ -137,15 +137,7 @@ def _inverse_root(value: int) -> FixedPoint:
     return FixedPoint(x << max(0, shift), min(0, shift))
 
 
-@operator("CEIL", limits="", plain=FUNCTION)
-@operator("COS", limits="", plain=FUNCTION)
-@operator("ERF", limits="", plain=FUNCTION)
-@operator("FLOOR", limits="", plain=FUNCTION)
-@operator("NEG", limits="", plain=FUNCTION)
-@operator("ROUND", limits="", plain=FUNCTION)
-@operator("SIGN", limits="", plain=FUNCTION)
-@operator("SIN", limits="", plain=FUNCTION)
-@operator("SQUARE", limits="", plain=FUNCTION)
+@operator("CEIL", "COS", "ERF", "FLOOR", "NEG", "ROUND", "SIGN", "SIN", "SQUARE", limits="", plain=FUNCTION)
 @operator("POW", limits="", plain=REALS)
 def not_quantized(ctx: Lowering, op: Operator) -> None:
     """Refuse what only float32 has."""

@@ -104,8 +104,7 @@ def mean(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_mean_{SUFFIXES[source.dtype]}", args, macc=source.tensor.elements)
 
 
-@operator("REDUCE_MAX", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
-@operator("REDUCE_MIN", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
+@operator("REDUCE_MAX", "REDUCE_MIN", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
 def extremum(ctx: Lowering, op: Operator) -> None:
     """Lower the largest or smallest value over the axes of input 1."""
     ctx.same_quantization(op, *ctx.ends(op))

@@ -91,8 +91,7 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, "na_softmax_s8_s16" if rises else "na_softmax_s8", args, macc=target.tensor.elements)
 
 
-@operator("L2_NORMALIZATION", limits="", plain=Plain(_plain, ("float32",)))
-@operator("LOG_SOFTMAX", limits="", plain=Plain(_plain, ("float32",)))
+@operator("L2_NORMALIZATION", "LOG_SOFTMAX", limits="", plain=Plain(_plain, ("float32",)))
 def rows(ctx: Lowering, op: Operator) -> None:
     """Refuse the integer forms of functions of rows."""
     ctx.operand(op, ctx.input(op), ("float32",))
