@@ -11,8 +11,7 @@ from neuralart_reference.model.graph import Tensor
 
 
 def _block_size(sources: Sources) -> tuple[int, tuple[int, ...]]:
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, _ = sources.ends()
     if len(tensor.shape) != 4:
         raise Unsupported(f"{describe(tensor)} has {len(tensor.shape)} dimensions", "it must have 4: N, H, W, C")
     size = int(sources.op.options.get("block_size", 0))

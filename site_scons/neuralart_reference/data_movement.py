@@ -115,6 +115,12 @@ class Sources:
             raise Unsupported(f"{len(self.op.outputs)} outputs, expected at least {position + 1}")
         return self._tensors[self.op.outputs[position]]
 
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """The first input and the first output; Unsupported when one is missing, or their types differ."""
+        tensor, target = self.input(), self.output()
+        self.same_dtype(tensor, target)
+        return tensor, target
+
     def numbers(self, position: int, role: str) -> tuple[int, ...]:
         """The values of an input that must be constant integers; the role names them in the plural."""
         tensor = self.input(position)
