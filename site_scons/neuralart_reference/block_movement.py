@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
-from neuralart_reference.context import describe
-from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, filled_output
+from neuralart_reference.context import Unsupported, describe
+from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output
 from neuralart_reference.model.graph import Tensor
 
 

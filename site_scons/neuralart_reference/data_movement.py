@@ -10,27 +10,8 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from math import prod
 
-from neuralart_reference.context import INTEGERS, describe, integers
+from neuralart_reference.context import INTEGERS, Misfit, Unsupported, describe, integers
 from neuralart_reference.model.graph import Operator, Tensor
-
-
-class Unsupported(Exception):
-    """Why an operator cannot be done, in one line, and what to do or what is supported."""
-
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.hint = hint
-
-
-class Misfit(Unsupported):
-    """A tensor has another shape than follows from the inputs of its operator."""
-
-    def __init__(self, tensor: Tensor, shape: Sequence[int]) -> None:
-        gives = ", ".join(map(str, shape))
-        super().__init__(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
-        self.tensor = tensor
-        self.shape = tuple(shape)
 
 
 @dataclass(frozen=True)

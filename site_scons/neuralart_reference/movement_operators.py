@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuralart_reference.block_movement import batch_to_space, depth_to_space, space_to_depth
-from neuralart_reference.context import describe
-from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, filled_output, whole
+from neuralart_reference.context import Unsupported, describe
+from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output, whole
 from neuralart_reference.model.graph import Tensor
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart_reference.context import Lowering, describe, struct
-from neuralart_reference.data_movement import BROADCAST_RANK, Unsupported, dense, filled
+from neuralart_reference.context import Lowering, Unsupported, describe, struct
+from neuralart_reference.data_movement import BROADCAST_RANK, dense, filled
 from neuralart_reference.ir import TensorArg
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
