@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
-from neuralart_reference.context import Unsupported, describe
+from neuralart_reference.context import Unsupported, describe, same_type
 from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output
 from neuralart_reference.model.graph import Tensor
 
@@ -44,7 +44,7 @@ def space_to_depth(sources: Sources) -> list[Piece]:
 
 def _blocks(sources: Sources, space: Tensor, batch: Tensor, margins: str) -> list[Move]:
     """The moves from a tensor of pictures to one with their blocks as a batch, each from one offset in all blocks."""
-    sources.same_dtype(space, batch)
+    same_type(space, batch)
     sizes = sources.numbers(1, "sizes of blocks")
     pairs = sources.numbers(2, margins)
     count, rank = len(sizes), len(space.shape)

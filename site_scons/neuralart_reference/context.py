@@ -51,6 +51,13 @@ class Misfit(Unsupported):
         self.shape = tuple(shape)
 
 
+def same_type(*tensors: Tensor) -> None:
+    """Check that all tensors are of one type; Unsupported when they are not."""
+    for other in tensors[1:]:
+        if other.dtype != tensors[0].dtype:
+            raise Unsupported(f"{describe(tensors[0])} and {describe(other)} have different types")
+
+
 @dataclass(frozen=True)
 class Operand:
     """An 8-bit or 16-bit tensor with one scale."""

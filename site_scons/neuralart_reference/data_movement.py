@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from math import prod
 
-from neuralart_reference.context import INTEGERS, Misfit, Unsupported, describe, integers
+from neuralart_reference.context import INTEGERS, Misfit, Unsupported, describe, integers, same_type
 from neuralart_reference.model.graph import Operator, Tensor
 
 
@@ -99,7 +99,7 @@ class Sources:
     def ends(self) -> tuple[Tensor, Tensor]:
         """The first input and the first output; Unsupported when one is missing, or their types differ."""
         tensor, target = self.input(), self.output()
-        self.same_dtype(tensor, target)
+        same_type(tensor, target)
         return tensor, target
 
     def numbers(self, position: int, role: str) -> tuple[int, ...]:
@@ -134,12 +134,6 @@ class Sources:
         if len(values) != 1:
             raise Unsupported(f"{len(values)} dimensions in {describe(self.input(position))}, expected 1")
         return self.axis(values[0], len(of.shape) if rank is None else rank, of)
-
-    def same_dtype(self, *tensors: Tensor) -> None:
-        """Check that values can be copied; Unsupported when types differ."""
-        for other in tensors[1:]:
-            if other.dtype != tensors[0].dtype:
-                raise Unsupported(f"{describe(tensors[0])} and {describe(other)} have different types")
 
     def expect(self, tensor: Tensor, shape: Sequence[int]) -> None:
         """Check the model's shape of an output against what follows from the inputs; Unsupported when they differ."""

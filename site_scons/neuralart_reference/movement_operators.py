@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuralart_reference.block_movement import batch_to_space, depth_to_space, space_to_depth
-from neuralart_reference.context import Unsupported, describe
+from neuralart_reference.context import Unsupported, describe, same_type
 from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output, whole
 from neuralart_reference.model.graph import Tensor
 
@@ -202,7 +202,7 @@ def _broadcast_to(sources: Sources) -> list[Piece]:
 def _concatenation(sources: Sources) -> list[Piece]:
     """CONCATENATION: the inputs follow each other along one dimension."""
     tensors, target = sources.inputs(), sources.output()
-    sources.same_dtype(target, *tensors)
+    same_type(target, *tensors)
     axis = sources.axis(int(sources.op.options.get("axis", 0)), len(tensors[0].shape), tensors[0])
 
     def others(tensor: Tensor) -> tuple[int, ...]:
@@ -227,7 +227,7 @@ def _parts(sources: Sources, tensor: Tensor, axis: int, sizes: Sequence[int], *,
     steps, at, pieces = dense(tensor.shape), 0, []
     for position, size in enumerate(sizes):
         target = sources.output(position)
-        sources.same_dtype(tensor, target)
+        same_type(tensor, target)
         shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
         sources.expect(target, shape[:axis] + shape[axis + 1 :] if gone else shape)
         pieces.append(Piece(tensor.index, target.index, Move(shape, steps, dense(shape), at * steps[axis])))
@@ -263,7 +263,7 @@ def _split_v(sources: Sources) -> list[Piece]:
 def _pack(sources: Sources) -> list[Piece]:
     """PACK: equal inputs become slices of a new dimension."""
     tensors, target = sources.inputs(), sources.output()
-    sources.same_dtype(target, *tensors)
+    same_type(target, *tensors)
     first = tensors[0]
     for tensor in tensors[1:]:
         if tensor.shape != first.shape:

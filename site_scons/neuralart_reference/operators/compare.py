@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart_reference.context import Lowering, Unsupported, describe, struct
+from neuralart_reference.context import Lowering, Unsupported, describe, same_type, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, dense, filled
 from neuralart_reference.ir import TensorArg
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import TYPES, check_types, same_quantization, source_bytes, target_bytes
-from neuralart_reference.operators._plain import EQUAL, GREATER, LESS, NO_NUMBER, SUFFIXES, same_type, walked
+from neuralart_reference.operators._plain import EQUAL, GREATER, LESS, NO_NUMBER, SUFFIXES, walked
 
 _HOLDS = {
     "EQUAL": EQUAL,
@@ -31,7 +31,7 @@ def compare(ctx: Lowering, op: Operator) -> None:
     boolean = ("bool",) if op.kind.removeprefix("NOT_") == "EQUAL" else ()
     check_types(ctx, op, first, types=("int8", "int32", "int64", "float32", *boolean))
     check_types(ctx, op, target, types=("bool",))
-    same_type(ctx, op, first, second)
+    same_type(first, second)
     scales: dict[str, int] = {}
     if first.dtype == "int8":  # by the scales, each a factor below 1 of its own, as LiteRT does
         for number, tensor in enumerate((first, second), 1):
@@ -84,7 +84,7 @@ def select(ctx: Lowering, op: Operator) -> None:
     condition, first, second, target = *(ctx.input(op, n) for n in range(3)), ctx.output(op)
     check_types(ctx, op, condition, types=("bool",))
     check_types(ctx, op, first)
-    same_type(ctx, op, first, second, target)
+    same_type(first, second, target)
     same_quantization(ctx, op, [first, second, target])
     shape = condition.shape
     if op.kind == "SELECT":

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from neuralart_reference.context import WIDE, Lowering, describe, struct
+from neuralart_reference.context import WIDE, Lowering, describe, same_type, struct
 from neuralart_reference.data_movement import filled
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import SUFFIXES, as_stored, same_type
+from neuralart_reference.operators._plain import SUFFIXES, as_stored
 from neuralart_reference.quantize import FixedPoint
 
 RANK = 3
@@ -70,7 +70,7 @@ def _emit(ctx: Lowering, op: Operator, values: int, walk: dict[str, str], **quan
 
 def _plain(ctx: Lowering, op: Operator) -> None:
     found = _reduction(ctx, op)
-    same_type(ctx, op, ctx.input(op), ctx.output(op))
+    same_type(ctx.input(op), ctx.output(op))
     _emit(ctx, op, *found)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, struct
+from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, same_type, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import same_type
 from neuralart_reference.quantize import INT32_MAX, quantize_multiplier, single
 from neuralart_reference.tables import INT16_MAX, interpolation
 
@@ -21,7 +20,7 @@ _LOWEST_EXPONENT, _STEPS = 10.0, 65535  # of int16
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a function of rows in float32."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     ctx.expect_shape(op, target, source.shape)
     if (activation := ctx.activation(op)) != "NONE":
         ctx.refuse(op, f"fused activation {activation} is not supported", "supported: NONE")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart_reference.context import Lowering, describe, float_literal, struct
+from neuralart_reference.context import Lowering, describe, float_literal, same_type, struct
 from neuralart_reference.ir import Arg, Null
 from neuralart_reference.model.graph import Operator, Tensor
-from neuralart_reference.operators._plain import bounds, same_type
+from neuralart_reference.operators._plain import bounds
 from neuralart_reference.operators._recurrent import (
     CELL,
     CELL_STATE,
@@ -42,7 +42,7 @@ def svdf_f32(ctx: Lowering, op: Operator) -> None:
     batch.
     """
     source, target, parts = ctx.input(op), ctx.output(op), States(ctx, op)
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     sizes = svdf_sizes(ctx, op)
     batches, inputs, units, rank, memory = sizes.values()
     filters = units * rank
@@ -64,7 +64,7 @@ def _constant(ctx: Lowering, op: Operator, parts: States, position: int, role: s
 
 def _sequence(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> tuple[int, dict[str, int]]:
     """Outputs, and the members that say how a sequence lies in memory; an operator without one does a single step."""
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     rank = 3 if op.kind.startswith("UNIDIRECTIONAL") else 2
     if len(source.shape) != rank or len(target.shape) != rank:
         ctx.refuse(op, f"{describe(source)} and {describe(target)} have not {rank} dimensions")
