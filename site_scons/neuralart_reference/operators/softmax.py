@@ -38,7 +38,7 @@ def _by_tables(ctx: Lowering, op: Operator, source: Operand, target: Operand) ->
         ctx.refuse(op, f"output scale {target.scale:g}", "a softmax of int16 has scale 1/32768")
     rescale = single(source.scale * float(op.options.get("beta", 1.0))) / (_LOWEST_EXPONENT / _STEPS)
     fixed = ctx.scale_factor(op, rescale, values=_STEPS)
-    exponentials = interpolation(lambda x: math.exp(x), -_LOWEST_EXPONENT, 0.0)
+    exponentials = interpolation(math.exp, -_LOWEST_EXPONENT, 0.0)
     reciprocals = interpolation(lambda x: 1.0 / (1.0 + x), 0.0, 1.0)
     depth = source.shape[-1]
     parameters = struct("na_softmax_s16_t", rows=source.tensor.elements // depth, depth=depth, **fixed.members())
