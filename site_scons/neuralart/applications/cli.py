@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart import outputs
 from neuralart.applications.staging import Generated, scan
@@ -31,9 +30,6 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
-
-if TYPE_CHECKING:
-    pass
 
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _STEM = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)

@@ -228,13 +228,11 @@ class RuntimePart:
     path: Path  # The file
 
 
-def runtime_parts(
-    ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
-) -> tuple[RuntimePart, ...]:
+def runtime_parts(ours: bool, kernels: str = "c", *, cpu: bool = False) -> tuple[RuntimePart, ...]:
     """Sources and headers of our runtime. ``kernels``: ``c``, or others that stand for the plain ones of the same name;
     empty: none. ``cpu``: that of networks for a core without an NPU.
     """
-    root = root or firmware_dir() / "runtime"
+    root = firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
     plain = {name: path for name, path in found.items() if not name.startswith(_OTHER_KERNELS)}
     if not kernels:

@@ -177,8 +177,7 @@ def _registers(value: Value) -> types.Registers:
 
 
 _read_console = _group(
-    types.Console,
-    driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32"),
+    types.Console, driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32")
 )
 
 

@@ -16,17 +16,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import origins
 from neuralart.plugins.kinds import GROUP, KINDS, Kind
-from neuralart.plugins.origins import (
-    FOLDER,
-    OWN,
-    Origin,
-    loaded,
-    of_project,
-    own_modules,
-    place,
-    prints_named,
-    said,
-)
+from neuralart.plugins.origins import FOLDER, OWN, Origin, loaded, of_project, own_modules, place, prints_named, said
 
 PAGE = "docs/reference/plugins.md"
 # What a plugin prints in these is for people: output of a command, of a compile, of ``scons``.

@@ -61,10 +61,7 @@ class Origin:
 
     def taken(self, what: str, other: Origin) -> NeuralArtError:
         """The name of a plugin is another's."""
-        return self.error(
-            f"{what}: the name is taken by {other.text}",
-            self.remedy("register it under another name"),
-        )
+        return self.error(f"{what}: the name is taken by {other.text}", self.remedy("register it under another name"))
 
     def files(self, file: Path) -> list[tuple[str, Path]]:
         """The code behind a plugin: a module, package or file with helpers.

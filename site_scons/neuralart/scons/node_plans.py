@@ -176,7 +176,7 @@ def words(
     return commands.words(name, tag, made, emitter, shown)
 
 
-def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
+def emitted(env: Any, parts: Sequence[FilePart]) -> tuple[list[Any], list[Any]]:
     """What an emitter returns for some parts: all their targets, and all their sources that nothing here makes."""
     targets = [node for part in parts for node in part.targets]
     made = set(targets)
@@ -187,7 +187,7 @@ def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> 
         if part.after:
             env.Requires(nodes, list(part.after))
     sources = [node for part in parts for node in part.sources if node not in made]
-    return targets, list(dict.fromkeys([*sources, *others]))
+    return targets, list(dict.fromkeys(sources))
 
 
 class PartsBuilder(SCons.Builder.BuilderBase):

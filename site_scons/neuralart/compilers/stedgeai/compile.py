@@ -174,7 +174,7 @@ def compile_network(
             raise failures.error_of(why, where=request.model_display, tool=tool, log=log)
         csv = csv_name(planned.staged.options or ())
         found = fileset.collect(place, planned.given, install.version, planned.declared, csv)
-        raw_files = {name: content for name, content in found.initializers.values()}
+        raw_files = dict(found.initializers.values())
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:
             known[install.root] = "STEDGEAI_CORE_DIR"

@@ -92,7 +92,7 @@ def _used(network: Network) -> list[str]:
 
 def _core_head(networks: Sequence[Network]) -> list[str]:
     lines = [
-        "/* A memory for the activations of a pool: -DNEURALART_IN_AXIRAM='__attribute__((section(\".axiram\")))' */",
+        "/* A memory for the activations of a pool: -DNEURALART_IN_AXIRAM='__attribute__((section(\".axiram\")))' */"
     ]
     for pool in sorted({pool for network in networks for pool in _used(network)}):
         lines += [f"#ifndef NEURALART_IN_{pool}", f"#define NEURALART_IN_{pool}", "#endif"]

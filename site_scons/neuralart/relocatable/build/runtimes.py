@@ -63,10 +63,7 @@ def neuralart(request: BuildRequest) -> Runtime:
         name=NEURALART,
         version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
-        sources=(
-            *map(RuntimeSource, kernels),
-            RuntimeSource(own / "memory_functions.c", flags=loops),
-        ),
+        sources=(*map(RuntimeSource, kernels), RuntimeSource(own / "memory_functions.c", flags=loops)),
         per_network=(RuntimeSource(own / "model_entry.c"),),
         defines=("LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1", *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(
