@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from filelock import FileLock
 
 from neuralart.compilers.request import CompileRequest
 from neuralart.network.facts import Network, Port
@@ -15,6 +17,7 @@ from neuralart_reference.compile import compile_network, write
 from neuralart_reference.emit import c_info
 from neuralart_virtual.emulator import native
 from neuralart_virtual.emulator.native import unavailable
+from support.projects import compile_answers
 
 __all__ = ["NativeNetwork", "build", "compiled", "unavailable"]
 MPOOL = PACKAGE / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
@@ -65,7 +68,18 @@ def compiled(folder: Path, name: str, model: bytes, *, described: bool = False, 
 def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> list[NativeNetwork]:
     """Build compiled networks into one program; ``sanitize``: undefined behavior in runtime or kernels ends the run."""
     extra = (*WARNINGS, *(SANITIZER if sanitize else ()))
-    return [NativeNetwork(network) for network in native.build(folders, work, extra)]
+    return [NativeNetwork(network) for network in native.build(folders, work, extra, _runtime(work, extra))]
+
+
+def _runtime(work: Path, extra: Sequence[str]) -> list[Path]:
+    """Runtime and kernels, compiled once for all workers of a run."""
+    folder = compile_answers.shared(f"native{zlib.crc32(' '.join(extra).encode())}", work / "runtime")
+    names = folder.with_name(f"{folder.name}.made")
+    with FileLock(f"{folder}.lock"):
+        if not names.exists():
+            made = native.runtime_objects(folder, extra)
+            names.write_text("".join(f"{path}\n" for path in made), "utf-8")
+    return [Path(name) for name in names.read_text("utf-8").splitlines()]
 
 
 def _raw(port: Port, value: np.ndarray) -> bytes:

@@ -78,13 +78,14 @@ def install(kept: Path | str) -> None:
     subprocess.Popen = _Popen  # type: ignore[misc]
 
 
-def relocatable_objects(otherwise: Path) -> Path:
-    """Where relocatable models have their objects: one folder for all models of a run, unless everything is compiled.
+def shared(name: str, otherwise: Path) -> Path:
+    """A folder of this name that all workers of a run have in common; ``otherwise``, while everything is compiled."""
+    return folder.with_name(name) if folder else otherwise
 
-    Args:
-        otherwise: The folder then.
-    """
-    return folder.with_name("relocatable") if folder else otherwise
+
+def relocatable_objects(otherwise: Path) -> Path:
+    """Where relocatable models have their objects: one folder for all models of a run."""
+    return shared("relocatable", otherwise)
 
 
 @contextlib.contextmanager
