@@ -157,13 +157,6 @@ _CPROJECT = b"""<?xml version="1.0" encoding="UTF-8"?>
 <configuration artifactName="${ProjName}" buildProperties="" name="Debug"/></cconfiguration>
 <configuration artifactName="x" name="Release"/></storageModule></cproject>
 """
-_BOMB = (
-    b'<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "'
-    + b"a" * 100
-    + b'">'
-    + b"".join(f'<!ENTITY a{n + 1} "{f"&a{n or str()};" * 30}">'.encode() for n in range(8))
-    + b"]><projectDescription><name>&a8;</name></projectDescription>"
-)
 _LIST = b"""\
 schema: 1
 title: mine

@@ -9,7 +9,6 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from filelock import FileLock
 
 from neuralart.compilers.request import CompileRequest
 from neuralart.network.facts import Network, Port
@@ -77,13 +76,8 @@ def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> lis
 
 def _runtime(work: Path, extra: Sequence[str]) -> list[Path]:
     """Runtime and kernels, compiled once for all workers of a run."""
-    folder = compile_answers.shared(f"native{zlib.crc32(' '.join(extra).encode())}", work / "runtime")
-    names = folder.with_name(f"{folder.name}.made")
-    with FileLock(f"{folder}.lock"):
-        if not names.exists():
-            made = native.runtime_objects(folder, extra)
-            names.write_text("".join(f"{path}\n" for path in made), "utf-8")
-    return [Path(name) for name in names.read_text("utf-8").splitlines()]
+    name = f"native{zlib.crc32(' '.join(extra).encode())}"
+    return compile_answers.objects(name, lambda folder: native.runtime_objects(folder, extra), work / "runtime")
 
 
 def _raw(port: Port, value: np.ndarray) -> bytes:

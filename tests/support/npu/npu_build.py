@@ -13,7 +13,6 @@ from neuralart_virtual.npu.state import NpuState, UnitState
 from neuralart_virtual.npu.units.rounding import Ties
 
 RAM, FLASH = 0x34000000, 0x70000000
-NO_SHIFT = 16
 
 
 def memory(ram: int = 1 << 16, flash: int = 1 << 14) -> NpuMemory:
