@@ -14,6 +14,7 @@ import pytest
 
 from neuralart import cli, toolchain
 from neuralart.config.types import ToolchainConfig
+from support.boards.plain_qemu import run_in_qemu
 from support.models import tflite_edit
 from support.projects.sconsproject import REPO
 
@@ -154,8 +155,6 @@ def test_one_network_for_a_target(tmp_path: Path) -> None:
 @pytest.mark.qemu
 def test_a_board_with_pools(tmp_path: Path) -> None:
     """For QEMU: start-up code, images beside the program, and the same calls as on a core."""
-    from test_exported_builds import run_in_qemu
-
     product = REPO / "examples/consumer-wheel"
     main = (product / "main.c").read_text("utf-8")
     own = (EXAMPLE / "main.c").read_text("utf-8")

@@ -14,6 +14,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.text import ihex
+from support.boards.plain_qemu import run_in_qemu
 from support.projects.sconsproject import REPO, Project, Result, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -134,26 +135,6 @@ def check(project: Project, elf: Path, board: str, machine: str, facts: list[Pat
     """The image belongs to the exported networks, and can start."""
     words = [word for path in facts for word in ("--network", str(path))]
     neuralart(project, "tool", "check-image", str(elf), "--board", board, "--machine", machine, *words)
-
-
-def run_in_qemu(elf: Path, images: list[Path]) -> str:
-    process = subprocess.Popen(
-        [
-            *("qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"),
-            *("-kernel", str(elf)),
-            *(word for image in images for word in ("-device", f"loader,file={image}")),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def exported(project: Project, variant: str, to: Path) -> Path:
