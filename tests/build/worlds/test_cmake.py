@@ -32,12 +32,7 @@ FINDS = (f"-DNeuralArt_DIR={CONFIG}", f"-DPython3_EXECUTABLE={sys.executable}")
 def cmake(folder: Path, *words: str, code: int = 0) -> str:
     """What CMake prints, its errors in one line."""
     done = subprocess.run(
-        [str(CMAKE), *words],
-        cwd=folder,
-        env={**os.environ, "PATH": PATH},
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [str(CMAKE), *words], cwd=folder, env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=300
     )
     assert (done.returncode != 0) == bool(code), done.stdout + done.stderr
     return done.stdout + " ".join(done.stderr.split())

@@ -178,11 +178,7 @@ def test_what_others_built_recognizes_the_digit(template: Project, tmp_path: Pat
 @needs_cmake
 @pytest.mark.parametrize(
     ("variant", "networks"),
-    [
-        ("digits-n6-link", ["digits"]),
-        ("digits-n6-two", ["digits", "digits_b"]),
-        ("digits-an547-mve", ["digits"]),
-    ],
+    [("digits-n6-link", ["digits"]), ("digits-n6-two", ["digits", "digits_b"]), ("digits-an547-mve", ["digits"])],
 )
 def test_other_variants(
     built: Project, tmp_path: Path, variant: str, networks: list[str], tmp_path_factory: pytest.TempPathFactory

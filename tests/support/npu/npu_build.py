@@ -92,12 +92,7 @@ def arithmetic(state: NpuState, index: int = 0, **fields: Any) -> UnitState:
 
 
 def run(
-    state: NpuState,
-    where: NpuMemory,
-    *,
-    ties: Ties | None = None,
-    assume: tuple[str, ...] = (),
-    work: int = 1 << 22,
+    state: NpuState, where: NpuMemory, *, ties: Ties | None = None, assume: tuple[str, ...] = (), work: int = 1 << 22
 ) -> EpochWork:
     """Run what is enabled."""
     settings = Settings(ties or Ties(), Assumptions.of(assume), work)

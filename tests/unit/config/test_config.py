@@ -14,13 +14,7 @@ from neuralart import config
 from neuralart.config import variant_keys
 from neuralart.config.read import KEYS as TOP_KEYS
 from neuralart.config.read import RESERVED, verbs
-from neuralart.config.types import (
-    STRATEGIES,
-    Location,
-    NetworkConfig,
-    Reserved,
-    ToolchainConfig,
-)
+from neuralart.config.types import STRATEGIES, Location, NetworkConfig, Reserved, ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text import yaml_values
 from support.cases.variants_text import GOOD
@@ -323,11 +317,7 @@ BAD = [
         "    allocate_inputs: 'false'",
         "variants.yaml:18: networks.wake_word.allocate_inputs: must be true or false, this is 'false'",
     ),
-    (
-        "[xSPI2]",
-        "[xSPI2, xSPI2]",
-        "variants.yaml:19: networks.wake_word.initializers[1]: 'xSPI2' is named twice",
-    ),
+    ("[xSPI2]", "[xSPI2, xSPI2]", "variants.yaml:19: networks.wake_word.initializers[1]: 'xSPI2' is named twice"),
     (
         "[xSPI2]",
         "[../x]",
