@@ -330,10 +330,7 @@ def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
 
 @pytest.mark.parametrize(
     ("check", "what"),
-    [
-        ("facts.nothing", "AttributeError: 'Facts' object has no attribute 'nothing'"),
-        ("exit(7)", "SystemExit: 7"),
-    ],
+    [("facts.nothing", "AttributeError: 'Facts' object has no attribute 'nothing'"), ("exit(7)", "SystemExit: 7")],
     ids=["raises", "exits"],
 )
 def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str], check: str, what: str) -> None:
