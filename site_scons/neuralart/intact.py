@@ -16,7 +16,7 @@ from _json import make_scanner
 
 TYPE_CHECKING = False  # as of typing
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
 NAME = ".stamps.json"
@@ -82,22 +82,13 @@ def environment(environ: Mapping[str, str]) -> dict[str, int]:
     return {name: _sum(text) for name, text in kept.items()}
 
 
-def states(paths: Iterable[str]) -> list[int]:
-    """Which files these are, behind links, with sizes and times: no program can set that of a change. 0: none."""
-    found = []  # Without the call of a function for each: they are thousands
-    for path in paths:
-        try:
-            of = os.stat(path)
-        except (OSError, ValueError):
-            found.append(0)
-        else:
-            found.append(hash((of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino)))
-    return found
-
-
 def state(path: str) -> int:
-    """The same of one file or folder."""
-    return states((path,))[0]
+    """Which file it is, behind links, with its size and times: no program can set that of its last change. 0: none."""
+    try:
+        of = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return hash((of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
 
 
 def way(path: str) -> int:
@@ -113,7 +104,7 @@ def way(path: str) -> int:
 def names_in(folder: str) -> int:
     """Hash the names in a folder, hidden ones too. 0: no such folder."""
     try:
-        return 1 + _sum("\0".join(sorted({*os.listdir(folder)} - OURS)))
+        return _sum("\0".join(sorted({*os.listdir(folder)} - OURS)))
     except OSError:
         return 0
 
@@ -123,8 +114,8 @@ def changed(group: dict[str, Any]) -> list[str]:
     and links that lead to them).
     """
     texts = []
-    for path, then, now in zip(group["files"], group["files"].values(), states(group["files"]), strict=True):
-        if now != then:
+    for path, then in group["files"].items():
+        if (now := state(path)) != then:
             texts.append(f"{path} changed" if now and then else f"{path} is {'new' if now else 'gone'}")
     for path, (then, whither, names) in group["folders"].items():
         # In a folder of another time may be the same files.
