@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import zlib
 from _json import make_scanner
 
 TYPE_CHECKING = False  # as of typing
@@ -35,11 +34,9 @@ VARIABLES = frozenset(
         *("PATH", "HOME", "USERPROFILE", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL"),
         # what finds compilers, caches and their passwords,
         *("STEDGEAI_CORE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NETRC", "PATHEXT", "COMSPEC"),
-        # what compilers read that are asked for their version,
-        *("GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH"),
-        *("LD_LIBRARY_PATH", "LD_PRELOAD"),
-        # and where SCons looks for site_scons on Windows.
-        *("ALLUSERSPROFILE", "APPDATA"),
+        # what compilers read that are asked for their version, and where SCons looks for site_scons on Windows.
+        *("GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "LD_LIBRARY_PATH"),
+        *("LD_PRELOAD", "ALLUSERSPROFILE", "APPDATA"),
     )
 )
 """Variables of the environment that this package, SCons, Python or a compiler that is asked something reads."""
@@ -73,11 +70,16 @@ def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[
     return words
 
 
+def _sum(text: str) -> int:
+    """A checksum; that of :mod:`zlib` would be loaded first."""
+    return int.from_bytes(f"{len(text)} {text}".encode("utf-8", "surrogateescape"), "little") % 0xFFFFFFFB  # a prime
+
+
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
     """Hash each environment variable that counts (values may be secrets), and the Python in use."""
     kept = {name: text for name, text in environ.items() if name in VARIABLES or name.startswith(PREFIXES)}
     kept["(Python)"] = f"{sys.version} {os.path.realpath(os.path.dirname(sys.executable or ''))}"
-    return {name: zlib.crc32(f"{len(text)} {text}".encode("utf-8", "surrogateescape")) for name, text in kept.items()}
+    return {name: _sum(text) for name, text in kept.items()}
 
 
 def state(path: str) -> int:
@@ -102,10 +104,9 @@ def way(path: str) -> int:
 def names_in(folder: str) -> int:
     """Hash the names in a folder, hidden ones too. 0: no such folder."""
     try:
-        names = sorted(name for name in os.listdir(folder) if name not in OURS)
+        return _sum("\0".join(sorted({*os.listdir(folder)} - OURS)))
     except OSError:
         return 0
-    return zlib.crc32("\0".join([".", *names]).encode("utf-8", "surrogateescape"))
 
 
 def changed(group: dict[str, Any]) -> list[str]:
@@ -158,18 +159,19 @@ class Checker:
         entry = self._data["variants"].get(name)
         if entry is None:
             return ["no good build of it is known"]
-        return [*self._of_world(entry["world"]), *self._of_groups(entry["groups"])]
+        return [*self.of_world(entry["world"]), *self._of_groups(entry["groups"])]
 
-    def _of_world(self, key: str) -> list[str]:
-        """What all variants of a build depend on."""
+    def of_world(self, key: str) -> list[str]:
+        """The same of what all variants of a build depend on."""
         if key not in self._known:
-            world, now = self._data["worlds"][key], self._environ
-            other = f"the command line: {' '.join(world['words']) or 'no variables'} then"
-            names = sorted({*world["environ"].items()} ^ {*now.items()})
-            texts = [f"variable {name} of the environment" for name in dict(names)]
+            world = self._data["worlds"][key]
+            texts = [f"the command line: {' '.join(world['words']) or 'no variables'} then"]
+            names = sorted({*world["environ"].items()} ^ {*self._environ.items()})
+            texts = texts * (world["words"] != self._words) + [
+                f"variable {name} of the environment" for name in dict(names)
+            ]
             # What builds remember belongs to what they have made: the one of an archive is not that of the other.
-            texts += changed(self._data["remembered"]) + self._of_groups(world["groups"])
-            self._known[key] = texts if world["words"] == self._words else [other, *texts]
+            self._known[key] = texts + changed(self._data["remembered"]) + self._of_groups(world["groups"])
         return self._known[key]
 
     def _of_groups(self, keys: Sequence[str]) -> list[str]:
@@ -177,11 +179,6 @@ class Checker:
             if key not in self._known:
                 self._known[key] = changed(self._data["groups"][key])
         return [text for key in keys for text in self._known[key]]
-
-    def default(self) -> list[str]:
-        """What is built when nothing is named; that may depend on the command line."""
-        worlds = (world["default"] for key, world in self._data["worlds"].items() if not self._of_world(key))
-        return list(next(worlds, ()))
 
 
 def answer(build: str, argv: Sequence[str]) -> list[str]:
@@ -192,7 +189,9 @@ def answer(build: str, argv: Sequence[str]) -> list[str]:
         if data is None or words is None:
             return []
         checker = Checker(data, words, environment(os.environ))
-        asked = [word for word in given(argv) if word in data["variants"]] or checker.default()
+        # What is built when nothing is named may depend on the command line.
+        default = (world["default"] for key, world in data["worlds"].items() if not checker.of_world(key))
+        asked = [word for word in given(argv) if word in data["variants"]] or [*next(default, ())]
         return [] if any(map(checker.broken, asked)) else asked
     except DAMAGED:
         return []

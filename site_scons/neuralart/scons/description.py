@@ -24,15 +24,11 @@ _LINES = (
     r"(?P<project>(?P<name>\w+) = )?(?P=env)\.NeuralArtProject\((<constant>)?\)(?(project)\n(?P=name))\.main\(\)",
 )
 # Where SCons looks for a folder site_scons besides the project, on any system.
-_SITES: tuple[str, ...] = (
-    "/usr/share/scons",
-    "/opt/sfw/scons",
-    "/opt/local/share/scons",
-    "/sw/share/scons",
-    "~/.scons",
+_SITES = (
+    *("/usr/share/scons", "/opt/sfw/scons", "/opt/local/share/scons", "/sw/share/scons", "~/.scons"),
+    *("/Library/Application Support/SCons", "~/Library/Application Support/SCons", "%AppData%\\scons"),
+    *("%AllUsersProfile%\\scons", "%AllUsersProfile%\\Application Data\\scons", "%LocalAppData%\\scons"),
 )
-_SITES += ("/Library/Application Support/SCons", "~/Library/Application Support/SCons", "%AppData%\\scons")
-_SITES += ("%AllUsersProfile%\\scons", "%AllUsersProfile%\\Application Data\\scons", "%LocalAppData%\\scons")
 
 
 class _Constants(ast.NodeTransformer):

@@ -39,14 +39,8 @@ _STEP = 20_000_000
 _SECOND = 1_000_000_000
 # Options with which SCons says more. It knows what it says of what is declared.
 _ASKED = ("--tree", "--debug")
-# What is compared of the three kinds of paths in a group of stamps.
-_COMPARED: dict[str, Callable[[str], Any]] = {
-    "files": intact.state,
-    "folders": lambda path: (intact.state(path), intact.way(path), intact.names_in(path)),
-    "ways": intact.way,
-}
-Row = tuple[str, str, Any]
-"""The kind of a path, the path as commands name it, and what is compared."""
+# The kind of a path, the path as commands name it, and what is compared.
+_Row = tuple[str, str, Any]
 
 
 def nodes_of(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
@@ -70,11 +64,11 @@ def _changed_at(path: str) -> int:
     return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
-def _group(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+def _group(rows: Iterable[_Row]) -> dict[str, dict[str, Any]]:
     """Rows as they are in the stamps."""
-    group: dict[str, dict[str, Any]] = {kind: {} for kind in _COMPARED}
+    group: dict[str, dict[str, Any]] = {"files": {}, "folders": {}, "ways": {}}
     for kind, path, value in rows:
-        group[kind][path] = [*value] if kind == "folders" else value
+        group[kind][path] = value
     return group
 
 
@@ -142,16 +136,18 @@ class Recorder:
         names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
         return _group(self._row("files", os.path.join(self._top, name)) for name in names)
 
-    def _row(self, kind: str, path: str) -> Row:
+    def _row(self, kind: str, path: str) -> _Row:
         below = path.startswith(self._top + os.sep)
         name = path[len(self._top) + 1 :].replace(os.sep, "/") if below else "." if path == self._top else path
-        return kind, name, _COMPARED[kind](path)
+        if kind == "folders":
+            return kind, name, (intact.state(path), intact.way(path), intact.names_in(path))
+        return kind, name, (intact.state if kind == "files" else intact.way)(path)
 
     def _write(self, made: Mapping[str, Any]) -> None:
-        """Write the stamps of variants whose aliases are given, beside those of others. What changes while SCons is at
-        work leaves none: which of its states was read is not known.
+        """Write the stamps of variants whose aliases are given, beside those of others. If something changes while
+        SCons is at work, there are none: which of its states was read is not known.
         """
-        own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias)) is not None}
+        own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias))}
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
         # Where SCons has looked for files. Above the tree whatever comes belongs to others.
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
@@ -162,26 +158,21 @@ class Recorder:
         common, folders = self._of_all(noted)
         folders |= listed - mine
         common -= mine | folders
-        # First what is compared later, then the doubts: what happens in between is seen by those who compare.
-        row, ways = cache(self._row), set[str]()
+        time.sleep(_STEP / _SECOND)  # From here on every change has another time than those before
+        row = cache(self._row)
 
-        def rows_of(files: set[str], folders: set[str]) -> set[Row]:
+        def rows_of(files: set[str], folders: set[str]) -> set[_Row]:
             kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top) - folders}
-            ways.update(kinds["ways"])
             return {row(kind, path) for kind, paths in kinds.items() for path in paths}
 
+        # First what is compared later, then the doubts: what happens in between is seen by those who compare.
         rows, world = {name: rows_of(own[name], near[name]) for name in own}, rows_of(common, folders)
         read, there = common.union(*own.values()), folders | common | mine
-        fresh = [path for path in read if _changed_at(path) >= time.time_ns() - _STEP]
-        if fresh:
-            time.sleep(_STEP / _SECOND)  # Every further change has another time
-        doubtful = {path for path in fresh if self._row("files", path) != row("files", path)}
-        links = filter(os.path.islink, ways)
-        doubtful |= {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
-        doubtful |= {path for path in there - read if self._grown(path, nodes, there)}
-        if doubtful - mine:
+        links = filter(os.path.islink, _ways(there, self._top))
+        doubtful = any(self._doubtful(path, was_there=noted.get(path, False)) for path in read.union(links))
+        if doubtful or any(self._grown(path, nodes, there) for path in there - read):
             rows = {}
-        self._save({name: rows[name] for name in rows if not doubtful & (own[name] | near[name])}, world)
+        self._save(rows, world)
 
     def _doubtful(self, path: str, *, was_there: bool) -> bool:
         """If a file or link may have changed since it was read, or may change without another time; or if another
@@ -198,11 +189,10 @@ class Recorder:
         """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
         if _changed_at(folder) < self._since or not os.path.isdir(folder):
             return False
-        there = {*getattr(nodes.get(folder), "on_disk_entries", ()), *intact.OURS}
-        names = {*os.listdir(folder)} - there - (self._there if folder == self._top else set())
-        # What is remembered of tools is hidden in the build folder.
-        names = {name for name in names if name[0] != "." or os.path.join(folder, "") != self._inside}
-        new = {os.path.join(folder, name) for name in names} - known
+        names = {*os.listdir(folder)} - {*getattr(nodes.get(folder), "on_disk_entries", ()), *intact.OURS}
+        if os.path.join(folder, "") == self._inside:
+            names = {name for name in names if name[0] != "."}  # What is remembered of tools
+        new = {os.path.join(folder, name) for name in (names - self._there if folder == self._top else names)} - known
         made = {path for path in new & nodes.keys() if nodes[path].is_derived() or isinstance(nodes[path], Dir)}
         return any(_changed_at(path) >= self._since for path in new - made)
 
@@ -225,19 +215,19 @@ class Recorder:
         own = {os.path.join(self._top, name) for name in self._remembered()["files"]}
         return found | {path for path in {*noted} - own if not path.startswith(self._inside)}, folders
 
-    def _of_variant(self, alias: Any) -> set[str] | None:
-        """Its files; None: they are not all that counts."""
+    def _of_variant(self, alias: Any) -> set[str]:
+        """Its files; none: they are not all that counts."""
         found: set[str] = set()
         for node in nodes_of(alias, registry_of(self._env).prerequisites):
             if node.always_build or isinstance(node, Dir) or making.edited(node):
-                return None
+                return set()
             if isinstance(node, File):
                 found.add(node.get_abspath())
             # Of a tree with a build of its own, also what was not read again.
             found.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
         return found
 
-    def _save(self, made: Mapping[str, Iterable[Row]], world: Iterable[Row]) -> None:
+    def _save(self, made: Mapping[str, Iterable[_Row]], world: Iterable[_Row]) -> None:
         """Put variants into the stamps; those of others stay. What is equal has the same key."""
         remembered, old = self._remembered(), self._old
         if not made and (not old["variants"] or old["remembered"] == remembered):
@@ -249,8 +239,8 @@ class Recorder:
             place[key] = what
             return key
 
-        def grouped(rows: Iterable[Row]) -> list[str]:
-            folders: dict[str, list[Row]] = {}
+        def grouped(rows: Iterable[_Row]) -> list[str]:
+            folders: dict[str, list[_Row]] = {}
             for row in sorted(rows):
                 folders.setdefault(os.path.dirname(row[1]), []).append(row)
             return [put(groups, _group(each)) for each in folders.values()]

@@ -23,15 +23,11 @@ from neuralart import intact, project_folder
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
-_ROOMS: tuple[str, ...] = (
-    "boards.loading",
-    "compilers.stedgeai.install",
-    "flashing.plan",
-    "memory.plan.plan_report",
-    "text.sizes",
+_ROOMS = (
+    *("boards.loading", "compilers.stedgeai.install", "flashing.plan", "memory.plan.plan_report", "text.sizes"),
+    *("memory.image.check_image", "memory.startup.network_io", "relocatable.format.container", "summary"),
+    *("scons.console", "scons.stamps", "vendor.mpool"),
 )
-_ROOMS += ("memory.image.check_image", "memory.startup.network_io", "relocatable.format.container", "summary")
-_ROOMS += ("scons.console", "scons.stamps", "vendor.mpool")
 _OTHERS = ("SCons.Tool.cc", "SCons.Tool.link", "elftools.elf.elffile", "encodings.utf_8_sig", "filelock", "yaml")
 
 

@@ -199,8 +199,34 @@ def test_what_something_reads_counts(name: str) -> None:
 def test_nothing_heavy_is_loaded() -> None:
     code = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import intact; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
-    assert not {"json", "pathlib", "re", "typing", "hashlib", "subprocess"} & {*done.stdout.split()}
+    assert not {"json", "pathlib", "re", "typing", "hashlib", "subprocess", "zlib"} & {*done.stdout.split()}
     assert len(done.stdout.split()) < 45
+
+
+def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any number of variants, and a folder's names are not read as long as it is as it was."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        Path(name).touch()
+    Path("folder").mkdir()
+    folder = [intact.state("folder"), intact.way("folder"), intact.names_in("folder")]
+    files = [{name: intact.state(name)} for name in ("a", "b", "c")]
+    groups = [{"files": each, "folders": {"folder": folder} if "a" in each else {}, "ways": {}} for each in files]
+    world = {"words": [], "default": ["one"], "environ": intact.environment(os.environ), "groups": ["2"]}
+    variant = {"world": "w", "groups": ["0", "1"]}
+    data = {"format": intact.FORMAT, "remembered": {"files": {}, "folders": {}, "ways": {}}, "worlds": {"w": world}}
+    data |= {"groups": dict(zip("012", groups, strict=True)), "variants": {"one": variant, "two": variant}}
+    (tmp_path / intact.NAME).write_text(json.dumps(data), "utf-8")
+    asked: list[str] = []
+
+    def counted(path: str) -> os.stat_result:
+        asked.append(path)
+        return os.lstat(path)
+
+    monkeypatch.setattr(os, "stat", counted)
+    monkeypatch.setattr(os, "listdir", asked.append)
+    assert intact.answer(".", ["one", "two"]) == ["one", "two"]
+    assert sorted(asked) == ["a", "b", "c", "folder"]
 
 
 # ---- stamps that are damaged
