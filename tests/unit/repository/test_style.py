@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,3 +31,16 @@ def test_no_two_files_of_tests_have_one_name() -> None:
     """Else pytest runs one of them alone when it runs all."""
     names = [path.name for path in (REPO / "tests").rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_marks_for_the_scanner_are_answered() -> None:
+    """Each finding that a mark hides is in the table of docs/explanation/trust.md, and no other."""
+    top = REPO / "site_scons"
+    marked = {
+        (code, path.relative_to(top).as_posix().removeprefix("neuralart/"))
+        for path in top.rglob("*.py")
+        for code in re.findall(r"# nosec (B\d+)", path.read_text("utf-8"))
+    }
+    table = (REPO / "docs/explanation/trust.md").read_text("utf-8").partition("## Findings of scanners")[2]
+    rows = re.findall(r"^\| (B\d+), [^|]*\| `([\w/]+\.py)`", table, re.M)
+    assert marked == set(rows) and len(rows) == len(marked) > 3
