@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 
 
 def generate(env: Any, **kw: Any) -> None:

@@ -25,6 +25,11 @@ _CMAKE_PROJECT = re.compile(r"^[ \t]*project[ \t]*\([ \t]*\"?([^\s\")]+)", re.M 
 _EXECUTABLE = re.compile(r"^[ \t]*add_executable[ \t]*\([ \t]*\"?([^\s\")]+)", re.M | re.I)
 _CONFIGURATION = re.compile(r"<cconfiguration [^>]*id=\"[^\"]*\".*?<storageModule [^>]*name=\"([^\"]+)\"", re.S)
 _PROJECT = re.compile(r"<name>([^<]+)</name>")
+_CMAKE_INCLUDED = re.compile(r"^[ \t]*(include|add_subdirectory)[ \t]*\([ \t]*\"?([^\s\")]+)", re.M | re.I)
+_TOOLCHAIN = re.compile(r'"toolchainFile"\s*:\s*"([^"]+)"')
+# Sources by a pattern: make's wildcard and shell, CMake's GLOB and aux_source_directory.
+_PATTERNS = re.compile(r"\$\(wildcard[^)]*\.c\b|\$\(shell find|\bGLOB(?:_RECURSE)?\b|aux_source_directory", re.I)
+_RULE = re.compile(r"^([^\s:=#]+\.(?:elf|axf|out))[ \t]*:(?!=)", re.M)
 _DEPTH = 8
 
 
@@ -40,6 +45,15 @@ class FoundBuild:
     @property
     def folder(self) -> str:
         return folder_of(self.file)
+
+    def names(self, path: str) -> bool:
+        """Whether its text names a file, in any folder."""
+        return re.search(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w.-])", self.text) is not None
+
+    @property
+    def patterns(self) -> bool:
+        """Whether it compiles what it finds: then its text does not say which files."""
+        return _PATTERNS.search(self.text) is not None
 
 
 def expanded(text: str, values: Mapping[str, str], depth: int = _DEPTH) -> str:
@@ -95,12 +109,26 @@ def _make(repository: Repository, path: str) -> FoundBuild | None:
     # The one in the build folder: others are comments and messages.
     artefact = next((each for each in plain if "/" in each), plain[0] if plain else "")
     settings = {"directory": folder, "artefact": artefact} if folder != "." else {"artefact": artefact}
+    rules = [expanded(each, values).removeprefix("./") for each in _RULE.findall(text)]
+    if artefact in rules and len({*rules} & {*plain}) > 1:
+        # Without a target, make would link all of these programs.
+        settings["target"] = artefact
     why = "" if artefact else "its program (.elf) cannot be told from its text"
     return FoundBuild(MAKE, path, text, settings, tuple(scripts), why)
 
 
-def _cmake(repository: Repository, path: str) -> FoundBuild | None:
+def _cmake_text(repository: Repository, path: str, depth: int = _DEPTH) -> str:
+    """The text of a CMake file and of the files that it includes, as far as their names are known."""
     text = repository.text(path)
+    for kind, name in _CMAKE_INCLUDED.findall(text) if depth else ():
+        name = re.sub(r"^\$\{CMAKE_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}/", "", name)
+        other = _joined(folder_of(path), name if kind.lower() == "include" else f"{name}/CMakeLists.txt")
+        text += "\n" + _cmake_text(repository, other, depth - 1) if other in repository.paths and other != path else ""
+    return text
+
+
+def _cmake(repository: Repository, path: str) -> FoundBuild | None:
+    text = _cmake_text(repository, path)
     project = _CMAKE_PROJECT.search(text)
     made = _EXECUTABLE.search(text)
     if project is None or made is None:
@@ -114,13 +142,16 @@ def _cmake(repository: Repository, path: str) -> FoundBuild | None:
     values = {"CMAKE_PROJECT_NAME": project[1], "PROJECT_NAME": project[1]}
     values |= {match[1]: match[2] for match in _CMAKE_SET.finditer(text)}
     name = expanded(expanded(made[1], values), values)
-    both = text + (repository.text(chain) if chain else "")
+    presets = _joined(folder, "CMakePresets.json")
+    said = _TOOLCHAIN.search(repository.text(presets)) if presets in repository.paths else None
+    named = _joined(folder, said[1].removeprefix("${sourceDir}/")) if said is not None else ""
+    both = text + "".join(repository.text(each) for each in (chain, named) if each in repository.paths)
     suffix = re.search(r"CMAKE_EXECUTABLE_SUFFIX(?:_\w+)?\s+\"?(\.\w+)", both)
     if not name.endswith((".elf", ".axf", ".out")) and suffix is not None:
         name += suffix[1]
     settings: dict[str, object] = {"directory": folder} if folder != "." else {}
     settings["artefact"] = name
-    preset = _preset(repository, f"{folder}/CMakePresets.json" if folder != "." else "CMakePresets.json")
+    preset = _preset(repository, presets)
     if preset:
         settings["preset"] = preset
     elif chain:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from neuralart import boards
-from neuralart.boards.boot_modes import XIP
 from neuralart.boards.types import Board
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.targets import CPU, NPU, flow_of
 from neuralart.vendor.runtime_header import RUNTIME_HEADER, parse_runtime
+from neuralart_bring.adopt import places
 from neuralart_bring.adopt.builds import CUBEMX, FoundBuild
 from neuralart_bring.adopt.flash import FlashCommand
 from neuralart_bring.adopt.networks import FoundNetwork
@@ -25,20 +26,8 @@ _ALSO = {
     "stm32h747i-disco": ("stm32h747i-discovery", "stm32h747i-eval"),
 }
 _IOC_BOARD = re.compile(r"^board=(.+)$", re.M)
-_FSBL = re.compile(r"fsbl|bootloader", re.I)
-_WEIGHTS = re.compile(r"network|weight|model|atonbuf|param", re.I)
-_ORIGIN = re.compile(r"\bORIGIN\s*=\s*(0x[0-9A-Fa-f]+)")
-# As STM32CubeMX calls the linker script of a program that is executed in flash.
-_IN_PLACE = re.compile(r"ROMxspi\d", re.I)
 _NAME = re.compile(r"[^A-Za-z0-9_]+")
 _RUNS = {NPU: "the NPU", CPU: "the core"}
-
-
-class _Address(int):
-    """Written as people write addresses."""
-
-    def __repr__(self) -> str:
-        return f"0x{self:08x}"
 
 
 @dataclass(frozen=True)
@@ -90,13 +79,12 @@ def _build_for(network: FoundNetwork, board: str, found: FoundTree) -> FoundBuil
     usable = [build for build in found.builds if build.kind != CUBEMX]
     mine = [build for build in usable if board in boards_in(build.file, found.boards)]
     others = [build for build in usable if not boards_in(build.file, found.boards)]
-    order = {"make": 0, "cmake": 1, "cubeide": 2}
+    order = {MAKE: 0, CMAKE: 1, CUBEIDE: 2}
 
     def rank(build: FoundBuild) -> tuple[bool, bool, int, int, int]:
-        names_it = network.c_file.rpartition("/")[2] in build.text
         return (
             bool(build.why),
-            not names_it and build.kind != "cubeide",
+            not build.names(network.c_file) and build.kind != CUBEIDE,
             order[build.kind],
             -_common(build.file, network.c_file),
             # STM32CubeIDE/CM7 is the build of CM7/App.
@@ -104,6 +92,14 @@ def _build_for(network: FoundNetwork, board: str, found: FoundTree) -> FoundBuil
         )
 
     return min(mine or others, key=rank, default=None)
+
+
+def _not_compiled(networks: Sequence[FoundNetwork], build: FoundBuild | None) -> list[FoundNetwork]:
+    """Networks whose C the text of a build leaves out, while it names that of another one."""
+    if build is None or build.kind == CUBEIDE or build.patterns:
+        return []
+    left = [each for each in networks if not build.names(each.c_file)]
+    return left if len(left) < len(networks) else []
 
 
 def _stage(networks: Collection[FoundNetwork]) -> dict[str, str]:
@@ -147,63 +143,18 @@ def _network(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, o
     return {"compiler": _compiler(network, found, shown), **pools}
 
 
-def moved_slots(flash: Sequence[FlashCommand], board: Board, pools: set[int]) -> dict[str, dict[str, int]]:
-    """The application's slot, where the tree flashes it elsewhere than the board has it."""
-    places = {
-        each.address
-        for each in flash
-        if each.address is not None
-        and each.address not in pools
-        and not _FSBL.search(each.file)
-        and not _WEIGHTS.search(each.file.rpartition("/")[2])
-        and board.region_at(each.address) is not None
-    }
-    slot = board.boot.slot if board.boot is not None else ""
-    if len(places) != 1 or slot not in board.slots or board.slots[slot] in places:
-        return {}
-    return {"slots": {slot: _Address(places.pop())}}
-
-
-def _boot(build: FoundBuild, repository: Repository, board: Board, slots: Mapping[str, object]) -> dict[str, object]:
-    """The mode in which the program of a build is executed in its slot: its linker script says so."""
-    boot = board.boot
-    if boot is None or boot.in_place or not build.scripts:
-        return {}
-    slot = slots.get(boot.slot, board.slots[boot.slot])
-    assert isinstance(slot, int)
-    script = build.scripts[0]
-    vectors = {int(each, 0) for each in _ORIGIN.findall(repository.text(script))}
-    in_slot = slot + boot.header in vectors or _IN_PLACE.search(script.rpartition("/")[2])
-    return {"boot": XIP} if in_slot else {}
-
-
-def _flash_notes(found: FoundTree) -> list[str]:
-    """Constants that a command flashes elsewhere than where the network reads them."""
-    notes = []
-    for network in found.networks:
-        if network.generated is None or network.generated.flow == CPU:
-            continue
-        pools = {pool.fname: pool.address for pool in network.generated.pools.pools}
-        for fname in network.generated.needed:
-            mine = {network.initializers.get(fname, ""), f"{network.folder}/network_data.hex"}
-            for each in found.flash:
-                if each.file in mine and each.address not in (None, pools.get(fname)):
-                    notes.append(
-                        f"{each.said_in} writes {each.file} to 0x{each.address or 0:08x}, {network.c_file} reads pool "
-                        f"{fname} at 0x{pools.get(fname, 0):08x}"
-                    )
-    return notes
-
-
-def _runtime_notes(found: FoundTree) -> list[str]:
-    """Networks for another runtime than the tree has: its build would be refused."""
+def _runtime_notes(found: FoundTree, left: Collection[str]) -> list[str]:
+    """Networks for another runtime than the tree has: its build would be refused. ``left``: C that is not built."""
     texts = {path: found.repository.text(path) for path in found.repository.named(RUNTIME_HEADER)}
     headers = [header for path, text in texts.items() if (header := parse_runtime(text, path)) is not None]
     return [
         f"{network.c_file} is made for runtime {network.version}, {headers[0].where} is {headers[0].text}: "
         "its build is refused until they are of one release"
         for network in found.networks
-        if network.version and headers and all(header.text != network.version for header in headers)
+        if network.c_file not in left
+        and network.version
+        and headers
+        and all(header.text != network.version for header in headers)
     ]
 
 
@@ -238,6 +189,8 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
     # What one build puts into one program, by names in C: that cannot have two networks of a name.
     programs: dict[tuple[str, str], dict[str, FoundNetwork]] = {}
     made = {build.file: build for build in found.builds}
+    # Networks without an entry that such a program has nevertheless.
+    lacking: dict[tuple[str, str], list[FoundNetwork]] = {}
     for network in found.networks:
         board = _board_for(network, found, known)
         build = _build_for(network, board, found)
@@ -252,8 +205,16 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             network, why = loser, f"{winner.c_file} is network {network.c_name} of {build.file}"
         if why:
             notes.append(f"no entry for {network.c_file}: {why}")
+            if network.why and network.generated is not None and build is not None and build.names(network.c_file):
+                lacking.setdefault((board, build.file), []).append(network)
         else:
             members[network.c_name] = network
+    left: list[str] = []
+    for (_, file), members in programs.items():
+        for network in _not_compiled(list(members.values()), made.get(file)):
+            left.append(members.pop(network.c_name).c_file)
+            other_file = next(iter(members.values())).c_file
+            notes.append(f"no entry for {network.c_file}: {file} compiles {other_file}, and this one not")
     stems = [network.c_file.rpartition("/")[2] for members in programs.values() for network in members.values()]
     tree = _NAME.sub("-", found.repository.root.resolve().name).strip("-").lower() or "tree"
     for (board, file), members in programs.items():
@@ -271,11 +232,19 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             variant["application"] = {mine.kind: {"folder": shown, **mine.settings, "stage": _stage(names.values())}}
             npu = [each.generated for each in names.values() if each.generated and each.generated.flow == NPU]
             used = {pool.address for generated in npu for pool in generated.pools.pools}
-            slots = moved_slots(found.flash, loaded[board], used)
-            variant |= {**_boot(mine, found.repository, loaded[board], slots.get("slots", {})), **slots}
-        variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
+            begins = places.vectors(mine, found.repository)
+            slots = places.moved_slots(found.flash, loaded[board], used, begins)
+            notes += places.header_notes(found.flash, loaded[board], used, begins)
+            variant |= {**places.boot_mode(mine, found.repository, loaded[board], slots.get("slots", {})), **slots}
+        name = _unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)
+        variants[name] = variant
+        others = {each.c_name: each.c_file for each in lacking.get((board, file), ()) if each.c_name not in members}
+        notes += [
+            f"{file} compiles {c_file} too: the flash plan of {name} lacks its constants" for c_file in others.values()
+        ]
     notes += [note for network in found.networks for note in network.notes]
-    return Entries(networks, variants, (*notes, *_flash_notes(found), *_runtime_notes(found)))
+    notes += [*places.flash_notes(found.networks, found.flash), *_runtime_notes(found, left)]
+    return Entries(networks, variants, tuple(notes))
 
 
 def _nearness(network: FoundNetwork, build: FoundBuild) -> tuple[bool, int]:

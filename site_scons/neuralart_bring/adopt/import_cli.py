@@ -44,7 +44,7 @@ def _with_application(imported: Imported, config: Path, base: Path, named: str) 
     ``base``: what paths of variants.yaml are relative to. ``named``: the name of the network, if the user said one.
     """
     from neuralart import boards
-    from neuralart_bring.adopt import builds, entries, flash, tree
+    from neuralart_bring.adopt import builds, entries, flash, places, tree
 
     project, configuration = imported.project, imported.configuration
     cpu = not str(imported.variant_settings["board"]).startswith(sections.N6_BOARDS)
@@ -79,7 +79,7 @@ def _with_application(imported: Imported, config: Path, base: Path, named: str) 
         settings["variables"] = {"BUILD_CONF": configuration.text()}
     said = {**imported.variant_settings, "application": {build.kind: settings}}
     if board in boards.names(()):
-        said |= entries.moved_slots(flash.commands(repository), boards.load(board), set())
+        said |= places.moved_slots(flash.commands(repository), boards.load(board), set())
     return replace(imported, variant_settings=said)
 
 

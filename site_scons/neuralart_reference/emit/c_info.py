@@ -130,7 +130,12 @@ def _environment(emission: Emission, stamp: str, files: Sequence[str]) -> dict[s
     count, size = parameters(emission)
     file_type = "onnx" if emission.model.channels_first else "tflite"
     return {
-        "generated_model": {"name": emission.name, "model_files": [{"name": name, "signature": ""} for name in files]},
+        "generated_model": {
+            "name": emission.name,
+            # Programs ask for it: equal inputs give equal files.
+            "generated_time": "not recorded",
+            "model_files": [{"name": name, "signature": ""} for name in files],
+        },
         "network_signature": f"0x{stamp}",
         "test_name": "",
         "target": emission.target,
@@ -229,7 +234,7 @@ def _pools(emission: Emission, rows: list[Row]) -> tuple[list[dict[str, Any]], d
             pool_row(
                 ids[plan.fname],
                 plan.name,
-                fname=plan.fname,
+                fname="" if plan.parts else f"{emission.pools.prefix}.{plan.fname}.raw",
                 address=str(plan.address),
                 size_bytes=plan.size,
                 used_size_bytes=plan.used,
@@ -264,8 +269,9 @@ def _pools(emission: Emission, rows: list[Row]) -> tuple[list[dict[str, Any]], d
 
 def _user(row: Row, number: int, buffer: int) -> dict[str, Any]:
     sizes = {"size_bytes": row.size, "used_size_bytes": row.size}
-    more: dict[str, Any] = {"fname": "", "address": "NULL", "alignment": 8, "attributes": {}, "buffers": [buffer]}
-    return pool_row(number, _user_pool(row), user_allocated=True, **sizes, **more)
+    more: dict[str, Any] = {"fname": "", "address": "", "alignment": 8, "attributes": {}, "buffers": [buffer]}
+    cache = {"cacheable": "CACHEABLE_UNDEF", "pipelined": "PIPELINED_ON"}
+    return pool_row(number, _user_pool(row), user_allocated=True, **sizes, **more, **cache)
 
 
 def _node(emission: Emission, epoch: int, call: Call, ids: dict[int, int]) -> dict[str, Any]:

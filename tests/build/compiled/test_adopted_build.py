@@ -79,3 +79,18 @@ def test_a_repository_with_the_sconstruct_in_it(tmp_path: Path, monkeypatch: pyt
 
     (root / f"{MODEL}/network_ecblobs.h").unlink()
     assert "it includes network_ecblobs.h, which is not beside it" in project.run(code=2).err
+
+
+def test_only_the_program_of_the_variant_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one of the same Makefile, which make would link without a target, cannot be."""
+    root = repositories.edge_impulse(tmp_path / "ei")
+    makefile = root / "Makefile"
+    second = "all: build/out/Second.elf\nbuild/out/Second.elf: $(OBJECTS)\n\tfalse\n"
+    makefile.write_text(makefile.read_text().replace("-include ", f"{second}-include "))
+    monkeypatch.chdir(root)
+    assert cli.main(["adopt", ".", "-o", "variants.yaml"]) == 0
+    (root / "SConstruct").write_text(SCONSTRUCT)
+    project = Project(root)
+    project.run()
+    assert (root / "build/ei/application/tree/build/out/Project.elf").is_file()
+    project.up_to_date()

@@ -658,7 +658,9 @@ def test_results_have_keys_and_types_of_the_vendors_file(packs, tmp_path, capsys
     assert data.keys() - {"schema", "network", "relocations", "gen_files"} == {
         *("version", "created-date", "versions", "compiler", "reloc_binary_image")
     }
-    assert data["compiler"]["version"] == {"major": 1, "minor": 1, "patch": 3, "extra": 262}
+    assert data["compiler"]["version"] == {"major": 1, "minor": 1, "patch": 3, "build": 262}
+    said = data["reloc_binary_image"]["rt_context"]["rt_version_desc"]
+    assert f"{data['compiler']['description']} (RELOC.GCC)" == said
     image = data["reloc_binary_image"]
     size, params = (Path(f"build/network_rel{end}.bin").stat().st_size for end in ("", "_params"))
     assert image["gen_files"] == [

@@ -137,6 +137,72 @@ def test_what_is_executed_in_its_slot(adopt: Adopt, tmp_path: Path, script: str,
     assert (variant.boot, dict(variant.slots)) == (boot, {"application": 0x70080000})
 
 
+def test_what_is_flashed_without_a_header(adopt: Adopt, tmp_path: Path) -> None:
+    """Behind the place of the header: the slot is the board's, or the one in front of the vectors."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    script = (root / "flash.sh").read_text()
+    put(root, {"flash.bat": "", "flash.sh": script.replace("0x70080000", "0x70100400")})
+    (tmp_path / "variants.yaml").write_text(adopt("ei")[1])
+    assert not config.read(tmp_path / "variants.yaml").variant("ei").slots
+    told = (
+        "note: flash.sh:3 writes build/app.bin without a header to 0x70100400: the flash plan writes application.bin to"
+    )
+    assert f"{told} 0x70100000, its program behind the header to the same address" in adopt("ei")[2]
+    put(root, {"flash.sh": script.replace("0x70080000", "0x70080400")})
+    assert config_slots(adopt, tmp_path) == {"application": 0x70080400}
+    put(root, {"app.ld": repositories.LD.replace("0x34000400", "0x70080400")})
+    assert config_slots(adopt, tmp_path) == {"application": 0x70080000}
+    # The vectors are behind a header at that address: it is the slot.
+    put(root, {"flash.sh": script.replace("0x70080000", "0x70100400")})
+    put(root, {"app.ld": repositories.LD.replace("0x34000400", "0x70100800")})
+    assert config_slots(adopt, tmp_path) == {"application": 0x70100400}
+    assert "without a header" not in adopt("ei")[2]
+
+
+def config_slots(adopt: Adopt, folder: Path) -> dict[str, int]:
+    """What ``slots`` of the entries for ``ei`` has."""
+    (folder / "variants.yaml").write_text(adopt("ei")[1])
+    return dict(config.read(folder / "variants.yaml").variant("ei").slots)
+
+
+def test_one_program_of_several(adopt: Adopt, tmp_path: Path) -> None:
+    """A Makefile for four programs links the one that the variant is about; with one program, no target is named."""
+    root = SHAPES["audio"](tmp_path / "audio")
+    assert "target:" not in adopt("audio")[1]
+    rule = (root / "Projects/GS/bm.mk").read_text()
+    more = {f"Projects/GS/{name}.mk": rule.replace("BM", name.upper()) for name in ("bm_lp", "rtos", "rtos_lp")}
+    includes = "".join(f"include {name}.mk\n" for name in ("bm_lp", "rtos", "rtos_lp"))
+    put(root, {**more, "Projects/GS/Makefile": (root / "Projects/GS/Makefile").read_text() + includes})
+    (tmp_path / "variants.yaml").write_text(adopt("audio")[1])
+    external = config.read(tmp_path / "variants.yaml").variant("audio").application.external
+    assert external is not None
+    assert external.target == external.artefact == "BuildGCC/BM/GS_Audio.elf"
+
+
+def test_a_network_that_the_build_leaves_out(adopt: Adopt, tmp_path: Path) -> None:
+    """CMake names the C of one network: the other one is no part of the program. Patterns of files tell nothing."""
+    root = SHAPES["cmake"](tmp_path / "cmake")
+    test = repositories.network("Appli/X-CUBE-AI/App", Want(version="3.0", name="test"), "test_atonbuf.xSPI2.raw")
+    put(root, {path.replace("App/network", "App/test"): data for path, data in test.items()})
+    put(root, {"Middlewares/ST/AI/Npu/ll_aton_reloc_test.c": "int a;\n"})
+    cmake = (root / "Appli/CMakeLists.txt").read_text()
+    note = "note: no entry for Appli/X-CUBE-AI/App/test.c: Appli/CMakeLists.txt compiles Appli/X-CUBE-AI/App/network.c"
+    both = ["network", "test"]
+
+    def networks() -> list[str]:
+        (tmp_path / "variants.yaml").write_text(adopt("cmake")[1])
+        return [each.name for each in config.read(tmp_path / "variants.yaml").variant("cmake").networks]
+
+    assert networks() == both, "no file is named"
+    sources = "target_sources(${CMAKE_PROJECT_NAME} PRIVATE ../X/ll_aton_reloc_test.c ../App/network.c)\n"
+    put(root, {"Appli/mx-generated.cmake": sources, "Appli/CMakeLists.txt": f'{cmake}include("mx-generated.cmake")\n'})
+    assert networks() == ["network"] and f"{note}, and this one not" in adopt("cmake")[2]
+    put(root, {"Appli/mx-generated.cmake": sources + "file(GLOB MORE ../App/*.c)\n"})
+    assert networks() == both
+    put(root, {"Appli/mx-generated.cmake": "include(mx-generated.cmake)\ninclude(../CMakeLists.txt)\n"})
+    assert networks() == both, "files that include each other"
+
+
 def test_two_boards_are_two_variants(adopt: Adopt, tmp_path: Path) -> None:
     status, out, _ = adopt("make")
     assert status == 0
@@ -168,6 +234,16 @@ def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
     assert [rule.pattern for rule in external.stage.rules] == ["od.c", "reid.c", "*"]
     names = {each["c_name"]: each["initializers"] for each in found(adopt, "reid")["networks"]}
     assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
+
+
+def test_a_program_with_constants_that_are_nowhere(adopt: Adopt, tmp_path: Path) -> None:
+    """Its flash plan would be incomplete without a word."""
+    (SHAPES["reid"](tmp_path / "reid") / "Model/od_atonbuf.xSPI2.bin").unlink()
+    status, out, err = adopt("reid")
+    notes = [line for line in err.splitlines() if line.startswith("note: ") and "od.c" in line]
+    assert status == 0 and "c_file: reid.c" in out and len(notes) == 2
+    assert notes[0].startswith("note: no entry for Model/od.c: ") and notes[0].endswith(" no file holds them")
+    assert notes[1] == "note: Makefile compiles Model/od.c too: the flash plan of reid lacks its constants"
 
 
 def test_two_networks_whose_files_have_one_name(adopt: Adopt, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def _tracked() -> list[str]:
 
 TRACKED = _tracked()
 pytestmark = pytest.mark.skipif(not TRACKED, reason="not a git checkout")
-BINARY = (".tflite", ".bin", ".png")
+BINARY = (".tflite", ".bin", ".png", ".raw", ".onnx")
 OWN = Path(__file__).relative_to(REPO).as_posix()
 
 

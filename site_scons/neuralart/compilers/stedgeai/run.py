@@ -46,7 +46,7 @@ _PREFIX = ".work-"
 _ABANDONED = 24 * 3600.0
 # The back end crashes on other letters in any folder above it.
 _AWKWARD = "@"
-_TEMPORARY = ("/tmp",) if os.name == "posix" else ()  # Behind the one that the process names
+_TEMPORARY = ("/tmp",) if os.name == "posix" else ()  # nosec B108 - behind the process's own; mkdtemp makes a folder
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output, pat
         from neuralart.relocatable.build import results as of_vendor
 
         files = {request.output / file: size for file, size in sizes.items()}
-        results |= of_vendor.head(image.version) | {"reloc_binary_image": of_vendor.image_data(image, files)}
+        results |= of_vendor.head(image) | {"reloc_binary_image": of_vendor.image_data(image, files)}
     _write_json(path, results)
 
 

@@ -11,17 +11,17 @@ from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify import report
 
 _TOOLCHAINS = {0x8: "ARM_GCC", 0x9: "ARM_CLANG", 0xA: "ST_ARM_CLANG"}
-_STEPS = ("npu_driver", "prepare_c_file", "post-process")
 
 
-def head(version: tuple[int, int, int, int]) -> dict[str, Any]:
-    """What stands before the image. ``version``: of the runtime that the network is made for."""
+def head(image: Image) -> dict[str, Any]:
+    """What stands before an image; ``compiler``: the runtime that the network is made for, as its C says it."""
+    numbers = dict(zip(("major", "minor", "patch", "build"), image.version, strict=True))
     return {
         "version": "1.0",
         # Equal inputs give equal files.
         "created-date": "not recorded",
-        "versions": dict.fromkeys(_STEPS, f"neuralart {__version__}"),
-        "compiler": {"version": dict(zip(("major", "minor", "patch", "extra"), version, strict=True))},
+        "versions": dict.fromkeys(("npu_driver", "prepare_c_file", "post-process"), f"neuralart {__version__}"),
+        "compiler": {"version": numbers, "description": image.context.description.partition(" (RELOC.")[0]},
     }
 
 
