@@ -152,7 +152,7 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
     (other,) = env.NeuralArtVariant(variant("other", title=hostile)).effects["report"][0].sources
     assert graphs.command(other)[-1] == hostile
     names = {each.name for each in targets._page_needs(node, env, ())}
-    assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
+    assert names == {"code of page", "bokeh"}, "the code that writes it, and the version of the library"
 
 
 def test_plan_is_that_of_the_command_after_the_build(env: Any, gcc: Toolchain) -> None:
