@@ -70,7 +70,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--address", type=_addresses, default=(), metavar="NET[,PARAMS]", help=_ADDRESS)
     add("--mode", type=_mode, default=["copy"], metavar="WORDS", help=_MODE)
     add("--cube-ide-dir", type=Path, metavar="DIR", help=_IDE)
-    add("--application", type=Path, metavar="ELF", help="the loading application (default: firmware.elf beside FILE, else it is built)")
+    add(
+        "--application",
+        type=Path,
+        metavar="ELF",
+        help="the loading application (default: firmware.elf beside FILE, else it is built)",
+    )
     add("--runner", default="", metavar="NAME", help="who writes flash (default: cubeprogrammer; with --server: gdb)")
     add("--probe", default="", metavar="SERIAL", help="which probe, where several are connected")
     add("--server", default="", metavar="HOST:PORT", help="a gdb server that runs already: of a virtual board, OpenOCD")
