@@ -30,7 +30,6 @@ class Kind:
 
 _COMMANDS = (
     "build",
-    "why",
     "compile",
     "record",
     "flash",
