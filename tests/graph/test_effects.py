@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import SCons.Errors
+import SCons.SConsign
 
 from neuralart import plugins
 from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
+from neuralart.scons import lock
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
@@ -424,3 +428,19 @@ def test_check_of_no_file(env: Any, image: Any) -> None:
     net = env.Network("digits", model=MODEL, board=BOARD)
     with pytest.raises(SCons.Errors.UserError, match="CheckImage: an image is a file or its node, not"):
         env.CheckImage(image, net)
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What SCons remembers is its own file: it would end with the lines of a program."""
+
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = SimpleNamespace(_needs_sync=True)
+    monkeypatch.setattr(lock, "_remember", fail)
+    monkeypatch.setattr(SCons.SConsign, "DB_sync_list", [file])
+    with pytest.raises(SystemExit, match="2"):
+        lock._remember_or_say()
+    what = "cannot write: No space left on device (is the disk full? The next build makes again what this one made)"
+    assert capsys.readouterr().err == f"scons: *** .sconsign: {what}\n"
+    assert not file._needs_sync, "it is not tried again"

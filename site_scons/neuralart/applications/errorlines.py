@@ -100,7 +100,8 @@ def _following(lines: Sequence[str], number: int) -> str:
 
 _NEW = re.compile(
     rf"^(?:\S*ld(?:\.exe|\.bfd)?: )?(?:\S+\.o:)?{_FILE}{_LINE}: (?P<kind>warning|note)?|^(?P<cmake>CMake Error)"
-    rf"|^(?P<linker>\S*(?:ld|cc1|cc1plus|as|gcc|g\+\+|ninja)(?:\.exe|\.bfd)?): |^(?P<other>.*: (?:in function|undefined ref|multiple def))"
+    rf"|^(?P<linker>\S*(?:ld|cc1|cc1plus|as|gcc|g\+\+|ninja)(?:\.exe|\.bfd)?): "
+    r"|^(?P<other>.*: (?:in function|undefined ref|multiple def))"
 )
 _MOST = 200
 

@@ -37,8 +37,8 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
     total = sum(len(each.data) for each in items)
     listed = ", ".join(f"{arena.fname} {arena.size}" for arena in arenas)
     return NeuralArtError(
-        f"constants do not fit: {total} bytes in all, '{brief(item.label)}' with {len(item.data)} bytes found no place; "
-        f"bytes per pool: {listed}",
+        f"constants do not fit: {total} bytes in all, '{brief(item.label)}' with {len(item.data)} bytes found no "
+        f"place; bytes per pool: {listed}",
         where=arenas[0].pools[0].where.rsplit(":", 2)[0] if arenas else "",
         hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred); " + ASK_FIT,
     )

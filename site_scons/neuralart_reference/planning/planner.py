@@ -262,7 +262,8 @@ def _no_room(
         f"writable pools have {total} bytes for them ({room})"
     )
     if peak <= total:
-        what += f"; enough in sum, but no gap takes '{brief(failed.name)}' with {failed.size} bytes ({_epochs(failed, epochs)})"
+        missing = f"'{brief(failed.name)}' with {failed.size} bytes ({_epochs(failed, epochs)})"
+        what += f"; enough in sum, but no gap takes {missing}"
     if virtual_helps:
         hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
     elif peak > total:

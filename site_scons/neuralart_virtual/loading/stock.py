@@ -76,7 +76,8 @@ def make(folder: Path, made: Deployment, addresses: Sequence[int]) -> Path:
     """Compile and link it: for the memories of this model, with the table of epochs.
 
     ``folder``: where its files go; ``addresses``: of the model and of its params in flash, as far as they are not the
-    board's. Returns the ELF. NeuralArtError: no cross compiler, the model needs memories that the board has not, or it does not fit.
+    board's. Returns the ELF. NeuralArtError: no cross compiler, the model needs memories that the board has not, or it
+    does not fit.
     """
     image, board = made.image, made.board
     assert image is not None
@@ -103,7 +104,6 @@ def make(folder: Path, made: Deployment, addresses: Sequence[int]) -> Path:
 
 def _link(folder: Path, board: Board, machine: Machine, defines: tuple[str, ...]) -> Path:
     root, elf = firmware_dir(), folder / "firmware.elf"
-    hint = "or --application FILE"
     try:
         found = toolchain.find(toolchain.WantedCompiler("arm-none-eabi-"), os.environ)
     except NeuralArtError as error:
@@ -117,7 +117,8 @@ def _link(folder: Path, board: Board, machine: Machine, defines: tuple[str, ...]
     if done.returncode:
         from neuralart.applications import link_errors
 
-        error = link_errors.of_link(done.stderr)
-        what = error.args[0] if error is not None else (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise NeuralArtError(f"the loading application for {board.name} cannot be built: {what}", hint=hint)
+        why = link_errors.of_link(done.stderr) or link_errors.of_compile(done.stderr)
+        what = why.what if why is not None else "the compiler says no reason"
+        what = f"the loading application for {board.name} cannot be built: {what}"
+        raise NeuralArtError(what, hint="--application FILE names another one")
     return elf

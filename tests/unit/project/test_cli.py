@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +113,16 @@ def test_a_file_below_is_named_from_the_folder_of_the_project(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "sub")
     assert cli.main(["build", "x.o", "digits-n6"]) == 0
     assert called[0][-2:] == ["sub/x.o", "digits-n6"]
+
+
+def test_an_interrupt_is_left_to_scons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes what it has made before it ends: it is not killed meanwhile."""
+    monkeypatch.setattr(subprocess, "call", lambda argv: os.kill(os.getpid(), signal.SIGINT) or 2)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "SConstruct").touch()
+    before = signal.getsignal(signal.SIGINT)
+    assert cli.main(["build", "a"]) == 2
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_verb_where_there_is_no_project(

@@ -78,7 +78,9 @@ def test_a_compile_that_is_refused_names_boards_that_would_do(
     assert cli.main(["compile", "-m", str(model(tmp_path, 200, 64)), *words]) == 1
     said = capsys.readouterr().err
     assert re.search(r"activations do not fit: \d+ bytes are live in epoch \d \(\w+\), the largest '.+' \d+ \(", said)
-    assert re.search(r"enlarge or enable an ACC_WRITE pool; it fits .*mps3-an547, .*n657x0-q \(memory: smallest\)", said)
+    assert re.search(
+        r"enlarge or enable an ACC_WRITE pool; it fits .*mps3-an547, .*n657x0-q \(memory: smallest\)", said
+    )
     assert said.count("\n") == 2 and "says if" not in said
     assert cli.main(["compile", "-m", str(model(tmp_path, 6000, 3)), *words]) == 1
     assert "it fits no board that is known" in capsys.readouterr().err
