@@ -31,12 +31,18 @@ def run(args: argparse.Namespace) -> int:
 
     NeuralArtError: No folder from this one upward has an SConstruct.
     """
+    import signal
     import subprocess
 
     words = args.words[args.words[:1] == ["--"] :]
     if not any(word.startswith(_ELSEWHERE) for word in words):
         words = project_folder.enter(words)
-    return subprocess.call(call_of(words))
+    # SCons is interrupted as well, and writes what it has made before it ends.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.call(call_of(words))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def call_of(words: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
@@ -113,8 +114,15 @@ def _as_target(words: list[str]) -> list[str]:
     name, *rest = words
     if not rest or rest[0][:1] in ("-", "") or Path(rest[0]).name != rest[0] or {"-o", "--output"} & {*rest}:
         return words
-    if not getattr(plugins.find("commands", name).made, "target", False):
+    command = plugins.find("commands", name)
+    if not getattr(command.made, "target", False):
         return words
+    parser = argparse.ArgumentParser(add_help=False)
+    command.call("configure", parser)
+    own = {*re.findall(r"--[\w-]+", parser.format_usage())} - {"--dry-run", "--debug"}  # Which mean the same to scons
+    if wrong := next((word for word in rest if word.partition("=")[0] in own), ""):
+        hint = f"VERBOSE=1 shows the whole command of {name}-{rest[0]}, which takes it"
+        raise NeuralArtError(f"{wrong} is no option of scons, which makes {name}-{rest[0]}", hint=hint)
     count = next((at for at, word in enumerate(rest) if word.startswith("-") or "=" in word), len(rest))
     return ["build", *(f"{name}-{variant}" for variant in rest[:count]), *rest[count:]]
 

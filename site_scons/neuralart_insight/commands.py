@@ -7,6 +7,13 @@ from neuralart.plugins import register
 
 _COMMANDS = (
     ModuleCommand(
+        "why",
+        "look",
+        "say what has changed since the last good build",
+        "why digits-n6",
+        "neuralart_insight.why",
+    ),
+    ModuleCommand(
         "fit",
         "begin",
         "say which boards a model fits, and where it would lie",

@@ -98,8 +98,29 @@ def _for_cpu(args: argparse.Namespace, notes: tuple[str, ...], progress: Callabl
     return compile_network(request, progress)
 
 
+def _with_boards(error: NeuralArtError, model: Path) -> NeuralArtError:
+    """A refusal whose hint names the boards that a model fits, where it was too large for this one."""
+    from neuralart import boards
+    from neuralart_reference.fit import fits, named
+    from neuralart_reference.planning.placement import ASK_FIT
+
+    if not error.hint.endswith(ASK_FIT):
+        return error
+    would_do = named(fits(model, [boards.load(name) for name in boards.names()])[1]) or "it fits no board that is known"
+    return NeuralArtError(error.what, where=error.where, hint=f"{error.hint.removesuffix(ASK_FIT)}{would_do}")
+
+
 def run(args: argparse.Namespace, output: Path) -> str:
-    """Compile; the result is for people. NeuralArtError when an option or the model is not supported."""
+    """Compile; the result is for people. NeuralArtError when an option or the model is not supported, or it is too
+    large; the hint then names boards that would do.
+    """
+    try:
+        return _run(args, output)
+    except NeuralArtError as error:
+        raise _with_boards(error, Path(args.model)) from error
+
+
+def _run(args: argparse.Namespace, output: Path) -> str:
     from neuralart_reference.compile import compile_network, write
 
     _only_for_others(args)

@@ -133,6 +133,8 @@ def fit(board: Board, path: Path, program: Program) -> Fit:
         path: The model's file, for messages.
         program: As it was lowered.
     """
+    from neuralart_reference.planning.placement import ASK_FIT
+
     place = _for_core if flow_of(board.target) == CPU else _for_npu
     try:
         return Fit(board.name, "", place(board, path, program, ""))
@@ -142,7 +144,7 @@ def fit(board: Board, path: Path, program: Program) -> Fit:
         # In stripes, activations are smaller; whatever else was wrong stays wrong.
         return Fit(board.name, STRIPES, place(board, path, program, STRIPES))
     except NeuralArtError:
-        return Fit(board.name, "", why=first.what, hint=first.hint)
+        return Fit(board.name, "", why=first.what, hint=first.hint.removesuffix(ASK_FIT).rstrip("; "))
 
 
 def fits(path: Path, boards: Sequence[Board]) -> tuple[Demand, list[Fit]]:

@@ -93,7 +93,7 @@ def names(nodes: Any) -> set[str]:
 
 def _seen(elf: Any) -> list[str]:
     """Hashes of trees among what a program depends on."""
-    return [node.value for node in elf.depends if str(node).startswith("tree of")]
+    return [node.value for node in elf.depends if str(node).startswith("tree: ")]
 
 
 def test_a_tree_counts_by_its_contents(env: Any, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:

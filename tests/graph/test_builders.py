@@ -205,7 +205,7 @@ def test_relocatable(env: Any, gcc: Toolchain, settings: dict[str, Any], words: 
         *("--name", "digits", "--objects", "build/relocatable/objects", "--cross-compile", "arm-none-eabi-", "--json"),
         *(*words, "--force"),
     ]
-    assert {node.name for node in rel[0].depends} >= {"toolchain", "relocatable-builder", "ll_aton.h"}
+    assert {node.name for node in rel[0].depends} >= {"toolchain", "code of relocatable-builder", "ll_aton.h"}
 
 
 def test_a_network_that_is_not_relocatable(env: Any, gcc: Toolchain) -> None:
@@ -227,7 +227,7 @@ def test_header_of_an_application(env: Any) -> None:
     net = network(env)
     (header,) = env.NeuralArtAppConfig("out/app_config.h", net, NEURALART_APPCONFIG=KEYS)
     assert graphs.names(header.sources) == ["out/network.json"]
-    assert {node.name for node in header.depends} == {"app_config of digits", "app_config", "what was made"}
+    assert {node.name for node in header.depends} == {"app_config of digits", "code of app_config", "what was made"}
     (action,) = graphs.actions(header)
     assert isinstance(action, SCons.Action.FunctionAction)
     assert action.strfunction([header], header.sources, env) == "HEADER   out/app_config.h"

@@ -273,7 +273,7 @@ def test_what_the_compile_depends_on(env: Any, tool: Any) -> None:
     assert [Path(str(node)).name for node in graphs.scanned(net.c)] == ["n6.mpool"]
     values = {node.name: str(node.get_contents(), "utf-8") for node in net.c.depends}
     assert set(values) == {"compiler-code", "compiler", "what was made"}
-    assert values["compiler"] == "ST Edge AI Core 4.0.1-20581 7ed50de05"
+    assert values["compiler"] == "compiler: ST Edge AI Core 4.0.1-20581 7ed50de05"
 
 
 def test_where_the_tool_is_does_not_matter(make_env: Any, tool: Any, tmp_path: Path) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import SCons.Errors
+import SCons.SConsign
 
 from neuralart import plugins
 from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
+from neuralart.scons import lock
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
@@ -152,7 +156,7 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
     (other,) = env.NeuralArtVariant(variant("other", title=hostile)).effects["report"][0].sources
     assert graphs.command(other)[-1] == hostile
     names = {each.name for each in targets._page_needs(node, env, ())}
-    assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
+    assert names == {"code of page", "bokeh"}, "the code that writes it, and the version of the library"
 
 
 def test_plan_is_that_of_the_command_after_the_build(env: Any, gcc: Toolchain) -> None:
@@ -424,3 +428,19 @@ def test_check_of_no_file(env: Any, image: Any) -> None:
     net = env.Network("digits", model=MODEL, board=BOARD)
     with pytest.raises(SCons.Errors.UserError, match="CheckImage: an image is a file or its node, not"):
         env.CheckImage(image, net)
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What SCons remembers is its own file: it would end with the lines of a program."""
+
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = SimpleNamespace(_needs_sync=True)
+    monkeypatch.setattr(lock, "_remember", fail)
+    monkeypatch.setattr(SCons.SConsign, "DB_sync_list", [file])
+    with pytest.raises(SystemExit, match="2"):
+        lock._remember_or_say()
+    what = "cannot write: No space left on device (is the disk full? The next build makes again what this one made)"
+    assert capsys.readouterr().err == f"scons: *** .sconsign: {what}\n"
+    assert not file._needs_sync, "it is not tried again"

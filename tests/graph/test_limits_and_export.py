@@ -88,7 +88,7 @@ def test_the_link_waits_for_the_budgets(env: Any, gcc: Toolchain, second: None) 
     assert waits == [f"{FOLDER}/digits.budgets.json", f"{FOLDER}/other.budgets.json"]
     node = made.firmware.elf.prerequisites[0]
     assert graphs.names(node.sources) == [str(made.networks[0].facts), str(made.networks[0].c_info)]
-    assert {each.name for each in node.depends} == {"budgets", "budget-check", "what was made"}
+    assert {each.name for each in node.depends} == {"budgets", "code of budget-check", "what was made"}
 
 
 def test_a_limit_is_a_reason_to_check_and_not_to_compile(make_env: Any, gcc: Toolchain) -> None:

@@ -105,7 +105,7 @@ def test_what_the_image_depends_on(env: Any, gcc: Toolchain) -> None:
     assert {"conv2d.c", "ll_aton_lib.h"} <= runtime
     assert any("12.2.1" in name for name in needed), "the identity of the toolchain"
     values = {getattr(node, "name", "") for node in image.depends}
-    assert {"toolchain", "relocatable-builder"} <= values
+    assert {"toolchain", "code of relocatable-builder"} <= values
 
 
 def test_equal_images_are_made_once(env: Any, gcc: Toolchain) -> None:

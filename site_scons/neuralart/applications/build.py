@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, NATIVE,
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.text.c_source import decode
+from neuralart.text.console import say
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,9 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
         since = time.time_ns()
         outcome = external.run(run, log, child, listen)
         if outcome.status:
-            found = errorlines.find(outcome.lines, _known_file(made, tree, run.folder))
+            known = _known_file(made, tree, run.folder)
+            found = errorlines.find(outcome.lines, known)
+            say(*errorlines.diagnostics(outcome.lines, known), file=sys.stderr)
             raise _failed(request, outcome, found, request.work / external.LOG)
         data = external.judge(
             run.artefact,

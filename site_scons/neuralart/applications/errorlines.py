@@ -98,6 +98,33 @@ def _following(lines: Sequence[str], number: int) -> str:
     return _shorten(" ".join(text))
 
 
+_NEW = re.compile(
+    rf"^(?:\S*ld(?:\.exe|\.bfd)?: )?(?:\S+\.o:)?{_FILE}{_LINE}: (?P<kind>warning|note)?|^(?P<cmake>CMake Error)"
+    rf"|^(?P<linker>\S*(?:ld|cc1|cc1plus|as|gcc|g\+\+|ninja)(?:\.exe|\.bfd)?): "
+    r"|^(?P<other>.*: (?:in function|undefined ref|multiple def))"
+)
+_MOST = 200
+
+
+def diagnostics(lines: Sequence[str], known: Callable[[str, str], str]) -> list[str]:
+    """All errors that a build printed, with the lines below that belong to them (source, caret, CMake's text), as
+    editors find them. ``lines`` and ``known``: as of :func:`find`. Of thousands, the first 200 lines.
+    """
+    found: list[str] = []
+    wanted = False
+    for line, folder in zip(lines, _folders(lines), strict=True):
+        new = _NEW.match(line)
+        if new is None:
+            wanted = wanted and (line[:1] in ("", " "))
+        elif new["kind"] != "note":
+            wanted = new["kind"] is None
+        if wanted:
+            file = new["file"] if new is not None else None
+            found.append(line.replace(file, known(file, folder), 1) if file else line)
+    more = [f"... {len(found) - _MOST} lines more"] if len(found) > _MOST else []
+    return found[:_MOST] + more
+
+
 def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _folder: file) -> Found | None:
     """Find the first line of the most telling kind; None if nothing was printed. ``known``: maps a printed file name
     and make's folder to the user's name of the file.

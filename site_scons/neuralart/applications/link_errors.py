@@ -159,7 +159,7 @@ def _undefined(text: str, known: ProgramFacts) -> NeuralArtError | None:
     name = chosen.name
     hint = next((hint for pattern, hint in _HINTS if re.fullmatch(pattern, name)), "")
     near = similar(name, [each for each in known.symbols() if not each.startswith(("_", "$"))], cutoff=0.75)
-    more = f" ({len(missing) - 1} more: VERBOSE=1)" if len(missing) > 1 else ""
+    more = f" ({len(missing) - 1} more)" if len(missing) > 1 else ""
     if name == "main":
         what = "no main(), which the start-up code calls"
         return NeuralArtError(what, hint=f"{near} {hint}" if near else hint)

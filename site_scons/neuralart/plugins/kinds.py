@@ -29,31 +29,12 @@ class Kind:
 
 
 _COMMANDS = (
-    "build",
-    "why",
-    "compile",
-    "record",
-    "flash",
-    "debug",
-    "monitor",
-    "verify",
-    "check-image",
-    "application",
-    "relocatable",
-    "plugins",
+    *("build", "compile", "record", "flash", "debug", "monitor"),
+    *("verify", "check-image", "application", "relocatable", "plugins"),
 )
 _TARGETS = (
-    "run",
-    "flash",
-    "flash-application",
-    "flash-model",
-    "load",
-    "debug",
-    "boot",
-    "plan",
-    "verify",
-    "reset",
-    "monitor",
+    *("run", "flash", "flash-application", "flash-model", "load", "debug"),
+    *("boot", "plan", "verify", "reset", "monitor"),
 )
 _COMPILERS = "neuralart.compilers."
 

@@ -50,10 +50,12 @@ class _Server:
         self.control, theirs = socket.socketpair()
         self.settings, self._owner = _settings(env), os.getpid()
         words = [sys.executable, "-m", __name__, str(theirs.fileno()), *more]
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # It is not interrupted while it loads
         with theirs:
             self.process = subprocess.Popen(
                 words, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         atexit.register(self.end)
 
     def alive(self) -> bool:
@@ -128,6 +130,7 @@ def _serve(control: socket.socket, more: Sequence[str]) -> None:
     gc.freeze()
     # What a user interrupts are the commands.
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     children = []
     while streams := socket.recv_fds(control, 1, 4)[1]:
         child = os.fork()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import SCons.Node.FS
+import SCons.SConsign
 import SCons.Script
 
 from neuralart.errors import NeuralArtError
@@ -19,6 +21,19 @@ from neuralart.text.console import say
 NAME, OWNER = ".scons.lock", ".scons.owner"
 _CACHES = (TOOLCHAIN_CACHE, COMPILER_CACHE, STAMPS)
 _held: set[Path] = set()
+_remember = SCons.SConsign.write
+
+
+def _remember_or_say() -> None:
+    """Let SCons write what the next build must know. SystemExit: it cannot; one line has said so."""
+    try:
+        _remember()
+    except OSError as error:
+        for file in SCons.SConsign.DB_sync_list:
+            file._needs_sync = False  # Else it tries again at the end, and says it as a program does
+        what = f"cannot write: {error.strerror} (is the disk full? The next build makes again what this one made)"
+        say(f"scons: *** {SCons.SConsign.current_sconsign_filename()}: {what}", file=sys.stderr)
+        sys.exit(2)
 
 
 def take(env: Any) -> None:
@@ -49,6 +64,7 @@ def take(env: Any) -> None:
         hint = "is the folder writable?"
         raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(folder), hint=hint) from error
     _held.add(folder)
+    SCons.SConsign.write = _remember_or_say
     atexit.register(_release, lock, folder)
     if env.GetOption("clean"):
         atexit.register(_tidy, env.fs.Dir(str(folder)), folder)  # before the release: the last one is called first

@@ -190,7 +190,7 @@ def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) 
     return bool(why)
 
 
-_MADE = fact("made", "what was made")
+_MADE = fact("is as it was", "what was made")
 _MADE.Decider(_changed)
 
 

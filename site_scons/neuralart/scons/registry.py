@@ -129,27 +129,25 @@ def registry_of(env: Any) -> Registry:
     return found
 
 
-class _Fact(SCons.Node.Python.Value):
-    """A value that those who walk over what a program is made of take for a file: the generators of RT-Thread's project
-    files ask each node for its path.
-    """
-
-    abspath = "neuralart.fact"
-
-    def rfile(self) -> _Fact:
-        """Itself, as of a file that is no copy of another one."""
-        return self
+_LONGEST = 60
 
 
 @cache
 def fact(value: str, name: str) -> Any:
-    """A node for what a target depends on and that is no file; ``name``: what ``--debug=explain`` calls it."""
-    return _Fact(value, name=name)
+    """A node for what a target depends on and that is no file. ``--tree`` and ``--debug=explain`` show its words,
+    ``name`` in front; of a long value its hash.
+    """
+    said = value if len(value) <= _LONGEST else hashlib.sha256(value.encode()).hexdigest()[:16]
+    # SCons remembers words, and finds the same node for the same words: an equal fact is no new dependency.
+    node: Any = SCons.Node.Python.ValueWithMemo(f"{name}: {said}")
+    # The generators of RT-Thread's project files ask each node for its path, as of a file that is no copy.
+    node.name, node.abspath, node.rfile = name, "neuralart.fact", lambda: node
+    return node
 
 
 def code_value(env: Any, name: str, *rooms: str) -> Any:
     """What depends on code depends on this: :func:`~neuralart.fingerprint.fingerprint` of some rooms."""
-    return fact(fingerprint(*rooms), name=name)
+    return fact(fingerprint(*rooms), name=f"code of {name}")
 
 
 def board_value(env: Any, board: Board) -> Any:

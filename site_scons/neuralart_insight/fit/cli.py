@@ -65,8 +65,9 @@ def _lines(path: Path, needed: Demand, answers: Sequence[Fit]) -> list[str]:
     from neuralart.errors import shown
     from neuralart.text.sizes import size
     from neuralart.vendor.tables import table
+    from neuralart_reference.planning.placement import brief
 
-    largest = ", ".join(f"'{shown(name, 40)}' {size}" for name, size in needed.largest)
+    largest = ", ".join(f"'{shown(brief(name))}' {size}" for name, size in needed.largest)
     lines = [
         f"{shown(path.name)}: {needed.epochs} epochs, {needed.macc:,} MACC",
         f"  weights      {needed.weights:,} B",

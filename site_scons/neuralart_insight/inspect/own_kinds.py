@@ -237,6 +237,10 @@ KINDS = tuple(
         ("check", "the check of an image (check.json)", "build_records:CHECK", _with_keys("image initial_sp findings")),
         ("index", "the index of a build (index.json)", "build_records:INDEX", _with_keys("variant firmware artefacts")),
         (
+            *("network_io", "inputs and outputs of networks (network_io.json)", "build_records:NETWORK_IO"),
+            _with_keys("board cache_line networks"),
+        ),
+        (
             *("network_rel", "results of a relocatable build (network_rel.json)", "build_records:NETWORK_REL"),
             _with_keys("schema gen_files reloc_binary_image"),
         ),

@@ -80,6 +80,7 @@ def _time_line(key: str, title: str, rows: Mapping[str, Sequence[_Box]], colors:
             found.append({**box.about(colors), "left": box.start, "right": box.end, "bottom": at, "top": at + 0.8})
     end = max(boxes[-1].end for boxes in rows.values())
     figure = figures.new(70 + 50 * len(rows), (0, end), (0, len(rows)), zoom="x", x_axis_label="ms")
+    figure.xaxis.formatter.use_scientific = False
     figure.yaxis.ticker = [at + 0.4 for at in range(len(rows))]
     figure.yaxis.major_label_overrides = {at + 0.4: name for at, name in enumerate(reversed(list(rows)))}
     figures.boxes(figure, found, [("", "name"), ("bound", "bound"), ("ms", "ms")], line_color=None)
@@ -147,7 +148,7 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
         speeds.append((pool, f"{one['read']:,}", f"{one['written']:,}", *shown_speeds))
     return [
         Note("\n".join([f"{name} (times: {source})", *said]), "text"),
-        _time_line(key, f"{name}: time line. {cut(boxes, most)[1]}".rstrip(), shown, colors),
+        _time_line(key, f"{name}: time line. {cut(boxes, most)[1]}".rstrip(". "), shown, colors),
         PageTable((f"Bound ({source})", "Epochs", "ms", "%", "Longest"), tuple(table), (1, 2, 3)),
         PageTable(("Pool", "Bytes read", "Bytes written", "Peak", "Average"), tuple(speeds), (1, 2, 3, 4)),
         *_roofline(f"{key}-roofline", f"{name}: roofline ({source})", boxes, widths, colors),

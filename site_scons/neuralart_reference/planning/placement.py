@@ -13,11 +13,19 @@ from neuralart_reference.planning.lifetimes import Block, Constant, Key, live_by
 
 ASK_FIT = "'neuralart fit MODEL' says if 'memory: smallest' or another board would do"
 """The end of each hint of a model that is too large."""
+_LONGEST, _HEAD = 60, 20
 _ALIGN_AFTER_CONSTANTS = 32
 _ORDERS = 400
 """So many further orders are tried at most, fewer when there are many blocks: each compares every pair of them."""
 _WORK = 10_000_000
 _TRIED = 4
+
+
+def brief(name: str) -> str:
+    """A tensor's name for a message: of layers that were fused the first one, of a long name both ends."""
+    first, _, more = name.partition(";")
+    text = f"{first};..." if more else first
+    return text if len(text) <= _LONGEST else f"{text[:_HEAD]}...{text[_HEAD + 3 - _LONGEST :]}"
 
 
 def _up(value: int, align: int) -> int:
@@ -29,8 +37,8 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
     total = sum(len(each.data) for each in items)
     listed = ", ".join(f"{arena.fname} {arena.size}" for arena in arenas)
     return NeuralArtError(
-        f"constants do not fit: {total} bytes in all, '{item.label}' with {len(item.data)} bytes found no place; "
-        f"bytes per pool: {listed}",
+        f"constants do not fit: {total} bytes in all, '{brief(item.label)}' with {len(item.data)} bytes found no "
+        f"place; bytes per pool: {listed}",
         where=arenas[0].pools[0].where.rsplit(":", 2)[0] if arenas else "",
         hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred); " + ASK_FIT,
     )

@@ -17,8 +17,15 @@ from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart_reference.ir import Program
 from neuralart_reference.planning.arenas import Arena, for_activations, for_constants, speed_rank, usable
 from neuralart_reference.planning.exact import lowered
-from neuralart_reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
-from neuralart_reference.planning.placement import ASK_FIT, place_best, place_constants
+from neuralart_reference.planning.lifetimes import (
+    Block,
+    Constant,
+    Key,
+    blocks,
+    constants,
+    live_bytes,
+)
+from neuralart_reference.planning.placement import ASK_FIT, brief, place_best, place_constants
 
 
 @dataclass(frozen=True)
@@ -246,7 +253,7 @@ def _no_room(
     peak = max(live)
     time = live.index(peak)
     at_peak = sorted((block for block in items if block.first + 1 <= time <= block.last + 1), key=lambda b: -b.size)
-    largest = ", ".join(f"'{block.name}' {block.size} ({_epochs(block, epochs)})" for block in at_peak[:_SHOWN])
+    largest = ", ".join(f"'{brief(block.name)}' {block.size} ({_epochs(block, epochs)})" for block in at_peak[:_SHOWN])
     free = {arena.fname: max(0, arena.end - free_from.get(arena.fname, arena.address)) for arena in arenas}
     room = ", ".join(f"{fname} {size}" for fname, size in free.items())
     total = sum(free.values())
@@ -255,9 +262,8 @@ def _no_room(
         f"writable pools have {total} bytes for them ({room})"
     )
     if peak <= total:
-        what += (
-            f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_epochs(failed, epochs)})"
-        )
+        missing = f"'{brief(failed.name)}' with {failed.size} bytes ({_epochs(failed, epochs)})"
+        what += f"; enough in sum, but no gap takes {missing}"
     if virtual_helps:
         hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
     elif peak > total:

@@ -89,14 +89,10 @@ def of_model(path: Path, addresses: Sequence[int], mode: Collection[str], board:
     return Deployment(board, plan, Path(), ((image.context.c_name, container.stamp_of(image), str(path)),), image)
 
 
-def application_of(path: Path, board: Board) -> Path:
-    """The loading application of the variant that a model is of. NeuralArtError: there is none."""
-    found = path.with_name(board.name) / "firmware.elf"
-    found = found if found.is_file() else path.with_name("firmware.elf")
-    if not found.is_file():
-        hint = "--application FILE; 'relocatable: true' of a variant builds firmware.elf beside its network_rel.bin"
-        raise NeuralArtError("no loading application beside it", where=str(path), hint=hint)
-    return found
+def application_of(path: Path, board: Board) -> Path | None:
+    """The loading application of the variant that a model is of. Returns None: it is of none."""
+    beside = (path.with_name(board.name) / "firmware.elf", path.with_name("firmware.elf"))
+    return next((each for each in beside if each.is_file()), None)
 
 
 def _external(folder: Path) -> tuple[tuple[int, bytes], ...]:

@@ -22,21 +22,24 @@ if TYPE_CHECKING:
     from neuralart.flashing.runners import FlashJob
     from neuralart_board.runners.process import Answer
 
+_TITLE = "NeuralArt - load a model onto a board, start it, ask it"
 _INPUT, _LOG = Path("build/network_rel.bin"), Path("neuralart_load.log")
 _TABLE, _STEPS = ("xip", "copy", "ext", "clear", "no-overlay"), ("no-flash", "no-run")
-# Words of ST's script for what the loading application does not have.
-_REFUSED = {"usbc": "talks over the serial port alone", "max-speed": "leaves clocks and baud rate as it finds them"}
-_MODE = "words with commas: copy (default) or xip, ext, clear, no-overlay; no-flash, no-run"
+# Words of ST's script for what the loading application does not have: they are taken, and it is said.
+_NOTED = {
+    "usbc": "it talks over the serial port alone (--port names another one)",
+    "max-speed": "it leaves clocks and baud rate as it finds them (--baud: the rate of the port)",
+}
+_MODE = "words with commas: copy (default) or xip, ext, clear, no-overlay; no-flash, no-run; usbc, max-speed: a note"
 _ADDRESS = "of the model and of the params of a split one (default: the board's: 0x71000000,0x71800000)"
 _IDE = "STM32CubeIDE, whose programs are taken (default: STM32_CUBE_IDE_DIR, PATH, the usual folders)"
 
 
 def _mode(text: str) -> list[str]:
-    words, known = text.split(","), (*_TABLE, *_STEPS)
+    words, known = text.split(","), (*_TABLE, *_STEPS, *_NOTED)
     for word in words:
         if word not in known:
-            why = f"the loading application {_REFUSED[word]}" if word in _REFUSED else nearest(word, known)
-            raise argparse.ArgumentTypeError(f"'{word}' is not possible ({why})")
+            raise argparse.ArgumentTypeError(f"'{word}' is not possible ({nearest(word, known)})")
     for pair in (("copy", "xip"), _STEPS):
         if set(pair) <= set(words):
             raise argparse.ArgumentTypeError(f"{pair[0]} or {pair[1]}, not both")
@@ -67,7 +70,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--address", type=_addresses, default=(), metavar="NET[,PARAMS]", help=_ADDRESS)
     add("--mode", type=_mode, default=["copy"], metavar="WORDS", help=_MODE)
     add("--cube-ide-dir", type=Path, metavar="DIR", help=_IDE)
-    add("--application", type=Path, metavar="ELF", help="the loading application (default: firmware.elf beside FILE)")
+    add(
+        "--application",
+        type=Path,
+        metavar="ELF",
+        help="the loading application (default: firmware.elf beside FILE, else it is built)",
+    )
     add("--runner", default="", metavar="NAME", help="who writes flash (default: cubeprogrammer; with --server: gdb)")
     add("--probe", default="", metavar="SERIAL", help="which probe, where several are connected")
     add("--server", default="", metavar="HOST:PORT", help="a gdb server that runs already: of a virtual board, OpenOCD")
@@ -123,7 +131,7 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> Non
     from neuralart_virtual.emulator.vectors import load
     from neuralart_virtual.loading import deployment
 
-    say(f"neuralart load (version {__version__})", f"Creating date  : {time.asctime()}")
+    say(f"{_TITLE} (version {__version__})", f"Creating date  : {time.asctime()}")
     process.use_ide(args.cube_ide_dir)
     # What can be wrong here is looked at before the board is touched.
     board, path, words = boards.load(args.board, args.board_file), args.input or _INPUT, set(args.mode) & set(_TABLE)
@@ -136,10 +144,16 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> Non
     say(f"Entry point    : '{args.folder or path}'", f"Board          : '{board.name}'")
     if made.image is not None:
         say(f"Params         : '{deployment.params_of(path)}'" if made.image.split else "no split model")
+    say(*(f"note: --mode {word}: no effect: {_NOTED[word]}" for word in args.mode if word in _NOTED))
     job = FlashJob(made.plan, board, work / "record", args.probe, top=made.top, server=args.server)
     if "no-run" in args.mode:
         return _flash(args, job, say)
     elf = args.application or made.elf or deployment.application_of(path, board)
+    if elf is None:
+        from neuralart_virtual.loading import stock
+
+        say(f"Building the loading application of '{board.name}'..")
+        elf = stock.make(work, made, args.address)
     image_parts(elf, board)
     vectors = load(args.vectors) if args.vectors is not None else None
     url, gdb = args.port or serial_port(args.probe, "--port"), Gdb()

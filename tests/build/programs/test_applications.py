@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,7 @@ class Place:
     root: Path
     base: tuple[str, ...]
     files: list[str] = field(default_factory=list)
+    shown: str = ""
 
     def build(self, *words: str, code: int = 0, base: tuple[str, ...] = (), **environ: str) -> tuple[str, str]:
         command = [sys.executable, "-W", "error", "-m", "neuralart", "application", "build", *(base or self.base)]
@@ -62,9 +64,10 @@ class Place:
         """The one line of a failure; no program is left, whatever was there before."""
         out, err = self.build(*words, code=1, base=base, **environ)
         assert out == ""
-        assert err.startswith("neuralart application: error: ")
-        assert not self.elf.exists()
-        return flat(err.rstrip("\n")).removeprefix("neuralart application: error: ")
+        # In front of it is what the build printed about its errors.
+        self.shown, _, line = err.rpartition("neuralart application: error: ")
+        assert line and not self.elf.exists()
+        return flat(line.rstrip("\n"))
 
     @property
     def elf(self) -> Path:
@@ -266,6 +269,9 @@ def test_a_build_that_fails(built: Place, file: str, old: str, new: str, said: s
     assert said in line
     assert "log: work/log.txt" in line
     assert "status 2" in line
+    if file.endswith((".c", ".h")):
+        compiled = re.search(rf"^my app/{file}:\d+:\d+: error: .*\n +\d+ \| .*\n +\| .*\^", built.shown, re.M)
+        assert compiled or ": undefined reference to " in built.shown, "the line of the source, and its caret"
     built.edit(file, new, old)
     built.build()
 

@@ -95,7 +95,7 @@ def test_two_files_of_the_user_and_all_that_was_printed(doorbell: Project) -> No
         doorbell.edit("variants.yaml", "[main.c]", "[main.c, helper.c]")
         line = _failure(doorbell)
         assert "] helper.c:2: 'helper' is defined twice, here and in main.c:12 (remove one of them, or make it" in line
-        raw = doorbell.run("doorbell", "VERBOSE=1", code=2)
+        raw = doorbell.run("doorbell", code=2)
         assert "multiple definition of `helper'" in raw.err and line in raw.errors
     finally:
         doorbell.path("variants.yaml").write_text(text, "utf-8")

@@ -104,3 +104,27 @@ def test_the_same_on_qemu(folder: Path, digits: Made, mobilenet: Made, capsys: p
             assert cli.main([*words, "--vectors", str(vectors)]) == 0
             said = capsys.readouterr().out
             assert "vectors bit-exact" in said and "-  nothing is counted here" in said
+
+
+@pytest.mark.parametrize(("kind", "board"), [("internal", "stm32n6570-dk"), ("external", "stm32n6570-dk-psram")])
+def test_a_model_that_no_variant_has_built(
+    kind: str, board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The application is built for the memories of the model: those of the chip, or the board's PSRAM."""
+    made = make_model(tmp_path / "made here", kind, name="digits", split=True)
+    with offered(board, tmp_path, "--mapped", "xSPI1") as place:
+        words = ["load", "-i", str(made.image), *place.words, "--address", "0x72000000,0x73000000"]
+        assert cli.main([*words, "--vectors", str(VECTORS)]) == 0
+    said = capsys.readouterr().out
+    assert f"Building the loading application of '{board}'.." in said and "digits: 20 vectors bit-exact" in said
+    assert re.search(r"^  total +[1-9][\d,]+  a virtual board", said, re.M), "it tells its epochs"
+
+
+def test_a_model_that_the_board_has_no_memory_for(
+    digits: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["load", "-i", str(digits.image), "--port", "socket://127.0.0.1:9", "--server", "127.0.0.1:9"]
+    assert cli.main(words) == 1
+    said = capsys.readouterr().err
+    assert "in the relative pool xSPI1, but this board has no memory for it" in said and said.count("\n") <= 2
+    assert "such as stm32n6570-dk-psram" in said

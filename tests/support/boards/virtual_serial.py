@@ -22,7 +22,7 @@ PLACES = {"stm32n6570-dk": (0x34000400, 0x30001000), "mps3-an547": (0x10000000, 
 
 def asleep(path: Path, board: str) -> Path:
     """An image that does nothing: a board in development mode, before anything is loaded."""
-    at, stack = PLACES[board]
+    at, stack = PLACES[board.removesuffix("-psram")]
     code = struct.pack("<2I", stack, at + 0x41).ljust(0x40, b"\0") + struct.pack("<2H", 0xBF30, 0xE7FD)
     path.write_bytes(elf((Sect(".text", at, code, 6),), entry=at + 0x41))
     return path

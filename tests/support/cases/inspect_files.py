@@ -14,6 +14,7 @@ from neuralart.memory.layout import identity
 from neuralart.memory.layout.layout import make_layout
 from neuralart.memory.plan import plan_report
 from neuralart.memory.plan.plan import make_plan
+from neuralart.memory.startup import network_io
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text.ihex import ihex as hex_text
@@ -136,6 +137,7 @@ def _built() -> dict[str, tuple[str, bytes]]:
         "plan.json": ("plan", plan_report.to_json(make_plan(layout, board, (), {}), "n")),
         "check.json": ("check", check_image.as_text(checked)),
         "index.json": ("index", json.dumps(index)),
+        "network_io.json": ("network_io", network_io.json_text(board, [firmware.facts()])),
         "rel/network_rel.json": ("network_rel", json.dumps(loaded)),
         "descriptor.bin": ("descriptor", identity.build(entries).ljust(4096, b"\xff")),
         "load_table.xip.bin": ("load_table", load_table.make(("xip", "clear"), [(0x71000000, 0), (0x71100000, 4)])),

@@ -117,7 +117,8 @@ class Browser:
     def picture(self, path: Path) -> None:
         """All of the page as a PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        width = self.evaluate("innerWidth")  # Beyond the viewport there are no scroll bars
+        clip = {"x": 0, "y": 0, "width": width, "height": size["height"], "scale": 1}
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(data))

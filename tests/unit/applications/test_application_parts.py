@@ -388,12 +388,62 @@ def test_the_folder_that_make_was_in() -> None:
     assert seen == [("main.c", "/w/tree/app")]
 
 
+MADE = """\
+make[1]: Entering directory '/w/tree/app'
+arm-none-eabi-gcc -c -O2 src/a.c -o a.o
+src/a.c: In function 'main':
+src/a.c:3:11: warning: unused variable 'y' [-Wunused-variable]
+    3 |   int x, y;
+      |          ^
+src/a.c:4:7: error: 'z' undeclared (first use in this function)
+    4 |   x = z;
+      |       ^
+src/a.h:9:1: note: declared here
+    9 | int zz;
+make[1]: *** [Makefile:7: a.o] Error 1
+src/b.c:1:2: fatal error: no.h: No such file or directory
+    1 | #include "no.h"
+/usr/bin/arm-none-eabi-ld: b.o: in function `f':
+./src/b.c:5: undefined reference to `gone'
+/usr/bin/arm-none-eabi-ld: region `FLASH' overflowed by 12 bytes
+main.c:(.text.main+0x4): undefined reference to `lost'
+collect2: error: ld returned 1 exit status
+CMake Error at CMakeLists.txt:3 (add_executable):
+  Cannot find source file:
+
+    none.c
+
+-- Configuring incomplete, errors occurred!
+""".splitlines()
+
+
+def test_all_errors_are_shown_as_editors_find_them() -> None:
+    shown = errorlines.diagnostics(MADE, lambda file, folder: f"mine/{file.removeprefix('./')}")
+    assert shown == [
+        "mine/src/a.c:4:7: error: 'z' undeclared (first use in this function)",
+        *("    4 |   x = z;", "      |       ^"),
+        *("mine/src/a.h:9:1: note: declared here", "    9 | int zz;"),
+        "mine/src/b.c:1:2: fatal error: no.h: No such file or directory",
+        '    1 | #include "no.h"',
+        "/usr/bin/arm-none-eabi-ld: b.o: in function `f':",
+        "mine/src/b.c:5: undefined reference to `gone'",
+        "/usr/bin/arm-none-eabi-ld: region `FLASH' overflowed by 12 bytes",
+        "main.c:(.text.main+0x4): undefined reference to `lost'",
+        "CMake Error at CMakeLists.txt:3 (add_executable):",
+        *("  Cannot find source file:", "", "    none.c", ""),
+    ]
+    many = errorlines.diagnostics(["a.c:1:1: error: x"] * 5000, lambda file, folder: file)
+    assert len(many) == 201 and many[-1] == "... 4800 lines more"
+    assert errorlines.diagnostics(["gcc -c a.c", "a.c:1:2: warning: w", "  1 | x", ""], lambda file, folder: file) == []
+
+
 def test_odd_output_costs_no_time() -> None:
     import time
 
     start = time.process_time()
     for text in ("a:" * 50_000, "[" * 100_000, "make" * 50_000, "x " * 100_000, ("ld: " * 1000 + "\n") * 100):
         errorlines.find(text.splitlines())
+        errorlines.diagnostics(text.splitlines(), lambda file, folder: file)
     assert time.process_time() - start < 5
 
 

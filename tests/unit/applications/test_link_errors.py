@@ -117,7 +117,7 @@ NEWER = ProgramFacts(lambda: {"LL_ATON_RT_RuntimeInit", "console_puts", "_LL_ATO
         ),
         (
             f"{LD}o.o: in function `f':\n./a.cpp:3: undefined reference to `operator new(unsigned int)'\n{TYPO}",
-            "a.cpp:3: nothing defines 'operator new(unsigned int)', which f uses (1 more: VERBOSE=1) (a part of C++: "
+            "a.cpp:3: nothing defines 'operator new(unsigned int)', which f uses (1 more) (a part of C++: "
             "libraries: [stdc++])",
         ),
     ],

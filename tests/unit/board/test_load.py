@@ -41,8 +41,7 @@ def test_each_option_of_the_script_is_on_the_page_and_taken(capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--mode", "usbc"], "'usbc' is not possible (the loading application talks over the serial port alone)"),
-        (["--mode", "copy,max-speed"], "'max-speed' is not possible (the loading application leaves clocks"),
+        (["--mode", "max-sped"], "'max-sped' is not possible (did you mean 'max-speed'? known: "),
         (["--mode", "xpi"], "'xpi' is not possible (did you mean 'xip'? known: "),
         (["--mode", "copy,xip"], "copy or xip, not both"),
         (["--mode", "no-run,no-flash"], "no-flash or no-run, not both"),
@@ -129,6 +128,23 @@ def test_params_are_found_by_their_name(
     assert bench.right.get(loads.TABLE + 12, 8) == bytes.fromhex("0000007200000073")
     said = (tmp_path / "log").read_text("utf-8")
     assert "Params         : " in said and "at address 0x73000000" in said and "Loading" not in said
+
+
+def test_a_model_of_no_variant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its application is built, if it can be; and words of ST's script that change nothing say so."""
+    bench = Bench.of(matrix.N6)
+    matrix.patch(monkeypatch, bench, tmp_path)
+    words = loads.files(tmp_path)
+    (tmp_path / "firmware.elf").unlink()
+    monkeypatch.setenv("NEURALART_TOOLCHAIN", str(tmp_path / "nowhere"))
+    assert cli.main(["load", *words, "--mode", "copy,max-speed,usbc"]) == 1
+    said = capsys.readouterr()
+    assert "Building the loading application of 'stm32n6570-dk'.." in said.out
+    assert "note: --mode usbc: no effect: it talks over the serial port alone" in said.out
+    assert "note: --mode max-speed: no effect: it leaves clocks and baud rate" in said.out
+    assert "no loading application beside the model, and none can be built: " in said.err and bench.right.writes == 0
 
 
 def test_debug_shows_what_programs_say(

@@ -52,6 +52,15 @@ def test_a_project_for_each_board(tmp_path: Path, board: str, capsys: pytest.Cap
     ast.parse((folder / "SConstruct").read_text("utf-8"))
     tasks = json.loads((folder / ".vscode/tasks.json").read_text("utf-8"))["tasks"]
     assert [task["args"] for task in tasks] == [["door-bell"], ["run-door-bell"], ["-c"], ["debug-door-bell"]]
+    gcc, link = tasks[0]["problemMatcher"]
+    pattern = re.compile(link["pattern"]["regexp"])
+    for line, found in (
+        ("/opt/bin/arm-none-eabi-ld: ./src/main.c:7: undefined reference to `lost'", ("./src/main.c", "7")),
+        ("src/b.c:3: multiple definition of `f'; a.o:src/a.c:3: first defined here", ("src/b.c", "3")),
+    ):
+        match = pattern.match(line)
+        assert gcc == "$gcc" and match is not None and match.groups()[:2] == found
+    assert not pattern.match("src/main.c:7:2: error: unknown type")
     launch = json.loads((folder / ".vscode/launch.json").read_text("utf-8").partition("\n")[2])["configurations"]
     assert [each["preLaunchTask"] for each in launch] == ["debug-door-bell"]
     assert (

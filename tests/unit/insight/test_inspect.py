@@ -308,6 +308,11 @@ def edited(name: str, change: Callable[[dict], object]) -> bytes:
             ": firmware.DTCM.capacity: None is no int",
         ),
         (
+            "network_io.json",
+            edited("network_io.json", lambda d: d["networks"][0]["inputs"][0].update(shape=["1"])),
+            ": networks[0].inputs[0].shape[0]: '1' is no int",
+        ),
+        (
             "network_rel.json",
             edited("rel/network_rel.json", lambda d: d["network"]["pools"].append([])),
             ": network.pools[1]: [] is no dict",

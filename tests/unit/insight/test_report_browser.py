@@ -147,6 +147,11 @@ def test_a_narrow_page(chromium: Browser, tmp_path: Path, count: int) -> None:
         && "desired_num_ticks" in f.below[0].ticker).map((f) => f.inner_width / f.below[0].ticker.desired_num_ticks)""")
     assert len(rooms) >= 5 and min(rooms) >= 80
     assert chromium.evaluate("document.querySelector('#picture-network-0 > *').offsetWidth") >= 900
+    texts = chromium.evaluate("""Bokeh.documents.map((d) => d.roots()[0]).flatMap((f) => f.renderers.flatMap((r) => {
+        const { text, left, right } = r.data_source.data;
+        const room = (row) => ((right[row] - left[row]) * f.inner_width) / (f.x_range.end - f.x_range.start);
+        return text && left ? [...text].map((each, row) => [each, 7.2 * each.length <= room(row)]) : []; }))""")
+    assert len(texts) >= 8 and all(fits for _, fits in texts) and any(each.endswith("…") for each, _ in texts)
     assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
 
 

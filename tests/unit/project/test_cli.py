@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +95,15 @@ def test_a_verb_and_a_variant_are_a_target(
     assert capsys.readouterr() == (f"neuralart: Entering directory '{tmp_path}'\n", "")
 
 
+@pytest.mark.parametrize("words", ["run a --xspi-unmapped", "report a --file=x", "load a b --vectors x"])
+def test_an_option_of_the_command_is_none_of_a_target(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words.split()) == 1
+    name, target = words.split()[0], "-".join(words.split()[:2])
+    wrong = next(word for word in words.split() if word.startswith("--"))
+    said = f"{wrong} is no option of scons, which makes {target} (VERBOSE=1 shows the whole command of {target}, which"
+    assert capsys.readouterr() == ("", f"neuralart {name}: error: {said} takes it)\n")
+
+
 def test_a_file_below_is_named_from_the_folder_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[list[str]] = []
     monkeypatch.setattr(subprocess, "call", lambda argv: called.append(argv) or 0)
@@ -102,6 +113,16 @@ def test_a_file_below_is_named_from_the_folder_of_the_project(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "sub")
     assert cli.main(["build", "x.o", "digits-n6"]) == 0
     assert called[0][-2:] == ["sub/x.o", "digits-n6"]
+
+
+def test_an_interrupt_is_left_to_scons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes what it has made before it ends: it is not killed meanwhile."""
+    monkeypatch.setattr(subprocess, "call", lambda argv: os.kill(os.getpid(), signal.SIGINT) or 2)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "SConstruct").touch()
+    before = signal.getsignal(signal.SIGINT)
+    assert cli.main(["build", "a"]) == 2
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_verb_where_there_is_no_project(

@@ -14,6 +14,7 @@ from neuralart_insight.fit import page
 from neuralart_insight.fit.cli import SCHEMA
 from neuralart_reference.fit import Demand, Fit, InPool
 from neuralart_reference.model.refusal import ModelRefusal
+from neuralart_reference.planning.placement import brief
 from support.cases.small_models import one_op
 from support.models.networks import Network, tflite_of
 
@@ -67,6 +68,27 @@ def test_a_board_that_is_too_small_and_stripes(tmp_path: Path, capsys: pytest.Ca
     assert found["nucleo-n657x0-q"]["fits"] and found["nucleo-n657x0-q"]["memory"] == "smallest"
     assert cli.main(["fit", str(path), "--board", "nucleo-n657x0-q"]) == 0
     assert "nucleo-n657x0-q  memory: smallest" in capsys.readouterr().out
+
+
+def test_a_compile_that_is_refused_names_boards_that_would_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stock = ["--target", "stm32n6", "--st-neural-art", f"default@{boards.load('nucleo-n657x0-q').profile}"]
+    words = ["-o", str(tmp_path / "out"), "--quiet", *stock]
+    assert cli.main(["compile", "-m", str(model(tmp_path, 200, 64)), *words]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"activations do not fit: \d+ bytes are live in epoch \d \(\w+\), the largest '.+' \d+ \(", said)
+    assert re.search(
+        r"enlarge or enable an ACC_WRITE pool; it fits .*mps3-an547, .*n657x0-q \(memory: smallest\)", said
+    )
+    assert said.count("\n") == 2 and "says if" not in said
+    assert cli.main(["compile", "-m", str(model(tmp_path, 6000, 3)), *words]) == 1
+    assert "it fits no board that is known" in capsys.readouterr().err
+
+
+def test_names_of_fused_layers_are_short() -> None:
+    assert brief("stem/Relu;stem/bn;stem/conv") == "stem/Relu;..." and brief("conv1") == "conv1"
+    assert brief("block/" * 20 + "end") == "block/block/block/bl...ock/block/block/block/block/block/end"
 
 
 def test_nothing_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
 FLOORS = (
     {"command", "errors", "intact", "jsontext", "lazy_regex", "resources"},
     {"files", "findings", "fingerprint", "project_folder"},
-    {"build", "text", "plugins", "products", "outputs", "why"},
+    {"build", "text", "plugins", "products", "outputs"},
     {"own_commands", "network", "config"},
     {"vendor", "boards", "toolchain"},
     {"budgets", "memory", "flashing"},

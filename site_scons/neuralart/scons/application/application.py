@@ -310,7 +310,7 @@ def external_program(
     if files is not None:
         record = Path(base.Dir(f"#{build_dir(env)}").abspath) / f".seen-{variant.name}.json"
         seen = replace(files, files={name: path for name, path in files.files.items() if name not in made})
-        tools.Depends(node, fact(digest(seen, record), name=f"tree of {variant.name}"))
+        tools.Depends(node, fact(digest(seen, record), name="tree"))
         node[0].attributes.neuralart_files = tuple(files.files.values())
         tools.Clean(node, base.fs.File(str(record)))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))

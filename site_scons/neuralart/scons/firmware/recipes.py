@@ -67,7 +67,6 @@ class WatchedTools:
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
         self._plain, self._captured = paths.direct(made["SPAWN"]), paths.direct(made["PSPAWN"])
-        self._verbose = made["NEURALART_VERBOSE"]
         self._prefix = prefix
 
     def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
@@ -84,7 +83,6 @@ class WatchedTools:
             lambda output: int(self._captured(sh, escape, cmd, args, env, output, output)),
             f"{self._prefix}nm",
             env,
-            verbose=bool(self._verbose),
         )
 
 

@@ -1,4 +1,4 @@
-"""What a compiler prints is shown whole; a linker says in one line what is wrong, and all of it with VERBOSE=1."""
+"""What compilers and linkers print is shown whole, as editors find it; what is wrong and what to do, in one line."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def _reason(words: Sequence[str], status: int, text: str, nm: str, env: dict[str
     return link_errors.of_link(text, link_errors.ProgramFacts(lambda: _symbols(nm, files, env), map_text))
 
 
-def run_watched(
-    words: list[str], captured: Callable[[TextIO], int], nm: str, env: dict[str, str], *, verbose: bool
-) -> int:
+def run_watched(words: list[str], captured: Callable[[TextIO], int], nm: str, env: dict[str, str]) -> int:
     """Run a compiler or linker, whose output ``captured`` writes to a file. SCons.Errors.BuildError: it failed; one
     line says why.
     """
@@ -58,7 +56,7 @@ def run_watched(
         output.seek(0)
         text = output.read()
     reason = _reason(words, status, text, nm, env) if text else None
-    if text and (reason is None or verbose or "-c" in words):
+    if text:
         sys.stderr.write(text)
         sys.stderr.flush()
     if reason is not None:

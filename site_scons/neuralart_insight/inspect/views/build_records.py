@@ -15,11 +15,12 @@ from neuralart.flashing import plan as flash_plans
 from neuralart.memory.image import check_image
 from neuralart.memory.layout import identity
 from neuralart.memory.plan import plan_report
+from neuralart.memory.startup import network_io
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
 from neuralart.text.json_values import document, shaped
-from neuralart.vendor.tables import address, address_or_none, fields, findings, plural, rows
+from neuralart.vendor.tables import address, address_or_none, fields, findings, plural, quantization, rows
 from neuralart_bring import last_build
 from neuralart_insight.inspect.kinds import View, view
 
@@ -38,6 +39,16 @@ _NETWORK_REL = {
     "network": {"c_name": str, "runtime": str, "layout": str, "pools": [_POOL]},
     "reloc_binary_image": dict,
     **{"relocations": {...: int}, "gen_files": {...: int}},
+}
+_PLACE = (str, type(None))
+_PORT = {
+    **{"macros": str, "name": str, "address": _PLACE, "alias": _PLACE, "user_allocated": bool, "bytes": int},
+    **{"type": str, "shape": [int], "layout": str, "scale": (int, float, type(None)), "zero_point": _NUMBER},
+    "cache": {"words": [str]},
+}
+_NETWORK_IO = {
+    **{"board": str, "cache_line": int},
+    "networks": [{"name": str, "computes": str, "inputs": [_PORT], "outputs": [_PORT]}],
 }
 
 
@@ -116,6 +127,20 @@ def _index_lines(record: dict[str, Any]) -> Iterator[str]:
     yield from (f"    {name}" for name in record["artefacts"])
 
 
+def _shown(port: dict[str, Any]) -> dict[str, str]:
+    return {"at": port["address"] or "the application's", "quantization": quantization(port)}
+
+
+def _network_io_lines(record: dict[str, Any]) -> Iterator[str]:
+    for network in record["networks"]:
+        yield f"inputs and outputs of '{network['name']}' on {record['board']}: {network['computes']}"
+        for title in ("inputs", "outputs"):
+            yield f"  {title}:"
+            said = ({**port, **_shown(port)} for port in network[title])
+            yield from rows(said, "name address=at bytes type shape=*shape scale,_zero_point=quantization macros")
+            yield from (f"    {port['name']}: {words}" for port in network[title] for words in port["cache"]["words"])
+
+
 def _network_rel_lines(record: dict[str, Any]) -> Iterator[str]:
     network = record["network"]
     kinds = ", ".join(f"{count} {kind}" for kind, count in record["relocations"].items())
@@ -189,6 +214,9 @@ CHECK = _visible(view(_check, _check_lines))
 INDEX = _visible(view(last_build.read_whole_index, _index_lines))
 NETWORK_REL = _visible(
     view(lambda path: shaped(document(path, check_image.SCHEMA), _NETWORK_REL, str(path)), _network_rel_lines)
+)
+NETWORK_IO = _visible(
+    view(lambda path: shaped(document(path, network_io.SCHEMA), _NETWORK_IO, str(path)), _network_io_lines)
 )
 DESCRIPTOR = _visible(view(_descriptor, _descriptor_lines))
 LOAD_TABLE = _visible(view(_load_table, _load_table_lines))

@@ -77,7 +77,29 @@
       for (const axis of view.model.below)
         if ("desired_num_ticks" in axis.ticker) axis.ticker.desired_num_ticks = Math.max(2, Math.min(7, Math.floor(view.model.inner_width / 120)));
   };
-  addEventListener("resize", ticks);
+  // Texts in boxes have the room of their boxes.
+  const whole = new Map(); // Texts of a source as they were written
+  const labels = () => {
+    for (const view of drawn.values()) {
+      const { x_range, inner_width } = view.model;
+      for (const { model } of view.renderer_views.values()) {
+        const source = model.data_source;
+        const data = source?.data ?? {};
+        if (!data.text || !data.left) continue;
+        if (!whole.has(source)) whole.set(source, [...data.text]);
+        const text = whole.get(source).map((each, row) => {
+          const letters = Math.floor((((data.right[row] - data.left[row]) * inner_width) / (x_range.end - x_range.start) - 6) / 7.2);
+          return each.length <= letters ? each : letters > 4 ? `${each.slice(0, letters - 1)}…` : "";
+        });
+        if (text.some((each, row) => each !== data.text[row])) source.data = { ...data, text };
+      }
+    }
+  };
+  const fit = () => {
+    ticks();
+    labels();
+  };
+  addEventListener("resize", fit);
 
   try {
     for (const item of pictures) {
@@ -89,7 +111,7 @@
       document.getElementById(item.target_id).dataset.drawn = String(count(view));
     }
     paint();
-    ticks();
+    fit();
     root.dataset.ready = "yes";
   } catch (error) {
     const failed = document.getElementById("failed");
