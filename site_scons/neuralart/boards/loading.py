@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from neuralart import plugins, resources
+from neuralart import records as dataclasses
 from neuralart.boards import fields
 from neuralart.boards.types import Board, BoardSection, FlashWindow, LoadSlots, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest

@@ -7,7 +7,6 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from neuralart.plugins.origins import (
     prints_named,
     said,
 )
+from neuralart.records import dataclass
 
 PAGE = "docs/reference/plugins.md"
 # What a plugin prints in these is for people: output of a command, of a compile, of ``scons``.

@@ -6,7 +6,8 @@ A package may bring kinds of its own: an entry point of the group ``neuralart.ki
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from neuralart.records import dataclass, field
 
 GROUP = "neuralart."
 

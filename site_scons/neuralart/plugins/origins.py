@@ -15,7 +15,6 @@ import threading
 import traceback
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,6 +24,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import note, read_bytes
 from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins.kinds import Kind
+from neuralart.records import dataclass
 from neuralart.resources import IMPORTED, PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"

@@ -6,11 +6,11 @@ relocatable models, the lock of versions) reads this table. A new release is one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.lazy_regex import lazy_regex
+from neuralart.records import dataclass, field
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
 _CORE = lazy_regex(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")

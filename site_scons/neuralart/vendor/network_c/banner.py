@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
 from neuralart.lazy_regex import lazy_regex
+from neuralart.records import dataclass, field
 from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16
