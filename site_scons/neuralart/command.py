@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-from neuralart.records import dataclass
 
 GROUPS = {
     "daily": "every day, with a VARIANT of variants.yaml, from any folder of the project:",

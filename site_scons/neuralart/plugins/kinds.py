@@ -42,7 +42,6 @@ _COMMANDS = (
     "check-image",
     "application",
     "relocatable",
-    "plugins",
 )
 _TARGETS = (
     "run",

@@ -231,8 +231,7 @@ def watch(env: Any, nodes: Sequence[Any]) -> None:
                 _keep(node)
             # For stamps: without its line there, a file is not what it was.
             registry_of(env).prerequisites.setdefault(node, []).append(_list_of(node.dir))
-            if env.GetOption("clean"):
-                env.Clean(nodes[0], _list_of(node.dir))  # SCons asks for the first one of a step
+            env.Clean(nodes[0], _list_of(node.dir))  # SCons asks for the first one of a step
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:
