@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.errors import printable
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 

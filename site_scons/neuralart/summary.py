@@ -11,7 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import one_line
 from neuralart.files import read_bytes
 from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.elf import of
 from neuralart.text.sizes import size
 from neuralart.vendor.releases import of_runtime

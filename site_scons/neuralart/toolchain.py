@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import note, write_text
-from neuralart.lazy_regex import lazy_regex
-from neuralart.records import dataclass
+from neuralart.quick import dataclass, lazy_regex
 
 if TYPE_CHECKING:
     # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.

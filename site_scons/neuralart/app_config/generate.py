@@ -15,7 +15,7 @@ from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 
 _FORMATS = {"uint8": "UINT8_FORMAT", "int8": "INT8_FORMAT", "float32": "FLOAT32_FORMAT"}
 _WELCOME = "Model runs on the STM32"

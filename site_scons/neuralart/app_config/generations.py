@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from neuralart.app_config.application import Application, Wrapper
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

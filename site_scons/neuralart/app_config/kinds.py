@@ -15,7 +15,7 @@ from neuralart.app_config.application import Wrapper
 from neuralart.app_config.generations import AUDIO, N6, VISION
 from neuralart.app_config.request import LETTERS, Request, Values
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 
 # The first wrapper calls its DeepLab "UF" and reads bytes.
 _TAKES_UINT8 = "AI_SSEG_DATA_UINT8"

@@ -8,7 +8,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network import facts
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.json_values import parse_tool
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.read import parse_c_info

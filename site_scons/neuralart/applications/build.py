@@ -11,7 +11,7 @@ from neuralart.applications.staging import Generated, Staged, Tree, ignored, sca
 from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, NATIVE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.text.c_source import decode
 
 

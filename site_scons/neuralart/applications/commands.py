@@ -10,7 +10,7 @@ from pathlib import Path
 from neuralart.applications import cube_make, cube_project
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, NATIVE, ApplicationConfig, ExternalConfig
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.vendor import programs, tools
 
 _BELOW = "directory: FOLDER below it"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, searched
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".s": "asm", ".S": "asm"}
 _TOOLS = {"c": "c.compiler", "cpp": "cpp.compiler", "asm": "assembler"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 _LONGEST = 300
 _ENTERING = re.compile(r"^\S*make(?:\.exe)?(?:\[\d+\])?: (Entering|Leaving) directory [`'\"](.+?)['\"]\s*$")

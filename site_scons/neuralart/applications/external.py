@@ -14,7 +14,7 @@ from typing import BinaryIO
 from neuralart.applications.commands import Commands
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 
 LOG = "log.txt"
 _IDENTITY = ".neuralart-arguments"

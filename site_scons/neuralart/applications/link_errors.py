@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from neuralart.applications import errorlines
 from neuralart.errors import NeuralArtError, similar
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 _LINKER = re.compile(r"^(?:\S*[/\\])?(?:[\w.+-]*-)?ld(?:\.bfd|\.exe)?: ")
 _IN_FUNCTION = re.compile(r"^(?P<file>.+): in function [`'](?P<function>.+)':$")

@@ -17,7 +17,7 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_within, new_file, write_text
-from neuralart.records import astuple, dataclass, field
+from neuralart.quick import astuple, dataclass, field
 
 TREE, RECORD = "tree", "overlay.json"
 SCHEMA = 1

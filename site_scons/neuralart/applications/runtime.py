@@ -12,7 +12,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, searched
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.resources import firmware_dir
 from neuralart.text.c_source import decode
 from neuralart.text.elf import UNDEFINED, Elf

@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
 _MAGIC = "*?["

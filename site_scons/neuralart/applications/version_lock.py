@@ -15,7 +15,7 @@ from neuralart.applications.sources import SourceSet
 from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.vendor.releases import Release, of_runtime
 from neuralart.vendor.runtime_header import RuntimeHeader
 

@@ -18,7 +18,7 @@ from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import default_initializers, initializer_name
 from neuralart.plugins import OWN, find
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 if TYPE_CHECKING:
     from neuralart.compilers.request import CompileRequest

@@ -24,7 +24,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_core

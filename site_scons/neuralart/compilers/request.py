@@ -12,7 +12,7 @@ from neuralart.compilers.command_line import DOC, option_key, split_words
 from neuralart.compilers.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, check_name, flow_of, usable
-from neuralart.records import KW_ONLY, dataclass, field, replace
+from neuralart.quick import KW_ONLY, dataclass, field, replace
 from neuralart.resources import board_data_dir
 
 if TYPE_CHECKING:

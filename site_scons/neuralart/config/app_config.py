@@ -11,7 +11,7 @@ from typing import Any
 from neuralart import plugins
 from neuralart.config.keys import PATH, Key, Located, Settings, define, either, members, one_of, real, section, whole
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 

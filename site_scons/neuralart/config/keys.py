@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
-from neuralart.records import MISSING, dataclass, field, fields, replace
+from neuralart.quick import MISSING, dataclass, field, fields, lazy_regex, replace
 from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 

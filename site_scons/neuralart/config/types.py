@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.keys import Located
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:

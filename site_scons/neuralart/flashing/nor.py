@@ -27,7 +27,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing.plan import FlashPlan, Write, contents
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 MAGIC = b"NARNOR1\0"
 ERASED = 0xFF

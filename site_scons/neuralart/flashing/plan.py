@@ -22,7 +22,7 @@ from typing import Any
 from neuralart import jsontext, products
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
-from neuralart.records import asdict, dataclass
+from neuralart.quick import asdict, dataclass
 
 SCHEMA = 1
 KINDS = ("fsbl", "application", "model", "descriptor")

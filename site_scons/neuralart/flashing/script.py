@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 _BARE = re.compile(r"[A-Za-z0-9_./:=+,@-]+")
 _NOT_IN_BATCH = re.compile(r'["\r\n]')

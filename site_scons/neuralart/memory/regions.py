@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART, Network, PoolUse
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

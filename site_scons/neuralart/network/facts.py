@@ -24,7 +24,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.records import asdict, dataclass
+from neuralart.quick import asdict, dataclass
 
 SCHEMA = 1
 NEURALART, LL_ATON, NETWORK_RUNTIME = "neuralart", "ll_aton", "network_runtime"

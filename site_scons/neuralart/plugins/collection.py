@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import origins
 from neuralart.plugins.kinds import GROUP, KINDS, Kind
 from neuralart.plugins.origins import (
@@ -26,7 +25,7 @@ from neuralart.plugins.origins import (
     prints_named,
     said,
 )
-from neuralart.records import dataclass
+from neuralart.quick import dataclass, lazy_regex
 
 PAGE = "docs/reference/plugins.md"
 # What a plugin prints in these is for people: output of a command, of a compile, of ``scons``.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 
 GROUP = "neuralart."
 

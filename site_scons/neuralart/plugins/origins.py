@@ -22,9 +22,8 @@ from typing import Any, TextIO
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, read_bytes
-from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins.kinds import Kind
-from neuralart.records import dataclass
+from neuralart.quick import dataclass, lazy_regex
 from neuralart.resources import IMPORTED, PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"

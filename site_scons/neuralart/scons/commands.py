@@ -14,7 +14,7 @@ import SCons.Action
 import SCons.Scanner
 from SCons.Subst import Literal
 
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import paths
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.registry import child_environment

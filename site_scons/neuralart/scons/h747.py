@@ -19,7 +19,7 @@ from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, node_plans
 from neuralart.scons.application import app_config, application

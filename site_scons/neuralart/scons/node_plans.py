@@ -17,7 +17,7 @@ import SCons.Errors
 import SCons.Node
 
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import commands, making
 from neuralart.scons.commands import Variable, carried
 from neuralart.scons.failures import at_read_time, in_action

@@ -14,7 +14,7 @@ import SCons.Node.FS
 import SCons.Script.Main
 
 from neuralart import plugins
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import lock
 from neuralart.scons.application import app_config
 from neuralart.scons.cache import CheckedCache

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 _WRITE, _ALLOC, _EXECUTABLE = 0x1, 0x2, 0x4  # SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR
 _SEGMENT_EXECUTABLE = 0x1  # PF_X

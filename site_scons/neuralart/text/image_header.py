@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 
 MAGIC = b"STM2"
 #: Distance from the start of the file to the vector table, in bytes. The boot chain knows no other.

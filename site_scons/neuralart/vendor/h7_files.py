@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 
 from neuralart.files import of_file
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.json_values import JsonValue, parse_tolerant
 from neuralart.text.sizes import amount
 

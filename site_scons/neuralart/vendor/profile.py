@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import is_file, read_bytes
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 
 DEFAULT_PROFILE = "default"

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field, lazy_regex
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
 _CORE = lazy_regex(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")

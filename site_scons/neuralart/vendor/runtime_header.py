@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 RUNTIME_HEADER = "ll_aton_version.h"
 

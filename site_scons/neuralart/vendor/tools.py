@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.findings import NOTE, WARNING
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.vendor.programs import ask, fits, in_places, on_path
 
 OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"

@@ -27,7 +27,7 @@ from neuralart.files import read_bytes
 from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
 from neuralart.network.targets import check_name
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.resources import stable_name
 from neuralart.text.c_source import decode
 from neuralart.text.progress import at_work

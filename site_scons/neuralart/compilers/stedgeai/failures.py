@@ -11,7 +11,7 @@ from warnings import catch_warnings, simplefilter
 
 from neuralart.compilers.stedgeai.run import ToolRun
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.resources import PACKAGE
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import check_schema, read

@@ -13,7 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import MANIFEST
 from neuralart.network.pools import PoolFile, initializer_name
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.vendor.releases import CoreVersion, Release, is_known, release_of
 
 LICENSE = "LICENSE.txt"

@@ -14,7 +14,7 @@ from pathlib import Path
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, write_text
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_answer, parse_core
 
 CORE_DIR = "STEDGEAI_CORE_DIR"

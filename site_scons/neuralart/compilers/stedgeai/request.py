@@ -12,7 +12,7 @@ from neuralart.compilers.dispatch import OPTION, SPLIT, given
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file
 from neuralart.network.targets import usable
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.resources import board_data_dir
 from neuralart.vendor.profile import ProfileArgument, parse_argument
 

@@ -18,7 +18,7 @@ from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.network.facts import MANIFEST
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.vendor.programs import end_tree
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
-from neuralart.records import dataclass
+from neuralart.quick import dataclass, lazy_regex
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine

@@ -15,7 +15,7 @@ from neuralart.files import read_bytes
 from neuralart.findings import Finding, error, warning
 from neuralart.memory.image import elf_facts
 from neuralart.memory.image.image_facts import Attributes, ImageFacts
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.elf import Elf
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21

@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.text import image_header
 from neuralart.text.image_header import MAGIC, VECTOR_TABLE, BootImage
 

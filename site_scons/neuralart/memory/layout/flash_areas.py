@@ -10,7 +10,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.strategies import Placement
 from neuralart.memory.regions import Span, fold, gaps, is_on, memory_end
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

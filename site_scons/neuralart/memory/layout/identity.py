@@ -35,10 +35,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
 from neuralart.memory.layout.strategies import Initializer
 from neuralart.network.facts import Network
-from neuralart.records import dataclass
+from neuralart.quick import dataclass, lazy_regex
 
 MAGIC = b"NAID"
 VERSION = 1

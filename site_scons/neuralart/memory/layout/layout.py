@@ -44,7 +44,7 @@ from neuralart.memory.layout.strategies import (
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, memory_list
 from neuralart.network.pools import MemoryPool
 from neuralart.network.targets import CPU, flow_of
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 from neuralart.resources import stable_name
 
 

@@ -10,7 +10,7 @@ from neuralart.boards.types import Board, MemoryRegion
 from neuralart.config.types import STRATEGIES
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 
 DESCRIPTOR = "identity descriptor"
 _STAGING = "staging of "

@@ -21,7 +21,7 @@ from neuralart.memory.layout.strategies import (
 )
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, group_of, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 
 # Keys of sizes.
 APPLICATION = "application"

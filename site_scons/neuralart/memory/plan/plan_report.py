@@ -11,7 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
 from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.json_values import document, shaped
 from neuralart.text.sizes import size_text
 

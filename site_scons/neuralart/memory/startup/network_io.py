@@ -13,7 +13,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold_alias
 from neuralart.network.facts import Network, Port
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.text.c_values import single, string
 
 LINE = 32  # bytes of a line of the data cache (Cortex-M55, Cortex-M7)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.relocatable.build.pool_table import Params
 from neuralart.relocatable.format.types import COPY, FLASH, MAGIC, MIXED, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
 

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.relocatable.build import clang, network_source, pool_table, runtimes, staging
 from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource

@@ -12,7 +12,7 @@ from typing import ClassVar
 from neuralart import toolchain
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 from neuralart.relocatable.build.request import WantedClang
 from neuralart.relocatable.build.runtimes import Runtime
 from neuralart.resources import firmware_dir

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 ALIGNED, VENDOR = "aligned", "vendor"
 LAYOUTS = (ALIGNED, VENDOR)

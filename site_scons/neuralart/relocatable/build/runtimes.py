@@ -12,7 +12,7 @@ from typing import NamedTuple
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest, WantedClang
 from neuralart.resources import firmware_dir
 from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 MAGIC = 0x4C45524D
 MOST_MODELS = 4

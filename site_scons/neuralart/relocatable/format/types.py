@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 MAGIC = 0x4E49424E
 SEGMENT = 0xF0000000

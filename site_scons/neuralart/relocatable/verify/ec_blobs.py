@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from neuralart.findings import Finding, error
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.relocatable.format.types import EC_BINARIES, EC_MAGICS, Image, ec_front
 
 BLOB_MAGIC = EC_MAGICS[-1]

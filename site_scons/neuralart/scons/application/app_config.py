@@ -18,7 +18,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.records import dataclass, replace
+from neuralart.quick import dataclass, replace
 from neuralart.scons import making, node_plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action

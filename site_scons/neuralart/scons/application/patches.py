@@ -7,7 +7,7 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 
 _BUILDER = "NeuralArtPatchedSources"
 

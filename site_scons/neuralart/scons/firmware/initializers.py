@@ -13,7 +13,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.layout.strategies import Layout
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.scons import node_plans
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder

@@ -19,7 +19,7 @@ from neuralart.memory.layout.relative_pools import RELATIVE, placed_in
 from neuralart.memory.layout.strategies import Constants, Initializer, Layout
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
-from neuralart.records import asdict, dataclass
+from neuralart.quick import asdict, dataclass
 from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes

@@ -17,7 +17,7 @@ from neuralart.compilers.command_line import STEDGEAI
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.resources import firmware_dir
 from neuralart.scons import making, node_plans
 from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words

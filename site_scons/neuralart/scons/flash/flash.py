@@ -23,7 +23,7 @@ import SCons.Scanner
 from neuralart import plugins
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time

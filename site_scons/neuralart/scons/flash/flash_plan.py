@@ -18,7 +18,7 @@ from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_bytes, write_text
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time

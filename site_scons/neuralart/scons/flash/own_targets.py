@@ -6,7 +6,7 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.plugins import register
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import node_plans
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan

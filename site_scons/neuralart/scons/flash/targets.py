@@ -16,7 +16,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
-from neuralart.records import dataclass
+from neuralart.quick import dataclass
 from neuralart.scons import commands, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash import flash

@@ -19,7 +19,7 @@ from neuralart.files import nearest_file, searched
 from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.pools import PoolFile, default_initializers, initializer_name
-from neuralart.records import dataclass, field, replace
+from neuralart.quick import dataclass, field, replace
 from neuralart.scons.paths import COMPILER_CACHE, LiteralWord, build_dir, named, stable, word
 from neuralart.scons.registry import Registry, registry_of
 

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import PoolFile
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.resources import firmware_dir
 
 

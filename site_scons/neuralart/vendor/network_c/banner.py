@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PureWindowsPath
 
-from neuralart.lazy_regex import lazy_regex
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field, lazy_regex
 from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from neuralart.records import dataclass, field
+from neuralart.quick import dataclass, field
 from neuralart.vendor.network_c.banner import Banner
 
 USER_BUFFER = "_mem_pool__user_io_"
