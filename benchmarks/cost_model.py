@@ -144,7 +144,7 @@ def left_out(samples: Sequence[Sample], model: str) -> LeftOut:
 
 
 def report(samples: list[Sample], core: str, write: bool) -> None:
-    """The tables of docs/reference/profile.md, and the file of the package."""
+    """The errors, the table of docs/reference/profile.md, and the file of the package."""
     checked = [left_out(samples, model) for model in MODELS]
     print("| left out | epochs | sum | an epoch, median | an epoch, most |\n|---|---|---|---|---|")
     for each in checked:

@@ -69,8 +69,13 @@ def fnv(data: bytes) -> str:
 # ---- single layers
 
 
-def layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: int = 3, stride: int = 1) -> bytes:
-    """A model of one convolution, fully connected layer or addition with drawn weights, or of one layer of float32."""
+def layer(
+    kind: str, shape: tuple[int, int, int], outputs: int, kernel: int = 3, stride: int = 1, lowest: int = 0
+) -> bytes:
+    """A model of one convolution, fully connected layer or addition with drawn weights, or of one layer of float32.
+
+    `lowest` taps of the first channel are -128.
+    """
     kind, _, floats = kind.partition(" ")
     if floats:
         return float_layer(kind, shape, outputs, kernel, stride)
@@ -90,7 +95,9 @@ def layer(kind: str, shape: tuple[int, int, int], outputs: int, kernel: int = 3,
         y = writer.tensor("y", (1, outputs), "int8", 0.05, 3)
     elif depthwise:
         size = (1, kernel, kernel, outputs)
-    w = writer.tensor("w", size, "int8", 0.01, 0, rng.integers(-127, 128, size))
+    weights = rng.integers(-127, 128, size)
+    weights.reshape(-1, outputs)[:lowest, 0] = -128
+    w = writer.tensor("w", size, "int8", 0.01, 0, weights)
     b = writer.tensor("b", (outputs,), "int32", 0.0002, 0, rng.integers(-5000, 5000, outputs))
     options = {} if dense else {"padding": "SAME", "stride_h": stride, "stride_w": stride}
     if depthwise:
@@ -131,6 +138,10 @@ LAYERS = {
     "CONV_2D 1x1, 8x8x128 to 128": ("CONV_2D", (8, 8, 128), 128, 1),
     "DEPTHWISE_CONV_2D 3x3, 16x16x64": ("DEPTHWISE_CONV_2D", (16, 16, 64), 64),
     "DEPTHWISE_CONV_2D 3x3/2, 32x32x20": ("DEPTHWISE_CONV_2D", (32, 32, 20), 20, 3, 2),
+    "CONV_2D 3x3, 4x4x256 to 64": ("CONV_2D", (4, 4, 256), 64),
+    "CONV_2D 3x3, 4x4x320 to 64": ("CONV_2D", (4, 4, 320), 64),
+    "DEPTHWISE_CONV_2D 3x3, 16x16x64, a -128": ("DEPTHWISE_CONV_2D", (16, 16, 64), 64, 3, 1, 1),
+    "DEPTHWISE_CONV_2D 3x3, 16x16x64, two -128": ("DEPTHWISE_CONV_2D", (16, 16, 64), 64, 3, 1, 2),
     "FULLY_CONNECTED 640 to 128": ("FULLY_CONNECTED", (1, 1, 640), 128),
     "ADD 16x16x64": ("ADD", (16, 16, 64), 64),
     "float32 CONV_2D 3x3/2, 64x64x3 to 16": ("CONV_2D float32", (64, 64, 3), 16, 3, 2),

@@ -1,4 +1,4 @@
-"""Does a network keep to the limits that the project file sets it?"""
+"""Checks the limits that the project file sets a network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def offload(network: Network) -> float:
 
 
 def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFinding]:
-    """Limits that a network does not keep, an error each, in the order of the keys. ``info``: its ``c_info.json``."""
+    """Report each limit that a network exceeds, in the order of the keys. ``info``: its ``c_info.json``."""
     found: list[LintFinding] = []
     name = network.name
 

@@ -1,4 +1,4 @@
-"""``neuralart build``: SCons where ``./sconsw`` is not there; what is intact is said before it is loaded."""
+"""``neuralart build``: calls SCons, unless stamps show that all is intact."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def call_of(words: Sequence[str]) -> list[str]:
-    """The call of SCons for targets and options, with as many jobs as there are cores unless SCONSFLAGS says it."""
+    """Make the command line of SCons, with one job per core unless SCONSFLAGS has ``-j``."""
     flags = os.environ.get("SCONSFLAGS", "").split()
     jobs = [] if any(word.startswith(("-j", "--jobs")) for word in flags) else [f"-j{os.cpu_count() or 1}"]
     return [sys.executable, "-m", "SCons", "-Q", *jobs, *words]

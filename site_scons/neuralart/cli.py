@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def commands() -> dict[str, plugins.Plugin]:
-    """All commands, by name, in the order of the help. One that cannot be loaded is left out, with a line."""
+    """Load all commands, by name, in the order of the help. A command that fails to load is left out with a line."""
     for problem in plugins.problems("commands"):
         print(f"neuralart: {problem}", file=sys.stderr)
     return {plugin.name: plugin for plugin in sorted(plugins.known("commands"), key=_place_in_help)}
@@ -59,7 +59,7 @@ def _group(plugin: plugins.Plugin) -> str:
 
 
 def overview(listed: Iterable[plugins.Plugin], explained: Collection[str]) -> str:
-    """The commands by group: a line for each command of the explained groups, the names alone of the others."""
+    """Format the commands by group: one line each for the explained groups, names alone for the others."""
     lines: list[str] = []
     for group, title in GROUPS.items():
         members = [plugin for plugin in listed if _group(plugin) == group]
@@ -75,7 +75,7 @@ _WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def parser_of(asked: Collection[str | None]) -> argparse.ArgumentParser:
-    """The command line, with arguments for the asked commands alone; None among them: the others are listed, too."""
+    """Make the parser, with arguments only for the asked commands; None among them also lists the others."""
     parser = _Parser(
         prog="neuralart",
         usage="neuralart [--version] [--no-color] COMMAND ...",
@@ -133,8 +133,8 @@ def _say_where(name: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a sub-command. Returns 0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage
-    (and for a difference between expected and computed outputs). Without a command it prints the help, and returns 2.
+    """Run a sub-command. Returns 0 on success, 1 if it refuses the input, 2 for wrong usage and for outputs that
+    differ. Without a command it prints the help and returns 2.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["--no-color"]:

@@ -1,4 +1,4 @@
-"""The one error family that users see."""
+"""The base class of errors that users see, and texts that are safe to print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_PLACE = 480
 
 
 def printable(text: str) -> str:
-    """Text without control characters and what no terminal can show: they are written as Python writes them."""
+    """Replace control characters, and what no terminal can show, by Python's escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -32,8 +32,8 @@ def _steering() -> re.Pattern[str]:
 
 
 def visible(text: str) -> str:
-    """Text with its lines and tabs, and everything in it visible that could steer a terminal, or turn the order of what
-    is shown: controls (C0, C1), controls of direction, other line ends, halves of surrogate pairs.
+    """Escape everything that could steer a terminal or change the order of the text: controls (C0, C1), controls of
+    direction, other line ends, halves of surrogate pairs. Lines and tabs stay.
     """
     return _steering().sub(_as_escape, text)
 
@@ -44,26 +44,26 @@ def _as_escape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """As :func:`visible`, and without line ends: no name can look like another line."""
+    """Escape as :func:`visible` does, and line ends too, so that no name can look like another line."""
     return visible(text).replace("\n", "\\n").replace("\r", "\\r")
 
 
 def shown(text: str, most: int = _MOST) -> str:
-    """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
+    """Shorten a foreign text for a terminal: one line without control characters; of a long one both ends."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - _END]} ... {line[-_END:]}"
 
 
 def first_names(names: Sequence[str], most: int) -> str:
-    """The first of some names, and how many there are besides."""
+    """List the first ``most`` names, and the number of the others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 class NeuralArtError(Exception):
-    """An expected failure, said in one line without a traceback; a long hint stands in a second one. ``what`` is wrong,
-    with the numbers that show it; ``where``: ``file:line``, ``file:line:column``, ``file@0x1c`` (a byte offset) or a
-    name; ``hint``: what to do about it.
+    """An expected failure: one line without a traceback; a long hint becomes a second line. ``what`` is wrong, with its
+    numbers; ``where``: ``file:line``, ``file:line:column``, ``file@0x1c`` (a byte offset) or a name; ``hint``: what to
+    do about it.
     """
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
@@ -83,25 +83,25 @@ class NeuralArtError(Exception):
 
 
 def of_system(error: OSError) -> NeuralArtError:
-    """What the system says of a name that cannot be used: too long, a loop of links, a device that is gone."""
+    """Say why the system cannot use a name: too long, a loop of links, a device that is gone."""
     return NeuralArtError(f"cannot use it: {error.strerror or error}", where=shown(str(error.filename or "")))
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Name the known values, and the one that is most similar: ``did you mean 'x'? known: a, b, x``."""
+    """List the known values behind the most similar one: ``did you mean 'x'? known: a, b, x``."""
     listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
     return " ".join(filter(None, (similar(name, known, cutoff=0.5), listed)))
 
 
 def similar(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """Ask for the known values that are most similar: ``did you mean 'x' or 'y'?``; empty if none is."""
+    """Propose the most similar known values: ``did you mean 'x' or 'y'?``; empty if none is similar."""
     *others, last = [f"'{each}'" for each in closest(name, known, most, cutoff)] or [""]
     found = f"{', '.join(others)} or {last}" if others else last
     return f"did you mean {found}?" if last else ""
 
 
 def closest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The known values that are most similar, the best first, whatever is in upper or lower case."""
+    """Find the known values that are most similar, best first; upper and lower case are equal."""
     import difflib
 
     folded = {each.casefold(): each for each in known}

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one."""
+"""Reads and writes files; a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ noted_folders: dict[str, bool] = {}
 
 
 def note(*paths: object) -> None:
-    """Note files that are looked for: they may come, go or change."""
+    """Note files that results may depend on: they may come, go or change."""
     for path in paths:
         noted.setdefault(str(path), False)
 
 
 def searched(folder: Path, *, deep: bool = False) -> Path:
-    """Note a folder that is searched, and give it back."""
+    """Note a folder that is searched; ``deep``: with all below it. Returns the folder."""
     noted_folders[str(folder)] = deep or noted_folders.get(str(folder), False)
     return folder
 
@@ -47,8 +47,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a new and empty file for new bytes, which no other process uses. They get the name of the file on success
-    and are deleted on failure. OSError: the folder cannot be written, or the name cannot be taken.
+    """Open a temporary file that no other process uses. It is renamed to ``path`` on success and deleted on failure.
+    OSError: the folder cannot be written, or the name cannot be taken.
     """
     head, tail = f".{path.name}.", ".part"
     for each in _named(path.parent, head, tail):
@@ -97,7 +97,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def utf8(text: str) -> bytes:
-    """Text as bytes; letters of a file's name that are not UTF-8 are written as Python writes them."""
+    """Encode text; half surrogates, which stand for bytes of file names that are not UTF-8, become Python's escapes."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -107,7 +107,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def log(lines: Iterable[str]) -> bytes:
-    """Lines of a file for people: none can look like two, or steer a terminal."""
+    """Encode lines for people: no line can look like two, or steer a terminal."""
     return utf8("".join(f"{one_line(line)}\n" for line in lines))
 
 
@@ -136,12 +136,12 @@ class FileReader(Protocol[_Made]):
 
 
 def of_file(parse: Callable[[bytes, str], _Made]) -> FileReader[_Made]:
-    """The reader of files that goes with a parser of bytes, which takes the file's name too."""
+    """Make a reader of files from a parser of (bytes, name of the file)."""
     return lambda path, display="": parse(read_bytes(path), display or str(path))
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; no, if none can have such a name (too long, a zero byte)."""
+    """Whether a file exists; False also for impossible names (too long, a zero byte)."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -149,8 +149,8 @@ def is_file(path: Path) -> bool:
 
 
 def nearest_file(path: Path) -> str:
-    """Ask for the most similar file, of the same extension, where one is not: ``did you mean 'models/net.tflite'?``.
-    Misspelled folders on the way are looked for, too. Empty: the path is there, or nothing comes near.
+    """Propose the most similar file of the same extension: ``did you mean 'models/net.tflite'?``. Misspelled folders on
+    the way are corrected, too. Empty: the path exists, or nothing is similar.
     """
     try:
         whole = Path(path.anchor)
@@ -165,16 +165,16 @@ def nearest_file(path: Path) -> str:
 
 
 def is_within(path: str) -> bool:
-    """Whether a path, which is not to be trusted, stays below the folder that it starts from, and can be one."""
+    """Whether an untrusted path is valid and stays below the folder that it starts from."""
     pure = PurePosixPath(path)
     return not pure.is_absolute() and ".." not in pure.parts and all(len(part) <= _LONGEST_NAME for part in pure.parts)
 
 
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting. A file
-    of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its holder
-    ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an end.
+    """Hold a lock on a file or folder; wait ``patience`` seconds for another process of ours that has it. The lock is a
+    file ``NAME.lock`` beside it, which the operating system frees when its holder ends. NeuralArtError: the place
+    cannot be written, or the other process keeps the lock.
     """
     from filelock import FileLock, Timeout
 

@@ -1,4 +1,4 @@
-"""What a check says: a level, a place, what is so, and what to do."""
+"""Findings of checks: a level, a place, what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS = (ERROR, WARNING, NOTE)
 
 @dataclass(frozen=True)
 class LintFinding:
-    """A trap that was found."""
+    """A finding with its place in a file."""
 
     rule: str  # Id of the rule
     level: str  # ``error``, ``warning`` or ``note``
@@ -39,10 +39,10 @@ class Finding:
 
 
 def error(check: str, message: str, remedy: str = "") -> Finding:
-    """The image does not work."""
+    """Make a finding: the image does not work."""
     return Finding(check, "error", message, remedy)
 
 
 def warning(check: str, message: str, remedy: str = "") -> Finding:
-    """The image may work, or could not be checked."""
+    """Make a finding: the image may work, or could not be checked."""
     return Finding(check, "warning", message, remedy)

@@ -1,6 +1,6 @@
-"""A hash of a part of this package and of all that it imports. A command of ours depends on the code that runs in it,
-which SCons cannot see. So each command depends on the fingerprint of its room: a change of the planner compiles the
-networks again and leaves everything else alone.
+"""Hashes the code of a part of this package with all that it imports. SCons cannot see that a command depends on our
+code, so each command depends on such a fingerprint: a change of the planner compiles the networks again, and nothing
+else.
 """
 # Hundreds of files: a path object for each takes longer than reading it.
 # ruff: noqa: PTH118
@@ -60,8 +60,8 @@ def _imports(path: str) -> frozenset[str]:
 
 
 def closure(rooms: tuple[str, ...]) -> list[Path]:
-    """The files of some rooms (folders, data too, or files) and all that they import, in a fixed order. A room of a
-    package beside the core begins with that package's name: ``neuralart_insight/report``.
+    """List the files of rooms (folders with their data, or files) and all that they import, in a fixed order. A room of
+    another package begins with its name: ``neuralart_insight/report``.
     """
     paths = [(PACKAGE.parent if room.startswith(_BESIDE) else PACKAGE) / room for room in rooms]
     files = [each for path in paths for each in (path.rglob("*") if path.is_dir() else [path])]
@@ -91,12 +91,12 @@ def _name(path: str) -> str:
 
 @cache
 def fingerprint(*rooms: str) -> str:
-    """16 hex digits that change when the code of these rooms, or any code they import, changes."""
+    """Hash the closure of some rooms: 16 hex digits."""
     return _digest((_name(str(path)), str(path)) for path in closure(rooms))
 
 
 def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:
-    """The same of code outside of this package (names, the same on every machine, and paths) and what it imports."""
+    """Hash code outside of this package, given as names (equal on every machine) and paths, and its imports."""
     given = [(name, str(path)) for name, path in files]
     return _digest([*given, *_followed(Path(path) for _, path in given)])
 

@@ -52,13 +52,13 @@ OURS = frozenset((NAME, ".scons.lock", ".scons.owner", "compile_commands.json", 
 
 
 def given(argv: Sequence[str]) -> list[str]:
-    """All words that SCons gets, in its order."""
+    """List all words that SCons gets: those of SCONSFLAGS and of the command line."""
     return [*os.environ.get("SCONSFLAGS", "").split(), *argv]
 
 
 def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[str] = ()) -> list[str] | None:
-    """The ``NAME=VALUE`` of a command line, in order: of equal names the last one counts. None: an option, or a target
-    that is none of these, asks for more than stamps know. ``options``: further ones, with a value, that do not.
+    """Read the ``NAME=VALUE`` of a command line; of equal names the last one counts. ``options``: allowed options with
+    a value. Returns None if there is an option or a target that stamps do not cover.
     """
     words, behind_jobs = [], False
     for word in given(argv):
@@ -74,7 +74,7 @@ def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
-    """A checksum of each variable that counts (no value is kept: some are secrets), and of which Python this is."""
+    """Hash each environment variable that counts (values may be secrets), and the Python in use."""
     kept = {name: text for name, text in environ.items() if name in VARIABLES or name.startswith(PREFIXES)}
     kept["(Python)"] = f"{sys.version} {os.path.realpath(os.path.dirname(sys.executable or ''))}"
     return {name: zlib.crc32(f"{len(text)} {text}".encode("utf-8", "surrogateescape")) for name, text in kept.items()}
@@ -90,7 +90,7 @@ def state(path: str) -> int:
 
 
 def way(path: str) -> int:
-    """Which folder it is, whatever is in it, or which link. 0: nothing is there."""
+    """Identify a folder, whatever it contains, or a link. 0: nothing is there."""
     try:
         of = os.lstat(path)
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def way(path: str) -> int:
 
 
 def names_in(folder: str) -> int:
-    """A checksum of the names in a folder, hidden ones too. 0: there is no such folder."""
+    """Hash the names in a folder, hidden ones too. 0: no such folder."""
     try:
         names = sorted(name for name in os.listdir(folder) if name not in OURS)
     except OSError:
@@ -109,8 +109,8 @@ def names_in(folder: str) -> int:
 
 
 def changed(group: dict[str, Any]) -> list[str]:
-    """What has happened to the ``files`` of a group, to its ``folders`` whose names count (state, way, names), and to
-    its ``ways``: the folders and links that lead to them.
+    """List what has changed in a group: ``files`` (state), ``folders`` (state, way, names), and ``ways`` (the folders
+    and links that lead to them).
     """
     texts = []
     for path, then in group["files"].items():
@@ -125,7 +125,7 @@ def changed(group: dict[str, Any]) -> list[str]:
 
 
 def load(path: str) -> dict[str, Any] | None:
-    """The stamps; None: there are none that can be read."""
+    """Load the stamps of a build folder; None if there are none, or they cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             data = make_scanner(_Scanned)(file.read(), 0)[0]  # type: ignore[arg-type]
@@ -139,14 +139,14 @@ class _Scanned:  # What ``json.load`` uses, without all that it loads
 
 
 def files_of(data: dict[str, Any], name: str) -> list[str]:
-    """The files that one variant has read or written; what all variants depend on is not among them."""
+    """List the files that only this variant has read or written."""
     keys = data["variants"].get(name, {"groups": ()})["groups"]
     return [path for key in keys for path in data["groups"][key]["files"]]
 
 
 class Checker:
-    """Compares stamps with the disk; looks once at what variants share. ``data``: as :func:`load` gives it; ``words``:
-    of :func:`words_of`; ``environ``: of :func:`environment`. Any of :data:`DAMAGED`: they are no stamps.
+    """Compares stamps with the disk; what variants share is compared once. ``data``: from :func:`load`; ``words``: from
+    :func:`words_of`; ``environ``: from :func:`environment`. Damaged stamps raise one of :data:`DAMAGED`.
     """
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
@@ -154,7 +154,7 @@ class Checker:
         self._known: dict[str, list[str]] = {}  # Of groups and worlds
 
     def broken(self, name: str) -> list[str]:
-        """What has changed since the last good build of a variant; nothing: it is intact."""
+        """List what has changed since the last good build of a variant; empty if it is intact."""
         entry = self._data["variants"].get(name)
         if entry is None:
             return ["no good build of it is known"]
@@ -185,7 +185,7 @@ class Checker:
 
 
 def answer(build: str, argv: Sequence[str]) -> list[str]:
-    """The variants that a command line asks for, if all are intact; none: ask SCons."""
+    """List the variants that a command line asks for, if all are intact; empty: SCons must answer."""
     data = load(os.path.join(build, NAME)) if NO_STAMPS not in given(argv) else None
     try:
         words = words_of(argv, data["variants"]) if data is not None else None
@@ -199,14 +199,14 @@ def answer(build: str, argv: Sequence[str]) -> list[str]:
 
 
 def in_color(environ: Mapping[str, str], terminal: bool) -> bool:
-    """Whether lines get colors: on a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` is set."""
+    """Whether to color lines: on a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` decides it."""
     if environ.get("NO_COLOR"):
         return False
     return environ.get("CLICOLOR_FORCE", "0") not in ("", "0") or (terminal and environ.get("TERM") != "dumb")
 
 
 def say(build: str, argv: Sequence[str], frame: Sequence[str] = ("", "")) -> bool:
-    """Print a line per variant asked for, if all are intact. ``frame``: what is printed before and behind them."""
+    """Print a line for each variant asked for, if all are intact. ``frame``: lines before and after them."""
     names = answer(build, argv)
     if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
         colored = "--no-color" not in given(argv) and in_color(os.environ, sys.stdout.isatty())

@@ -1,5 +1,5 @@
-"""The one way to read JSON whose lines do not matter: what is wrong with a text is always a ValueError. Files whose
-values are named with their lines in messages are read by :mod:`neuralart.text.json_values`.
+"""Reads JSON whose lines do not matter; every fault is a ValueError. :mod:`neuralart.text.json_values` reads files
+whose values are named with their lines in messages.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def loads(text: str | bytes, *, duplicates: bool = False, constants: bool = True) -> Any:
-    """Read a JSON text; bytes are UTF-8, UTF-16 or UTF-32. ``duplicates``: an object may have a key twice, the last one
-    counts; ours never do. ``constants``: ``NaN`` and ``Infinity`` are numbers. ValueError: it is no JSON, it is nested
-    deeper than this Python can follow, or a key stands twice.
+    """Read a JSON text; bytes are UTF-8, UTF-16 or UTF-32. ``duplicates``: an object may repeat a key, the last one
+    counts. ``constants``: ``NaN`` and ``Infinity`` are numbers. ValueError: it is no JSON, is nested too deeply, or
+    repeats a key.
     """
     try:
         constant = float if constants else _refused

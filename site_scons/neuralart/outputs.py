@@ -1,6 +1,5 @@
-"""Results that a user gives a name: a file that this package did not write stays, unless ``--force``
-is given, and no result is written through a link. Each output option has a function that looks
-whether a file's contents say that we wrote them.
+"""Output options of commands: a file that this package did not write stays unless ``--force`` is given, and nothing is
+written through a link. Each option has a function that recognizes our own files.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ Mine = Callable[[bytes], bool]
 
 
 def says(*parts: bytes) -> Mine:
-    """The mark of a format: contents that have all of these parts near their beginning."""
+    """Make a function that recognizes a format by texts that it has near its beginning."""
     return lambda data: all(part in data[:4096] for part in parts)
 
 
 def never(_data: bytes) -> bool:
-    """Of a format that has no place for a mark."""
+    """Recognize nothing: for formats without a place for a mark."""
     return False
 
 
 def refuse(path: Path, mine: Mine = never, *, force: bool = False, hint: str = "") -> None:
-    """Look at the place of a result before it is written. ``mine``: whether contents are of an
-    earlier call. NeuralArtError: they are not, or it is a link, without ``force``; or no file
-    can be written there.
+    """Check the place of a result. ``mine`` recognizes the file of an earlier call. NeuralArtError, unless ``force``: a
+    link or another file is there, or no file can be written there.
     """
     try:
         if path.exists() and not path.is_file():
@@ -49,21 +47,21 @@ def refuse(path: Path, mine: Mine = never, *, force: bool = False, hint: str = "
 
 
 def add_force(parser: Any) -> None:
-    """Add ``--force``, once, to a parser or a group."""
+    """Add the option ``--force``, once, to a parser or a group."""
     if "--force" not in parser._option_string_actions:
         text = "replace files that this command did not make"
         parser.add_argument("--force", action="store_true", help=text)
 
 
 def add(parser: argparse.ArgumentParser, *names: str, mine: Mine = never, **how: Any) -> None:
-    """Add an option for a result's file; :func:`check` looks at it before the command begins."""
+    """Add an option that names a file to write; :func:`check` checks it before the command runs."""
     option = parser.add_argument(*names, type=Path, **{"metavar": "FILE", **how})
     parser.set_defaults(outputs={**(parser.get_default("outputs") or {}), option.dest: mine})
     add_force(parser)
 
 
 def check(args: argparse.Namespace) -> None:
-    """Look at all files that the options of a command name; errors as of :func:`refuse`."""
+    """Check all output files of a command line; errors as of :func:`refuse`."""
     for name, mine in getattr(args, "outputs", {}).items():
         if getattr(args, name) is not None:
             refuse(getattr(args, name), mine, force=args.force)

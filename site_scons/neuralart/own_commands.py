@@ -13,13 +13,7 @@ _COMMANDS = (
         "build digits-n6 run-digits-n6",
         "neuralart.build",
     ),
-    ModuleCommand(
-        "why",
-        "look",
-        "say what has changed since the last good build",
-        "why digits-n6",
-        "neuralart.why",
-    ),
+    ModuleCommand("why", "look", "say what has changed since the last good build", "why digits-n6", "neuralart.why"),
     ModuleCommand(
         "compile",
         "more",

@@ -26,7 +26,7 @@ _OF_VARIANT = ("index.json", "summary.txt")
 
 
 def listed(folder: Path) -> dict[str, str] | None:
-    """SHA-256 of the files that were made in a folder, by name; None: there is no list. What is no row does not count.
+    """Read the list of a folder: SHA-256 by name of file; None if there is no list. Lines that are no rows are ignored.
     NeuralArtError: the list cannot be read.
     """
     path = folder / LIST
@@ -42,8 +42,8 @@ def _unescaped(name: str) -> str:
 
 
 def write_list(folder: Path, hashes: dict[str, str]) -> None:
-    """Write the list of a folder, whole or not at all, without what is not there any more; where nothing is left there
-    is no list. NeuralArtError: it cannot be written.
+    """Write the list of a folder, without files that are gone; an empty list is deleted. NeuralArtError: it cannot be
+    written.
     """
     rows = []
     for name, digest in sorted(hashes.items()):
@@ -61,8 +61,8 @@ def write_list(folder: Path, hashes: dict[str, str]) -> None:
 
 
 def read(path: Path, hint: str = "") -> bytes:
-    """The bytes of a file that is to be shipped. ``hint``: what to do if it is not there. NeuralArtError: it cannot be
-    read, or it is not what the build made.
+    """Read a file that will be shipped. ``hint``: what to do if it is missing. NeuralArtError: it cannot be read, or is
+    not what the build made.
     """
     data = read_bytes(path, hint)
     check(path, hashlib.sha256(data).hexdigest())
@@ -70,9 +70,8 @@ def read(path: Path, hint: str = "") -> bytes:
 
 
 def check(path: Path, digest: str) -> None:
-    """Refuse a file that is not what the build made. In the folder of a variant that is every file that is not listed.
-    Elsewhere, nothing is known of such a file.
-    ``digest``: SHA-256 of the bytes that are used, 64 hex digits. NeuralArtError: it is another file.
+    """Refuse a file that is not what the build made; in the folder of a variant also a file that is not listed.
+    ``digest``: SHA-256 of the bytes that are used, 64 hex digits. NeuralArtError: it is refused.
     """
     folder = Path(os.path.abspath(path)).parent  # noqa: PTH100 - a link on the way is no link in the place of a file
     variant = next((each for each in (folder, folder.parent) if _is_of_variant(each)), None)

@@ -1,4 +1,4 @@
-"""The folder of the project that a command is about: this one, or the nearest one upward that has an SConstruct."""
+"""Finds the project of a command: the nearest folder, from the current one upward, with an SConstruct."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ _SCRIPTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py")
 
 
 def find(folder: Path) -> Path | None:
-    """The folder of the project; None: there is none."""
+    """Find the folder of the project, or None."""
     places = (folder, *folder.parents)
     return next((place for place in places if any((place / name).is_file() for name in _SCRIPTS)), None)
 
 
 def default(name: str) -> Path:
-    """A file or folder of the project (``variants.yaml``, ``build``), as a path from here."""
+    """Make the path of a file of the project (``variants.yaml``, ``build``), relative to the current folder."""
     here = Path.cwd()
     top = None if (here / name).exists() else find(here)
     return Path(name) if top is None else Path(os.path.relpath(top / name))
 
 
 def enter(words: Sequence[str]) -> list[str]:
-    """Go to the folder of the project, and give words that are files here as paths from there.
-
-    NeuralArtError: There is no SConstruct here, and none upward.
+    """Change to the folder of the project. Returns ``words`` with files as paths from there. NeuralArtError: no
+    SConstruct here or upward.
     """
     here = Path.cwd()
     top = find(here)

@@ -1,4 +1,4 @@
-"""Where the data files of the package are, in a checkout and in an installed wheel alike."""
+"""Finds the data files of the package, in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ TEMPLATE_RULES: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "k
 
 
 def package_parent() -> Path:
-    """The folder to put on PYTHONPATH so that ``python -m neuralart`` finds this very package."""
+    """The folder for PYTHONPATH with which ``python -m neuralart`` finds this package."""
     return PACKAGE.parent
 
 
 def firmware_dir() -> Path:
-    """The C sources (runtime, kernels, boards): package data in a wheel, beside site_scons in a checkout."""
+    """The folder of the C sources (runtime, kernels, boards): in a wheel, or beside site_scons in a checkout."""
     packed = PACKAGE / "data" / "firmware"
     return packed if packed.is_dir() else PACKAGE.parent.parent / "firmware"
 
 
 def board_data_dir() -> Path:
-    """Board descriptions, families of boards, stock memory pools and profiles."""
+    """The folder of board files, families, stock memory pools and profiles."""
     return PACKAGE / "boards" / "data"
 
 
 def templates(folder: Path, **more: Any) -> Environment:
-    """The templates (Jinja) of a folder of the package: a name without a value is an error."""
+    """Load the Jinja templates of a folder of the package; a name without a value is an error."""
     import jinja2
 
     loader = jinja2.FileSystemLoader(folder)
@@ -41,7 +41,7 @@ def templates(folder: Path, **more: Any) -> Environment:
 
 
 def stable_name(text: str) -> str:
-    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is one of ours."""
+    """Shorten a place (``file`` or ``file:line``) in a file of the package, so that it is the same on every machine."""
     head = str(PACKAGE)
     if text.startswith((f"{head}/", f"{head}\\")):
         return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")

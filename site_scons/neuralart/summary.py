@@ -1,4 +1,4 @@
-"""The summary of a build: what was made, how big it is, and where the limits of what it shows are."""
+"""The summary of a build: what was made, its sizes, and what it does not prove."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = 12
 
 @dataclass(frozen=True)
 class Info:
-    """What a summary tells."""
+    """What a summary contains."""
 
     variant: str  # Name
     title: str  # For people
@@ -45,7 +45,7 @@ def _share(used: int, capacity: int) -> str:
 
 
 def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
-    """Bytes that an image occupies while it runs: memory -> (used, capacity; that of the firmware's section)."""
+    """Count the bytes that an image occupies: memory -> (used, capacity; for firmware that of its section)."""
     capacity = {section.region: section.size for section in (board.code, board.data) if section is not None}
     used: dict[str, int] = {}
     for section in of(read_bytes(elf), str(elf)).sections:
@@ -104,7 +104,7 @@ def _firmware(info: Info) -> Mapping[str, tuple[int, int]]:
 
 
 def text(info: Info) -> str:
-    """Text of ``summary.txt``."""
+    """Write the text of ``summary.txt``."""
     lines = [
         f"{info.variant}: {info.title}" if info.title else info.variant,
         f"  board        {info.board.name}, {f'image for {info.machine}' if info.elf else 'no image is made here'}",
@@ -124,7 +124,7 @@ def text(info: Info) -> str:
 
 
 def shortened(text: str, path: str) -> str:
-    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, no artefacts. ``path``: where all of it is."""
+    """Shorten a ``summary.txt`` for the screen: at most :data:`LINES` lines, no artefacts. ``path``: the whole file."""
     head, _, files = text.partition("\n  artefacts\n")
     lines = head.splitlines()
     left = max(len(lines) + 1 - LINES, 0)
@@ -137,7 +137,7 @@ def shortened(text: str, path: str) -> str:
 
 
 def index(info: Info) -> str:
-    """Text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
+    """Write the text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
     firmware = _firmware(info)
     data = {
         **{"schema": 1, "variant": info.variant, "board": info.board.name, "machine": info.machine},

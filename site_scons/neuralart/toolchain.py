@@ -1,4 +1,4 @@
-"""Finds the cross compiler and says what it is."""
+"""Finds the cross compiler."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PROGRAM = lazy_regex(r"[A-Za-z0-9._+-]+")
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A cross compiler that was found."""
+    """A cross compiler on this machine."""
 
     folder: str  # Where its programs are (absolute)
     prefix: str  # For example ``arm-none-eabi-``
@@ -56,30 +56,29 @@ class Toolchain:
 
     @property
     def identity(self) -> str:
-        """What users are told of it."""
+        """Name and version, for users."""
         return f"{self.prefix}{self.compiler} {self.version}, {self.libc}"
 
     @property
     def counts(self) -> str:
-        """What the objects depend on; the same on machines that have the same tools in different places."""
+        """What objects depend on; equal for equal tools in different folders."""
         return f"{self.identity}, {self.driver}"
 
     @property
     def program(self) -> Path:
-        """The driver of compiler and linker."""
+        """The compiler driver, which also links."""
         program = Path(self.folder) / f"{self.prefix}{self.compiler}"
         return program if program.is_file() else program.with_suffix(".exe")
 
     @property
     def libc_flags(self) -> tuple[str, ...]:
-        """For compiling and linking."""
+        """Flags that choose the C library, to compile and to link."""
         return LIBC_FLAGS.get(self.libc, ())
 
 
 def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
-    """Folders to look into, in order; a prefix with a folder in it decides alone. ``NEURALART_TOOLCHAIN`` (a folder,
-    its parent, or gcc itself) comes first, then PATH, then the places where STM32CubeCLT and STM32CubeIDE install
-    themselves.
+    """List folders to search, in order. A prefix with a folder in it is searched alone; else ``NEURALART_TOOLCHAIN`` (a
+    folder, its parent, or gcc itself), PATH, STM32CubeCLT and STM32CubeIDE.
     """
     named = Path(prefix)
     if named.parent != Path():
@@ -97,7 +96,7 @@ def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
 
 
 def ask(gcc: Path, *words: str) -> str:
-    """What a compiler answers. NeuralArtError: nothing."""
+    """Run a compiler and return its answer. NeuralArtError: it gives none."""
     import subprocess  # most runs start no compiler
 
     try:
@@ -141,15 +140,15 @@ def _headers(gcc: Path, libc: str) -> list[Path]:
 
 
 def version_and_libcs(gcc: Path) -> tuple[str, list[str]]:
-    """The version of a compiler, and its C libraries, best first. NeuralArtError: it does not answer."""
+    """Ask a compiler for its version and its C libraries, best first. NeuralArtError: it does not answer."""
     known = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
     return ask(gcc, "-dumpfullversion"), [name for name, file in known if _known(gcc, file) is not None]
 
 
 def probe(gcc: Path) -> dict[str, Any]:
-    """A compiler's ``version``, ``libcs`` (space separated, best first), ``driver`` (a hash of its programs and of the
-    headers of C) and ``states`` (of all these files, and of the folders of headers, by which a change is noticed).
-    NeuralArtError: it does not answer.
+    """Ask a compiler for its ``version``, ``libcs`` (space separated, best first), ``driver`` (a hash of its programs
+    and C headers) and ``states`` (of all these files and folders, to notice a change). NeuralArtError: it does not
+    answer.
     """
     version, libcs = version_and_libcs(gcc)
     digest, states = hashlib.sha256(), dict[str, int]()
@@ -223,9 +222,7 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
 
 
 def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> dict[Path, str]:
-    """The C library and libgcc that images with these flags are linked with, and a hash of each.
-    NeuralArtError: there are none.
-    """
+    """Find the C library and libgcc that these flags link, with their hashes. NeuralArtError: there are none."""
     gcc, words = toolchain.program, [*flags, *toolchain.libc_flags]
     name = f"libraries for {' '.join(words)}"
     known = _remembered(cache)
@@ -241,7 +238,7 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
 
 
 def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
-    """Whether a compiler takes a C file with these flags."""
+    """Whether a compiler accepts a C text with these flags."""
     import subprocess
 
     words = [str(toolchain.program), *flags, "-fsyntax-only", "-xc", "-"]
@@ -250,14 +247,14 @@ def compiles(toolchain: Toolchain, flags: Sequence[str], text: str) -> bool:
 
 
 def programs(toolchain: Toolchain) -> list[Path]:
-    """The driver, and what it starts: compiler, assembler, linker."""
+    """List the driver and the programs that it starts: compiler, assembler, linker."""
     beside = [path for path in _started(toolchain.program) if path.is_file()]
     return list(dict.fromkeys([toolchain.program, *beside]))
 
 
 @dataclass(frozen=True)
 class WantedCompiler:
-    """Which cross compiler, for those that read no variants.yaml."""
+    """Which cross compiler is wanted, where there is no variants.yaml."""
 
     prefix: str  # Of the programs, with or without a folder
     libc: str = "auto"  # C library
@@ -267,7 +264,7 @@ class WantedCompiler:
 def find(
     config: ToolchainConfig | WantedCompiler, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
 ) -> Toolchain:
-    """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
+    """Find the wanted compiler. NeuralArtError: there is none, or none of this version or with this C library."""
     program = Path(config.prefix).name + "gcc"
     if not _PROGRAM.fullmatch(program):
         what = f"'{program}' is no name of a compiler"

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print it. NeuralArtError: No good build of the target is known."""
+    """Print what has changed. NeuralArtError: no good build of the target is known."""
     (target,) = project_folder.enter([args.target])  # Stamps name files from there
     path = str(Path(args.build, intact.NAME))
     data = intact.load(path) or {"variants": {}}

@@ -64,11 +64,7 @@ _COMMANDS = (
         "neuralart_insight.sbom.package",
     ),
     ModuleCommand(
-        "plan",
-        "look",
-        "show which addresses are whose",
-        "plan digits-n6 --svg plan.svg",
-        "neuralart_insight.plan.cli",
+        "plan", "look", "show which addresses are whose", "plan digits-n6 --svg plan.svg", "neuralart_insight.plan.cli"
     ),
     ModuleCommand(
         "plugins",

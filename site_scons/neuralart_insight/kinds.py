@@ -5,13 +5,7 @@ from __future__ import annotations
 from neuralart.plugins.kinds import Kind
 
 KINDS = (
-    Kind(
-        "lint",
-        "lint rule",
-        1,
-        "neuralart_insight.lint.types:Rule",
-        "a rule of `neuralart lint`",
-    ),
+    Kind("lint", "lint rule", 1, "neuralart_insight.lint.types:Rule", "a rule of `neuralart lint`"),
     Kind(
         "inspect",
         "kind of file",

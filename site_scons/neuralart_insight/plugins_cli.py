@@ -1,4 +1,4 @@
-"""``neuralart plugins``: what compilers, runners, boards, operators, rules and so on there are, and who brings them."""
+"""``neuralart plugins``: lists compilers, runners, boards, operators, rules and so on, with their packages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List all; one line for each that cannot be loaded, and then 1. NeuralArtError: There is no such kind."""
+    """List them; returns 1 and prints a line for each that cannot be loaded. NeuralArtError: no such kind."""
     if args.markdown:
         print(markdown(), end="")
         return 0
@@ -72,7 +72,7 @@ def _text(found: Sequence[Plugin]) -> str:
 
 
 def markdown() -> str:
-    """The part of the page that is made: a table of kinds, and for each what a plugin offers."""
+    """Write the generated part of the page: a table of kinds, and the members of each."""
     lines = ["| kind | protocol | entry points | a plugin is |", "|---|---|---|---|"]
     lines += [
         f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |"

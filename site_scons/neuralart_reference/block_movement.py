@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
-from neuralart_reference.context import describe
-from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, filled_output
+from neuralart_reference.context import Unsupported, describe, same_type
+from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output
 from neuralart_reference.model.graph import Tensor
 
 
 def _block_size(sources: Sources) -> tuple[int, tuple[int, ...]]:
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, _ = sources.ends()
     if len(tensor.shape) != 4:
         raise Unsupported(f"{describe(tensor)} has {len(tensor.shape)} dimensions", "it must have 4: N, H, W, C")
     size = int(sources.op.options.get("block_size", 0))
@@ -45,7 +44,7 @@ def space_to_depth(sources: Sources) -> list[Piece]:
 
 def _blocks(sources: Sources, space: Tensor, batch: Tensor, margins: str) -> list[Move]:
     """The moves from a tensor of pictures to one with their blocks as a batch, each from one offset in all blocks."""
-    sources.same_dtype(space, batch)
+    same_type(space, batch)
     sizes = sources.numbers(1, "sizes of blocks")
     pairs = sources.numbers(2, margins)
     count, rank = len(sizes), len(space.shape)

@@ -34,6 +34,30 @@ def describe(tensor: Tensor) -> str:
     return f"'{tensor.name}' {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 
 
+class Unsupported(NeuralArtError):
+    """Why an operator cannot be done, and what to do or what is supported; who has asked for it adds the place."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+
+
+class Misfit(Unsupported):
+    """A tensor has another shape than follows from the inputs of its operator."""
+
+    def __init__(self, tensor: Tensor, shape: Sequence[int]) -> None:
+        gives = ", ".join(map(str, shape))
+        super().__init__(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
+        self.tensor = tensor
+        self.shape = tuple(shape)
+
+
+def same_type(*tensors: Tensor) -> None:
+    """Check that all tensors are of one type; Unsupported when they are not."""
+    for other in tensors[1:]:
+        if other.dtype != tensors[0].dtype:
+            raise Unsupported(f"{describe(tensors[0])} and {describe(other)} have different types")
+
+
 @dataclass(frozen=True)
 class Operand:
     """An 8-bit or 16-bit tensor with one scale."""
@@ -175,9 +199,9 @@ class Lowering:
             )
 
     def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
-        """Check the shape of an output against what follows from the inputs; NeuralArtError when they differ."""
+        """Check the shape of an output against what follows from the inputs; Misfit when they differ."""
         if tensor.shape != tuple(shape):
-            self.refuse(op, f"{describe(tensor)} does not fit its inputs, which give [{', '.join(map(str, shape))}]")
+            raise Misfit(tensor, shape)
 
     def activation(self, op: Operator) -> str:
         """The fused activation; NeuralArtError when it is not supported."""

@@ -10,27 +10,8 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from math import prod
 
-from neuralart_reference.context import INTEGERS, describe, integers
+from neuralart_reference.context import INTEGERS, Misfit, Unsupported, describe, integers, same_type
 from neuralart_reference.model.graph import Operator, Tensor
-
-
-class Unsupported(Exception):
-    """Why an operator cannot be done, in one line, and what to do or what is supported."""
-
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.hint = hint
-
-
-class Misfit(Unsupported):
-    """A tensor has another shape than follows from the inputs of its operator."""
-
-    def __init__(self, tensor: Tensor, shape: Sequence[int]) -> None:
-        gives = ", ".join(map(str, shape))
-        super().__init__(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
-        self.tensor = tensor
-        self.shape = tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -115,6 +96,12 @@ class Sources:
             raise Unsupported(f"{len(self.op.outputs)} outputs, expected at least {position + 1}")
         return self._tensors[self.op.outputs[position]]
 
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """The first input and the first output; Unsupported when one is missing, or their types differ."""
+        tensor, target = self.input(), self.output()
+        same_type(tensor, target)
+        return tensor, target
+
     def numbers(self, position: int, role: str) -> tuple[int, ...]:
         """The values of an input that must be constant integers; the role names them in the plural."""
         tensor = self.input(position)
@@ -147,12 +134,6 @@ class Sources:
         if len(values) != 1:
             raise Unsupported(f"{len(values)} dimensions in {describe(self.input(position))}, expected 1")
         return self.axis(values[0], len(of.shape) if rank is None else rank, of)
-
-    def same_dtype(self, *tensors: Tensor) -> None:
-        """Check that values can be copied; Unsupported when types differ."""
-        for other in tensors[1:]:
-            if other.dtype != tensors[0].dtype:
-                raise Unsupported(f"{describe(tensors[0])} and {describe(other)} have different types")
 
     def expect(self, tensor: Tensor, shape: Sequence[int]) -> None:
         """Check the model's shape of an output against what follows from the inputs; Unsupported when they differ."""

@@ -12,8 +12,8 @@ from itertools import product
 from math import prod
 
 from neuralart.errors import NeuralArtError
-from neuralart_reference.context import INTEGERS, describe
-from neuralart_reference.data_movement import Sources, Unsupported, apply, broadcast, dense
+from neuralart_reference.context import INTEGERS, Unsupported, describe
+from neuralart_reference.data_movement import Sources, apply, broadcast, dense
 from neuralart_reference.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 from neuralart_reference.movement_operators import REARRANGE
 
@@ -142,7 +142,7 @@ ARITHMETIC: Mapping[str, Callable[[Sources], bytes]] = {
     "SUB": _binary(lambda a, b: a - b),
     "SUM": _reduced(sum),
 }
-"""Operator -> the bytes of its output; raises :class:`~neuralart_reference.data_movement.Unsupported`."""
+"""Operator -> the bytes of its output; raises :class:`~neuralart_reference.context.Unsupported`."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

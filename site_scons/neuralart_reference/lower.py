@@ -10,8 +10,7 @@ from dataclasses import replace
 from neuralart.compilers.request import BorderOptions
 from neuralart.errors import NeuralArtError, nearest
 from neuralart_reference import folding, unsigned
-from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
-from neuralart_reference.data_movement import Unsupported
+from neuralart_reference.context import BYTES_T, C_TYPES, Lowering, Unsupported, describe, float_literal, struct
 from neuralart_reference.float_weights import in_float32
 from neuralart_reference.ir import Call, Program, TensorArg
 from neuralart_reference.model.cut import frontier, proposed

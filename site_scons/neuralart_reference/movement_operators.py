@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuralart_reference.block_movement import batch_to_space, depth_to_space, space_to_depth
-from neuralart_reference.context import describe
-from neuralart_reference.data_movement import Move, Piece, Sources, Unsupported, dense, filled_output, whole
+from neuralart_reference.context import Unsupported, describe, same_type
+from neuralart_reference.data_movement import Move, Piece, Sources, dense, filled_output, whole
 from neuralart_reference.model.graph import Tensor
 
 
@@ -92,8 +92,7 @@ def _one_dimension(walk: _SliceWalk, spec: _Spec, position: int, tensor: Tensor,
 
 def strided_slice(sources: Sources) -> list[Piece]:
     """STRIDED_SLICE with all its masks, as numpy's indexing."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, _ = sources.ends()
     spec = _Spec(sources)
     rank, steps = len(tensor.shape), dense(tensor.shape)
     if spec.dimensions() > rank:
@@ -116,8 +115,7 @@ def strided_slice(sources: Sources) -> list[Piece]:
 
 def slice_(sources: Sources) -> list[Piece]:
     """SLICE: begins and sizes, -1 for all that follows; Unsupported when it is not supported, or makes no sense."""
-    tensor = sources.input()
-    sources.same_dtype(tensor, sources.output())
+    tensor, _ = sources.ends()
     rank, steps = len(tensor.shape), dense(tensor.shape)
     walk = _SliceWalk()
     begins, sizes = sources.per_dimension(1, "begins", rank), sources.per_dimension(2, "sizes", rank)
@@ -137,8 +135,7 @@ def _taken(sources: Sources, walk: _SliceWalk) -> list[Piece]:
 
 def _same(sources: Sources) -> list[Piece]:
     """The same elements in the same order, whatever the shapes."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, target = sources.ends()
     if tensor.elements != target.elements:
         raise Unsupported(f"{describe(tensor)} cannot be {describe(target)}")
     return [Piece(tensor.index, target.index, whole(tensor.elements))]
@@ -169,8 +166,7 @@ def _expand_dims(sources: Sources) -> list[Piece]:
 
 def _transpose(sources: Sources) -> list[Piece]:
     """TRANSPOSE: dimension k of the output is dimension perm[k] of the input."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, target = sources.ends()
     rank, steps = len(tensor.shape), dense(tensor.shape)
     given = sources.per_dimension(1, "dimensions", rank)
     order = [sources.axis(value, rank, tensor) for value in given]
@@ -183,8 +179,7 @@ def _transpose(sources: Sources) -> list[Piece]:
 
 def _reverse(sources: Sources) -> list[Piece]:
     """REVERSE_V2: some dimensions, from their ends."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, target = sources.ends()
     sources.expect(target, tensor.shape)
     axes = {sources.axis(value, len(tensor.shape), tensor) for value in sources.numbers(1, "dimensions")}
     steps = dense(tensor.shape)
@@ -195,8 +190,7 @@ def _reverse(sources: Sources) -> list[Piece]:
 
 def _broadcast_to(sources: Sources) -> list[Piece]:
     """BROADCAST_TO: dimensions of 1 are repeated."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, target = sources.ends()
     wanted = sources.numbers(1, "sizes")
     sources.expect(target, wanted)
     own = (*[1] * (len(wanted) - len(tensor.shape)), *tensor.shape)
@@ -208,7 +202,7 @@ def _broadcast_to(sources: Sources) -> list[Piece]:
 def _concatenation(sources: Sources) -> list[Piece]:
     """CONCATENATION: the inputs follow each other along one dimension."""
     tensors, target = sources.inputs(), sources.output()
-    sources.same_dtype(target, *tensors)
+    same_type(target, *tensors)
     axis = sources.axis(int(sources.op.options.get("axis", 0)), len(tensors[0].shape), tensors[0])
 
     def others(tensor: Tensor) -> tuple[int, ...]:
@@ -228,14 +222,14 @@ def _concatenation(sources: Sources) -> list[Piece]:
     return pieces
 
 
-def _parts(sources: Sources, tensor: Tensor, axis: int, sizes: Sequence[int]) -> list[Piece]:
-    """Outputs that follow each other along one dimension of the input."""
+def _parts(sources: Sources, tensor: Tensor, axis: int, sizes: Sequence[int], *, gone: bool = False) -> list[Piece]:
+    """Outputs that follow each other along one dimension of the input; ``gone``: they have it no more."""
     steps, at, pieces = dense(tensor.shape), 0, []
     for position, size in enumerate(sizes):
         target = sources.output(position)
-        sources.same_dtype(tensor, target)
+        same_type(tensor, target)
         shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
-        sources.expect(target, shape)
+        sources.expect(target, shape[:axis] + shape[axis + 1 :] if gone else shape)
         pieces.append(Piece(tensor.index, target.index, Move(shape, steps, dense(shape), at * steps[axis])))
         at += size
     return pieces
@@ -269,7 +263,7 @@ def _split_v(sources: Sources) -> list[Piece]:
 def _pack(sources: Sources) -> list[Piece]:
     """PACK: equal inputs become slices of a new dimension."""
     tensors, target = sources.inputs(), sources.output()
-    sources.same_dtype(target, *tensors)
+    same_type(target, *tensors)
     first = tensors[0]
     for tensor in tensors[1:]:
         if tensor.shape != first.shape:
@@ -294,22 +288,12 @@ def _unpack(sources: Sources) -> list[Piece]:
     count = len(sources.op.outputs)
     if count != tensor.shape[axis] or int(sources.op.options.get("num", count)) != count:
         raise Unsupported(f"{count} outputs for dimension {axis} of {describe(tensor)}")
-    shape = (*tensor.shape[:axis], *tensor.shape[axis + 1 :])
-    steps = dense(tensor.shape)
-    rest = (*steps[:axis], *steps[axis + 1 :])
-    pieces = []
-    for at in range(count):
-        target = sources.output(at)
-        sources.same_dtype(tensor, target)
-        sources.expect(target, shape)
-        pieces.append(Piece(tensor.index, target.index, Move(shape, rest, dense(shape), at * steps[axis])))
-    return pieces
+    return _parts(sources, tensor, axis, [1] * count, gone=True)
 
 
 def _tile(sources: Sources) -> list[Piece]:
     """TILE: the input, so many times along each dimension."""
-    tensor, target = sources.input(), sources.output()
-    sources.same_dtype(tensor, target)
+    tensor, target = sources.ends()
     times = sources.per_dimension(1, "multiples", len(tensor.shape))
     shape = [size * count for size, count in zip(tensor.shape, times, strict=True)]
     sources.expect(target, shape)

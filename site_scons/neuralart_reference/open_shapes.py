@@ -6,27 +6,16 @@ and where an open tensor has another shape than its inputs give, it gets that on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import NoReturn
 
 from neuralart_reference import unsigned
-from neuralart_reference.context import INTEGERS, Lowering, integers
-from neuralart_reference.data_movement import Misfit, Unsupported
+from neuralart_reference.context import INTEGERS, Lowering, Misfit, Unsupported, integers
 from neuralart_reference.float_weights import in_float32
 from neuralart_reference.folding import computed, foldable
 from neuralart_reference.model.graph import Model, Operator, Tensor
 from neuralart_reference.operators import lookup
-
-
-class _Trial(Lowering):
-    """A lowering of one operator that says which shape is wrong."""
-
-    def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
-        """Check a shape; Misfit when it is another one."""
-        if tensor.shape != tuple(shape):
-            raise Misfit(tensor, shape)
 
 
 def _open(tensor: Tensor) -> bool:
@@ -71,7 +60,7 @@ def _settle(model: Model, op: Operator, values: list[Tensor], wanted: set[int]) 
                     values[index] = replace(values[index], data=data)
             elif entry is not None:
                 alone = unsigned.signed(in_float32(replace(model, tensors=tuple(values), operators=(op,))))
-                entry.lower(_Trial(alone), alone.operators[0])
+                entry.lower(Lowering(alone), alone.operators[0])
             return
         except Misfit as error:
             index = error.tensor.index

@@ -27,12 +27,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="the table of docs/reference/operators.md")
 
 
+def beside_types(limits: str, types: Sequence[str]) -> str:
+    """Limits beside columns of types: parts that only list types go, others keep the types that they hold for."""
+    import re
+
+    one = f"(?:{'|'.join(types)})"
+    listed = f"{one}(?:(?:, | or | and ){one})*"
+    parts = [part for part in limits.split("; ") if not re.fullmatch(f"(?:also )?{listed}", part)]
+    if all(name in limits for name in ("uint8", "int64", "bool")):  # Of every type: so the rest holds for all
+        parts = [re.sub(f"^{listed}, ", "", part) for part in parts]
+    return "; ".join(parts)
+
+
 def markdown(operators: Sequence[Registration]) -> str:
     """A table with a row per operator and a column per type."""
     from neuralart_reference.operators import TYPES
 
     def row(each: Registration) -> str:
-        return f"| {each.kind} | {' | '.join('x' if name in each.types else '' for name in TYPES)} | {each.limits} |"
+        marks = " | ".join("x" if name in each.types else "" for name in TYPES)
+        return f"| {each.kind} | {marks} | {beside_types(each.limits, TYPES)} |"
 
     head = f"| operator | {' | '.join(TYPES)} | limits |"
     return "\n".join([head, "|---" * (len(TYPES) + 2) + "|", *map(row, operators), ""])

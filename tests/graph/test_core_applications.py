@@ -157,11 +157,7 @@ def test_files_of_the_users_may_be_built(env: Any) -> None:
     (template,) = env.Command("made/t.h.j2", [], "x")
     net = env.Network("net", model=MODEL, board=N6)
     made = env.AppConfig(
-        net,
-        use_case="image_classification",
-        class_names_file=names,
-        template="made/t.h.j2",
-        generation="n6-v2",
+        net, use_case="image_classification", class_names_file=names, template="made/t.h.j2", generation="n6-v2"
     )
     assert {"made/names.txt", "made/t.h.j2"} <= set(depends(made.header))
     assert (made.config.class_names_file, made.config.template) == ("made/names.txt", str(template))

@@ -185,16 +185,8 @@ def refusal(made: Any, verb: str) -> str:
     [
         ({"machine": "silicon"}, "run", "run-digits-n6: it compares the outputs of a virtual board, not of a real one"),
         ({"machine": "silicon", "runner": "virtual"}, "flash", "flash-digits-n6: runner virtual writes a file, and"),
-        (
-            {"machine": "silicon", "runner": "virtual"},
-            "load",
-            "load-digits-n6: runner virtual loads no images",
-        ),
-        (
-            {"machine": "silicon", "runner": "pyocd"},
-            "verify",
-            "verify-digits-n6: runner pyocd writes internal",
-        ),
+        ({"machine": "silicon", "runner": "virtual"}, "load", "load-digits-n6: runner virtual loads no images"),
+        ({"machine": "silicon", "runner": "pyocd"}, "verify", "verify-digits-n6: runner pyocd writes internal"),
         ({}, "reset", "reset-digits-n6: machine unicorn is no board with a cable (run- and boot-"),
         ({}, "monitor", "monitor-digits-n6: machine unicorn is no board with a cable"),
         (

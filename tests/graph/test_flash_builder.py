@@ -102,11 +102,7 @@ def test_the_images_of_a_plan_are_sources(board: Any) -> None:
     memory = board.NeuralArtInitializers("build/npu_memory_init.c", net)
     made = board.NeuralArtFlashPlan("build/flash_plan.json", memory)
     (alias,) = board.NeuralArtFlash("flash-kws", made)
-    assert graphs.names(alias.sources) == [
-        "build/flash_plan.json",
-        "build/digits.xSPI2.bin",
-        "build/descriptor.bin",
-    ]
+    assert graphs.names(alias.sources) == ["build/flash_plan.json", "build/digits.xSPI2.bin", "build/descriptor.bin"]
     assert _argv(alias)[-1] == "build/flash.nor", "beside the plan"
 
 

@@ -20,10 +20,7 @@ from neuralart_virtual.virtual_npu import NpuOptions
 from support.npu.npu_cases import CASES, DATA
 from support.npu.npu_networks import constants, networks
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not DATA.is_dir(), reason="NEURALART_NPU_DATA is not set"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not DATA.is_dir(), reason="NEURALART_NPU_DATA is not set")]
 NETWORKS = list(networks(DATA)) if DATA.is_dir() else []
 
 

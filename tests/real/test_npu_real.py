@@ -16,10 +16,7 @@ from neuralart_virtual.npu.units.rounding import AWAY, EVEN, TIES, UP, Ties
 from support.npu import npu_driver, npu_oracles, npu_recorded
 from support.npu.npu_cases import BOARD, CASES, DATA, NpuCase
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not DATA.is_dir(), reason="NEURALART_NPU_DATA is not set"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not DATA.is_dir(), reason="NEURALART_NPU_DATA is not set")]
 BY_NAME = {case.name: case for case in CASES}
 
 

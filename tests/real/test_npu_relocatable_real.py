@@ -21,10 +21,7 @@ PACKAGE = DATA / "harryhua-ai+ne301@24fb8549ef/bin/ne301_Model_pkg.bin"
 _FRONT = 4096
 RAM = ((0x34200000, 458752), (0x34270000, 16384))
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not PACKAGE.is_file(), reason="NEURALART_NPU_DATA does not have it"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not PACKAGE.is_file(), reason="NEURALART_NPU_DATA does not have it")]
 
 
 def installed(mode: str) -> InstalledModel:

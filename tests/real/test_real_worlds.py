@@ -144,9 +144,7 @@ def _probe(image: Path) -> tuple[int, ...]:
     far = probe - entry - 4
     j1, j2 = (1 - ((far >> bit ^ far >> 24) & 1) for bit in (23, 22))
     call = struct.pack(
-        "<HH",
-        0xF000 | (far >> 24 & 1) << 10 | far >> 12 & 0x3FF,
-        0xD000 | j1 << 13 | j2 << 11 | far >> 1 & 0x7FF,
+        "<HH", 0xF000 | (far >> 24 & 1) << 10 | far >> 12 & 0x3FF, 0xD000 | j1 << 13 | j2 << 11 | far >> 1 & 0x7FF
     )
     wait = bytes.fromhex("30bf fde7")
     instead = {entry: call + wait, firmware.symbols.needed("SystemInit") & ~1: bytes.fromhex("7047")}

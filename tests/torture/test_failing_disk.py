@@ -40,11 +40,7 @@ class FailingDisk:
         words = ["cc", "-shared", "-fPIC", "-O1", "-Wno-nonnull-compare", "-o", str(library), str(SOURCE), "-ldl"]
         subprocess.run(words, check=True)
         self.arm(NEVER, 0)
-        self.environment = {
-            "LD_PRELOAD": str(library),
-            "FAILING_STATE": str(self.state),
-            "FAILING_PLACE": str(place),
-        }
+        self.environment = {"LD_PRELOAD": str(library), "FAILING_STATE": str(self.state), "FAILING_PLACE": str(place)}
 
     def arm(self, number: int, code: int) -> None:
         """A full disk stays full; what else goes wrong does so once."""

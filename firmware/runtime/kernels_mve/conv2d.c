@@ -3,8 +3,7 @@
  * sum((x + offset) * f) is sum(x * f) + offset * sum(f): the products are those of the stored bytes, and what the offset
  * adds is the same for all windows, if what lies outside the input reads as -offset. So a window is gathered into a
  * buffer first, with its outside filled in, which also makes one run of many short ones. A window of one whole run is
- * read where it is; one that is too large for the buffer is read in runs, and where it reaches over an edge the filters
- * inside are summed again.
+ * read where it is; a large one is gathered and summed in parts.
  *
  * Two neighboring windows are done at once, with two filters at once.
  */
@@ -18,7 +17,7 @@
 enum {
   /* Output channels that are done for all positions before the next ones, at most; a multiple of NA_LANES. */
   SLICE = 64,
-  BUFFER = 2304 /* bytes of gathered windows, at most: two of 3 x 3 of 128 channels, or one of twice as many */
+  PART = 1152 /* bytes of a window that are gathered at once, at most: 3 x 3 of 128 channels */
 };
 
 /* What two neighboring output channels need. The factors stand twice: for two windows. */
@@ -45,7 +44,6 @@ typedef struct {
 /* The taps inside the input, and where the first of them is. */
 typedef struct {
   const int8_t *input;
-  const int8_t *taps; /* in the slice's first filter */
   na_taps_t rows, columns;
   int32_t inside; /* 0: none */
   int32_t whole; /* all of them */
@@ -58,12 +56,9 @@ static window_t window_at(const slice_t *s, const na_conv2d_t *p, const int8_t *
   w.inside = rows.first < rows.end && w.columns.first < w.columns.end;
   w.whole = rows.end - rows.first == p->kernel_height && w.columns.end - w.columns.first == p->kernel_width;
   w.input = input;
-  w.taps = s->filter;
-  if (w.inside) {
+  if (w.inside)
     w.input += (rows.origin + rows.first * p->dilation_height) * s->input_row +
                (w.columns.origin + w.columns.first * p->dilation_width) * p->input_channels;
-    w.taps += rows.first * s->filter_row + w.columns.first * p->kernel_channels;
-  }
   return w;
 }
 
@@ -106,26 +101,22 @@ static __attribute__((noinline)) void take_taps(int8_t *to, const int8_t *row, c
   }
 }
 
-/* sums += products of the window with four filters, run by run. With `from_bias` they begin at the bias, and what the
- * offset adds is added: it is not that of the whole filter. */
-static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s, const na_conv2d_t *p, int32_t channel,
-                     int32_t outputs, int32_t from_bias) {
+/* Bytes first .. first + count - 1 of a window, in the order of the filter. */
+static __attribute__((noinline)) void gather_part(int8_t *to, const window_t *w, const slice_t *s, const na_conv2d_t *p,
+                                                  int32_t first, int32_t count) {
   const int32_t depth = p->kernel_channels;
-  const int32_t columns = w->columns.end - w->columns.first;
-  const int32_t run = s->joined ? columns * depth : depth;
-  const int32_t runs = s->joined ? 1 : columns;
-  if (from_bias)
-    for (int32_t j = 0; j < outputs; j++) sum[j] = s->bias ? (uint32_t)s->bias[channel + j] : 0u;
-  if (!w->inside) return;
-  for (int32_t ky = 0; ky < w->rows.end - w->rows.first; ky++) {
-    const int8_t *input = w->input + ky * p->dilation_height * s->input_row;
-    const int8_t *taps = w->taps + channel * s->filter_size + ky * s->filter_row;
-    for (int32_t r = 0; r < runs; r++, input += p->dilation_width * p->input_channels, taps += depth) {
-      na_dot_x4(sum, input, taps, s->filter_size, outputs, run);
-      if (from_bias)
-        for (int32_t j = 0; j < outputs; j++)
-          sum[j] += (uint32_t)p->input_offset * (uint32_t)na_total(taps + j * s->filter_size, run);
-    }
+  int32_t ky = first / s->filter_row, kx = first % s->filter_row / depth, skip = first % depth;
+  while (count > 0) {
+    const int32_t run = depth - skip < count ? depth - skip : count;
+    if (ky >= w->rows.first && ky < w->rows.end && kx >= w->columns.first && kx < w->columns.end)
+      na_take(to,
+              w->input + (ky - w->rows.first) * p->dilation_height * s->input_row +
+                  (kx - w->columns.first) * p->dilation_width * p->input_channels + skip,
+              run);
+    else
+      na_fill(to, (int8_t)-p->input_offset, run);
+    to += run, count -= run, skip = 0;
+    if (++kx == p->kernel_width) kx = 0, ky++;
   }
 }
 
@@ -167,19 +158,6 @@ static void do_one(const int8_t *window, slice_t *s, int8_t *output, const na_co
     const int32_t left = s->channels - channel;
     if (s->bias) sum = vaddq_s32(sum, vldrwq_z_s32(s->bias + channel, vctp32q((uint32_t)left)));
     store(output, sum, s, p, channel, left);
-  }
-}
-
-/* A window of several runs, too large to be gathered. */
-static __attribute__((noinline)) void do_runs(const window_t *w, const slice_t *s, int8_t *output,
-                                              const na_conv2d_t *p) {
-  for (int32_t channel = 0; channel < s->channels; channel += NA_LANES) {
-    const int32_t left = s->channels - channel;
-    const int32_t outputs = left < NA_LANES ? left : NA_LANES;
-    uint32_t sum[NA_LANES];
-    for (int32_t j = 0; j < NA_LANES; j++) sum[j] = (uint32_t)s->begin[channel + j];
-    sum_runs(sum, w, s, p, channel, outputs, !w->whole);
-    store(output, vreinterpretq_s32_u32(vld1q_u32(sum)), s, p, channel, outputs);
   }
 }
 
@@ -284,10 +262,10 @@ static void do_points(const slice_t *s, const int8_t *input, int8_t *output, con
   for (; left > 0; left--, input += in, output += out) do_run(input, s, output, p);
 }
 
+/* Windows of at most PART bytes. */
 static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, const na_conv2d_t *p) {
-  int8_t gathered[BUFFER];
-  const int32_t in_place = s->joined && p->kernel_height == 1, fits = s->filter_size <= BUFFER;
-  const int32_t paired = s->paired && 2 * s->filter_size <= BUFFER;
+  int8_t gathered[2 * PART];
+  const int32_t in_place = s->joined && p->kernel_height == 1;
   const int8_t *waiting = NULL; /* the window of the last position, if it is not done */
 
   for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * s->input_row) {
@@ -299,7 +277,7 @@ static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, co
       for (int32_t x = 0; x < p->output_width; x++, output += p->output_channels) {
         int8_t *free = waiting ? gathered + s->filter_size : gathered;
         const int8_t *here = free;
-        if (all_rows && fits && x >= s->whole_first && x < s->whole_end) {
+        if (all_rows && x >= s->whole_first && x < s->whole_end) {
           const int8_t *from = row + x * p->stride_width * p->input_channels;
           if (in_place)
             here = from;
@@ -311,16 +289,12 @@ static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, co
               na_take(free, from, s->filter_row);
         } else {
           const window_t w = window_at(s, p, input, rows, x);
-          if (in_place && w.whole) {
+          if (in_place && w.whole)
             here = w.input;
-          } else if (fits) {
+          else
             gather(free, &w, s, p);
-          } else {
-            do_runs(&w, s, output, p);
-            continue;
-          }
         }
-        if (!paired) {
+        if (!s->paired) {
           do_run(here, s, output, p);
         } else if (waiting) {
           do_two(waiting, here, s, output - p->output_channels, p);
@@ -332,6 +306,106 @@ static void do_windows(const slice_t *s, const int8_t *input, int8_t *output, co
     }
   }
   if (waiting) do_run(waiting, s, output - p->output_channels, p);
+}
+
+/* ---- larger windows */
+
+/* Adds the products of a part of two windows with two filters to {first * f0, first * f1, second * f0, second * f1}. */
+static inline int32x4_t add_two(int32x4_t sums, const int8_t *x0, const int8_t *x1, const int8_t *f0, const int8_t *f1,
+                                int32_t count) {
+  int32_t s00, s01, s10, s11;
+  __asm__ volatile(
+      "vmov %[s00], %[s01], %e[sums]\n"
+      "vmov %[s10], %[s11], %f[sums]\n"
+      "dlstp.8 lr, %[count]\n"
+      "1:\n"
+      "vldrb.u8 %q[sums], [%[x0]], #16\n"
+      "vldrb.u8 q1, [%[f0]], #16\n"
+      "vmladava.s8 %[s00], %q[sums], q1\n"
+      "vldrb.u8 q2, [%[f1]], #16\n"
+      "vmladava.s8 %[s01], %q[sums], q2\n"
+      "vldrb.u8 q3, [%[x1]], #16\n"
+      "vmladava.s8 %[s10], q3, q1\n"
+      "vmladava.s8 %[s11], q3, q2\n"
+      "letp lr, 1b\n"
+      "vmov %e[sums], %[s00], %[s01]\n"
+      "vmov %f[sums], %[s10], %[s11]\n"
+      : [x0] "+r"(x0), [x1] "+r"(x1), [f0] "+r"(f0), [f1] "+r"(f1), [s00] "=&Te"(s00), [s01] "=&Te"(s01),
+        [s10] "=&Te"(s10), [s11] "=&Te"(s11), [sums] "+w"(sums)
+      : [count] "r"(count)
+      : "lr", "q1", "q2", "q3", "memory");
+  return sums;
+}
+
+/* Two windows, part by part. The sums of all channels wait while a part is done. */
+static void two_in_parts(const window_t windows[2], const slice_t *s, int8_t *output, const na_conv2d_t *p) {
+  int8_t first[PART], second[PART];
+  int32x4_t sums[SLICE / 2];
+  const uint32_t next = (uint32_t)p->output_channels, places[NA_LANES] = {0, 1, next, next + 1};
+  const output_t o = {vdupq_n_s32(p->output_offset), vdupq_n_s32(p->activation_min), vdupq_n_s32(p->activation_max),
+                      vld1q_u32(places)};
+  for (int32_t done = 0; done < s->filter_size; done += PART) {
+    const int32_t left = s->filter_size - done, count = left < PART ? left : PART;
+    gather_part(first, &windows[0], s, p, done, count);
+    gather_part(second, &windows[1], s, p, done, count);
+    for (int32_t c = 0; c < s->channels; c += 2) {
+      /* The last channel of an odd number, and the one before again. */
+      const int32_t channel = c + 1 < s->channels ? c : c - 1;
+      const int8_t *const filter = s->filter + channel * s->filter_size + done;
+      const pair_t *const pair = &s->pairs[c / 2];
+      const int32_t begin[NA_LANES] = {pair->begin[0], pair->begin[1], pair->begin[0], pair->begin[1]};
+      const int32x4_t sum =
+          add_two(done ? sums[c / 2] : vld1q_s32(begin), first, second, filter, filter + s->filter_size, count);
+      if (count == left)
+        store_two(output + channel, sum, pair, o);
+      else
+        sums[c / 2] = sum;
+    }
+  }
+}
+
+/* The same of one window, four channels at once. */
+static void one_in_parts(const window_t *w, const slice_t *s, int8_t *output, const na_conv2d_t *p) {
+  int8_t gathered[PART];
+  int32_t sums[SLICE];
+  for (int32_t done = 0; done < s->filter_size; done += PART) {
+    const int32_t rest = s->filter_size - done, count = rest < PART ? rest : PART;
+    gather_part(gathered, w, s, p, done, count);
+    for (int32_t channel = 0; channel < s->channels; channel += NA_LANES) {
+      const int32_t left = s->channels - channel, size = s->filter_size;
+      const int8_t *const f0 = s->filter + channel * size + done, *const f1 = left > 1 ? f0 + size : f0;
+      const int8_t *const f2 = left > 2 ? f1 + size : f1, *const f3 = left > 3 ? f2 + size : f2;
+      const int32x4_t sum = na_dot_four(gathered, f0, f1, f2, f3, (done ? sums : s->begin) + channel, count);
+      if (count == rest)
+        store(output, sum, s, p, channel, left);
+      else
+        vst1q_s32(sums + channel, sum);
+    }
+  }
+}
+
+static void do_large(const slice_t *s, const int8_t *input, int8_t *output, const na_conv2d_t *p) {
+  window_t windows[2];
+  int32_t waiting = 0; /* the window of the last position is not done */
+
+  for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * s->input_row) {
+    for (int32_t y = 0; y < p->output_height; y++) {
+      const na_taps_t rows =
+          na_taps(y, p->stride_height, p->pad_top, p->dilation_height, p->kernel_height, p->input_height);
+      for (int32_t x = 0; x < p->output_width; x++, output += p->output_channels) {
+        windows[waiting] = window_at(s, p, input, rows, x);
+        if (!s->paired) {
+          one_in_parts(windows, s, output, p);
+        } else if (waiting) {
+          two_in_parts(windows, s, output - p->output_channels, p);
+          waiting = 0;
+        } else {
+          waiting = 1;
+        }
+      }
+    }
+  }
+  if (waiting) one_in_parts(windows, s, output - p->output_channels, p);
 }
 
 void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
@@ -363,7 +437,9 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
       do_one(input, &s, output + first, p);
     } else {
       prepare(&s, p, windows > 1);
-      (points ? do_points : do_windows)(&s, input + group * p->kernel_channels, output + first, p);
+      (points                  ? do_points
+       : s.filter_size <= PART ? do_windows
+                               : do_large)(&s, input + group * p->kernel_channels, output + first, p);
     }
   }
 }

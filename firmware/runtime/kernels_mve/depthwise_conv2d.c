@@ -114,7 +114,7 @@ enum {
 };
 
 /* Sixteen neighboring channels: lane i of part k is channel 4 * i + k. Products of bytes have 16 bits, the even channels
- * and the odd ones in a register each; two of them fit 16 bits as well, as long as no filter value is -128. Widening the
+ * and the odd ones in a register each; two of them fit 16 bits as well, unless both filter values are -128. Widening the
  * even and the odd lanes of those makes four parts. */
 typedef struct {
   int32_t begin[NA_LANES][NA_LANES]; /* bias and what the offset adds, if all taps count */
@@ -124,7 +124,7 @@ typedef struct {
 typedef struct {
   const int8_t *filter;
   int32_t channels, step; /* of the slice; all of them: from one tap to the next */
-  int32_t pairs, single; /* of taps */
+  int32_t pairs, single; /* of taps: those that are added in pairs, then the others */
   int32_t zero_point, low, high;
   block_t blocks[SLICE / NA_BYTES];
 } slice_t;
@@ -194,13 +194,17 @@ static inline __attribute__((always_inline)) void block(const int8_t *input, con
     PAIRS_OF_TAPS("vldrb.u8 ", "", "", "", "");
   else
     PAIRS_OF_TAPS("vldrbt.u8 ", "vmrs %[saved], p0\nvmsr p0, %[lanes]\n", "vmsr p0, %[saved]\n", "vpstt\n", "vpst\n");
-  if (s->single) {
-    const int8x16_t x = LOAD(input + places[0]), f = LOAD(filter);
-    const int16x8_t even = vmullbq_int_s8(x, f), odd = vmulltq_int_s8(x, f);
-    sum0 = vaddq_s32(sum0, vmovlbq_s16(even));
-    sum1 = vaddq_s32(sum1, vmovlbq_s16(odd));
-    sum2 = vaddq_s32(sum2, vmovltq_s16(even));
-    sum3 = vaddq_s32(sum3, vmovltq_s16(odd));
+  int32_t single = s->single;
+  if (single) {
+    do {
+      const int8x16_t x = LOAD(input + *places++), f = LOAD(filter);
+      filter += s->step;
+      const int16x8_t even = vmullbq_int_s8(x, f), odd = vmulltq_int_s8(x, f);
+      sum0 = vaddq_s32(sum0, vmovlbq_s16(even));
+      sum1 = vaddq_s32(sum1, vmovlbq_s16(odd));
+      sum2 = vaddq_s32(sum2, vmovltq_s16(even));
+      sum3 = vaddq_s32(sum3, vmovltq_s16(odd));
+    } while (--single);
   }
   /* Narrowed with saturation, which no zero point of a byte undoes. */
   const int16x8_t even = vqaddq_n_s16(narrowed(scaled(sum0, b, 0), scaled(sum2, b, 2)), (int16_t)s->zero_point);
@@ -254,11 +258,15 @@ static void prepare(slice_t *s, const int32_t *bias, const int32_t *multiplier, 
   }
 }
 
-/* Whether sums of two products fit 16 bits. */
-static int32_t fits(const int8_t *filter, int32_t count) {
-  int8_t least = 0;
-  for (; count >= NA_BYTES; count -= NA_BYTES, filter += NA_BYTES) least = vminvq_s8(least, vld1q_s8(filter));
-  for (; count > 0; count--, filter++) least = *filter < least ? *filter : least;
+/* Whether sums of the products of two neighboring taps fit 16 bits: unless both filter values of a channel are -128. */
+static int32_t fits(const int8_t *filter, int32_t step, int32_t pairs) {
+  int8_t least = INT8_MAX;
+  for (; pairs > 0; pairs--, filter += 2 * step)
+    for (int32_t i = 0; i < step; i += NA_BYTES) {
+      const mve_pred16_t lanes = vctp8q((uint32_t)(step - i));
+      const int8x16_t larger = vmaxq_s8(vldrbq_z_s8(filter + i, lanes), vldrbq_z_s8(filter + step + i, lanes));
+      least = vminvq_p_s8(least, larger, lanes);
+    }
   return least > INT8_MIN;
 }
 
@@ -313,10 +321,9 @@ static __attribute__((noinline)) void by_channels(const int8_t *input, const int
   const int32_t taps = p->kernel_height * p->kernel_width;
   slice_t s;
   s.step = p->output_channels;
-  s.pairs = taps / 2, s.single = taps % 2;
+  s.pairs = fits(filter, s.step, taps / 2) ? taps / 2 : 0, s.single = taps - 2 * s.pairs;
   s.zero_point = p->output_offset, s.low = p->activation_min, s.high = p->activation_max;
-  if (p->input_channels != p->output_channels || taps > TAPS || !fits(filter, taps * s.step) ||
-      !na_all_negative(shift, p->output_channels)) {
+  if (p->input_channels != p->output_channels || taps > TAPS || !na_all_negative(shift, p->output_channels)) {
     any(input, filter, bias, multiplier, shift, output, p);
     return;
   }

@@ -46,7 +46,7 @@ class Read:
     optional: bool  # stands under another condition too (``#ifdef``), so it may be left out
 
     def under(self, symbol: str) -> bool:
-        """Whether it is compiled for a symbol."""
+        """Whether it is compiled when this symbol is chosen."""
         return (self.only is None or symbol in self.only) and symbol not in self.never
 
 
@@ -63,7 +63,7 @@ class Wrapper:
     words: frozenset[str] = frozenset()  # all names in the wrapper's files
 
     def reads_under(self, symbol: str) -> list[Read]:
-        """What is read when this symbol is chosen; everything that stands under no symbol, for an empty one."""
+        """List what is read when this symbol is chosen; for an empty one, what no symbol guards."""
         return [read for read in self.reads if read.under(symbol)]
 
 
@@ -78,7 +78,7 @@ class _Frame:
 
 
 def parse(header: tuple[str, str] | None, sources: Sequence[tuple[str, str]]) -> Wrapper:
-    """Read the wrapper's files: shown name and text of ``app_postprocess.h``, if there is one, and of its sources."""
+    """Read the wrapper's files: shown name and text of ``app_postprocess.h``, if it exists, and of its sources."""
     symbols: dict[str, str] = {}
     numbers: dict[str, int] = {}
     tested: dict[str, str] = {}
@@ -167,7 +167,7 @@ class Application:
     folder: Path = Path()  # the folder
 
     def provides(self, name: str) -> bool:
-        """Whether a header of the application defines a name: as a macro, a member of an enumeration or an array."""
+        """Whether a header of the application defines this macro, enumerator or array."""
         given = re.compile(rf"\b{re.escape(name)}\b\s*(?:[=,}}]|\[[^\]]*\]\s*=|$)")
         for file in self.files:
             if not _is_header(file):
@@ -181,14 +181,14 @@ class Application:
         return False
 
     def inputs(self) -> tuple[str, ...]:
-        """Files that a header's text may depend on, relative to the folder: headers, wrapper, and who reads macros."""
+        """List files that decide a header's text, relative to the folder: headers, wrapper, readers of macros."""
         wrapper = self.wrapper
         told = {place.rpartition(":")[0] for place in self.reads.values()}
         told |= {wrapper.header, *wrapper.sources} if wrapper is not None else set()
         return tuple(name for name in self.files if f"{self.root}/{name}" in told or _is_header(name))
 
     def reads_any(self, *beginnings: str) -> str:
-        """``file:line reads NAME`` of the first such name; empty if there is none."""
+        """Say who reads one of these names first: ``file:line reads NAME``; empty if none is read."""
         for name, where in sorted(self.reads.items(), key=lambda item: item[1]):
             if name.startswith(beginnings):
                 return f"{where} reads {name}"
@@ -204,8 +204,8 @@ def _is_header(name: str) -> bool:
 
 
 def find(folder: Path, display: str = "", where: str = "", without: Path | None = None) -> Application:
-    """Look through an application's folder. NeuralArtError: it is none, has two wrappers, or a file cannot be read.
-    ``display`` is its name in messages, ``where`` who names it; ``without``: a folder where a build puts its files.
+    """Read an application's folder. ``display``: its name in messages; ``where``: who names it; ``without``: a folder
+    of build results. NeuralArtError: it is no folder, has two wrappers, or a file cannot be read.
     """
     shown = (display or folder.as_posix()).rstrip("/")
     if not folder.is_dir():

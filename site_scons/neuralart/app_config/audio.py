@@ -1,4 +1,4 @@
-"""Audio events: the settings of the spectrogram, compared with the network."""
+"""Settings of the spectrogram for audio events, checked against the network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _to_hertz(mel: float, htk: bool) -> float:
 
 
 def window(length: int) -> list[float]:
-    """A periodic Hann window."""
+    """Compute a periodic Hann window of ``length`` samples."""
     return [0.5 - 0.5 * math.cos(2.0 * math.pi * at / length) for at in range(length)]
 
 
@@ -47,7 +47,7 @@ class Filters:
 
 
 def filters(audio: AudioConfig, where: str = "") -> Filters:
-    """Mel filters for some settings; NeuralArtError: a filter lies between two bins."""
+    """Compute the mel filters of some settings. NeuralArtError: a filter lies between two bins."""
     low, high = _to_mel(audio.fmin, audio.htk), _to_mel(audio.fmax, audio.htk)
     count = audio.n_mels
     points = [_to_hertz(low + (high - low) * at / (count + 1), audio.htk) for at in range(count + 2)]
@@ -71,7 +71,7 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
 
 
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """``user_mel_tables.h`` and ``.c``, reals as ``float32_t`` or ``PREPROC_FLOAT_T``. Errors as :func:`filters`."""
+    """Write ``user_mel_tables.h`` and ``.c``; ``real``: type ``float32_t`` or another. Errors as :func:`filters`."""
     made = filters(audio, where)
     arrays = (
         (real, "user_win", [cfloat(value) for value in window(audio.window_length)]),
@@ -104,7 +104,7 @@ _OTHER = "other"
 
 
 def log_mel(request: Request) -> Values:
-    """A classifier of log-mel spectrograms, ``[1, mels, columns, 1]``."""
+    """Derive the values for a classifier of log-mel spectrograms, ``[1, mels, columns, 1]``."""
     audio = request.config.audio
     if audio is None:
         raise request.refuse("app_config: 'audio' is missing", "the settings of feature extraction", "use_case")

@@ -1,4 +1,4 @@
-"""From tensors and settings to the text of a header."""
+"""Makes the text of a configuration header from tensors and settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Header:
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
-    """Class names of either key, ``class_names_file`` relative to the base. NeuralArtError: unreadable, or no names."""
+    """Read ``class_names``, or ``class_names_file`` relative to ``base``. NeuralArtError: unreadable, or no names."""
     if not config.class_names_file:
         return config.class_names
     where = config.said("class_names_file")
@@ -57,7 +57,7 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
 
 
 def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
-    """Which kind of header is wanted: what overrides wins, then the settings, then the application, if one is named.
+    """Choose the generation of the header: ``override``, else the settings, else what the application expects.
     NeuralArtError: nothing says it, or the application's sources contradict each other.
     """
     name = override or config.generation

@@ -60,7 +60,7 @@ _HINT = "say it: generation: n6-v2, for example"
 
 
 def expected(application: Application, where: str = "") -> str:
-    """Which generation of header an application expects. NeuralArtError: its sources do not show it, or disagree."""
+    """Find the generation that an application expects. NeuralArtError: its sources do not show it, or disagree."""
     wrapper = application.wrapper
     if wrapper is not None and (wrapper.symbols or wrapper.tested):
         return _by_wrapper(wrapper)

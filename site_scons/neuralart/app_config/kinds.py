@@ -120,7 +120,7 @@ KINDS: Mapping[tuple[str, str], UseCase] = {
 
 
 def kind_of(use_case: str, model_type: str) -> UseCase:
-    """The use case of two settings; NeuralArtError: there is none, or its plugin cannot be loaded."""
+    """Find the use case of two settings. NeuralArtError: there is none, or its plugin cannot be loaded."""
     plugin = plugins.find("use_cases", f"{use_case}/{model_type}")
     found: UseCase = plugin.made
     return found if plugin.source is plugins.OWN else replace(found, derive=plugin.guarded("derive"))
@@ -157,7 +157,7 @@ def _taken(request: Request, symbol: str) -> str:
 
 
 def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
-    """The symbol for this use case and this type of output; empty where the use case has no post-processing.
+    """Choose the ``POSTPROCESS_...`` symbol for this use case and type of output; empty if it has no post-processing.
     NeuralArtError: the wrapper has no such symbol, or no source that implements it.
     """
     known, who = _known(request)
@@ -184,7 +184,7 @@ def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
 
 
 def choose_prefix(request: Request, kind: UseCase, symbol: str) -> str:
-    """Beginning of the macros: what the wrapper's sources read, else the generation's."""
+    """Choose the beginning of the macros: what the wrapper's sources read, else the generation's."""
     usual, wrapper = kind.prefixes.get(request.generation.name, ""), _wrapper(request)
     if wrapper is None or not symbol:
         return usual
@@ -196,8 +196,8 @@ def choose_prefix(request: Request, kind: UseCase, symbol: str) -> str:
 
 
 def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None:
-    """Everything that the wrapper reads under the symbol must be in the text of the header. NeuralArtError: the wrapper
-    reads a macro that neither the header nor the application defines.
+    """Check that the header defines what the wrapper reads under the symbol. NeuralArtError: the wrapper reads a macro
+    that neither the header nor the application defines.
     """
     application, wrapper = request.application, _wrapper(request)
     if application is None or wrapper is None or not symbol:

@@ -1,4 +1,4 @@
-"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C."""
+"""Fills in templates, ours and those of users, which extend ours; writes values as C."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _FIRST_PLAIN, _LAST_PLAIN = -5, 8  # exponents of numbers that are written witho
 
 
 def ccomment(text: str) -> str:
-    """Text that cannot end the comment it stands in."""
+    """Change a text so that it cannot end a C comment."""
     shown = "".join(char if " " <= char <= "~" else "?" for char in str(text))
     return shown.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")
 
 
 def cint(value: int) -> str:
-    """A whole number in parentheses, as applications write macros; NeuralArtError: it does not fit into 32 bits."""
+    """Write a whole number as C, in parentheses. NeuralArtError: it does not fit into 32 bits."""
     number = int(value)
     if not -(1 << 31) < number < 1 << 32:
         raise NeuralArtError(f"{number} does not fit into 32 bits")
@@ -47,7 +47,7 @@ def _single(value: float) -> float:
 
 
 def cfloat(value: float) -> str:
-    """A float32 as a C constant, in the fewest digits that keep it. NeuralArtError: not a number, or too large."""
+    """Write a float32 as C, in the fewest digits that keep it. NeuralArtError: not a number, or too large."""
     number = float(value)
     if not math.isfinite(number):
         raise NeuralArtError(f"{number} is not a number that C can write")
@@ -66,7 +66,7 @@ def cfloat(value: float) -> str:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Templates that a user's own one can extend."""
+    """List the templates that a user's template can extend."""
     return tuple(sorted(path.name for path in TEMPLATES.glob("*.j2")))
 
 
@@ -98,9 +98,9 @@ def _environment(user: str, source: str) -> Environment:
 
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
-    """Text of a header, with LF line ends. NeuralArtError: a template is wrong; ``where`` is its file and line.
-    ``template`` is one of ours, ``user`` the user's own, which finds the name of ours as ``default_template``;
-    ``display``: its name in messages, the path unless given.
+    """Fill in a template; line ends are LF. ``template``: one of ours; ``user``: the user's, which extends
+    ``default_template``; ``display``: its name in messages. NeuralArtError: a template is wrong; ``where`` is its file
+    and line.
     """
     import jinja2
 

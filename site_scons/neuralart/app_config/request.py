@@ -1,4 +1,4 @@
-"""What is asked for, and the checks that every use case shares."""
+"""What a header is made from, and checks that all use cases share."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Request:
 
     @property
     def input(self) -> TensorInfo:
-        """The only input; NeuralArtError: there are others."""
+        """The only input. NeuralArtError: there is another number of them."""
         if len(self.tensors.inputs) != 1:
             count = len(self.tensors.inputs)
             raise self.refuse(f"{self.config.use_case} takes a network with one input, this one has {count}")
         return self.tensors.inputs[0]
 
     def outputs(self, count: int) -> tuple[TensorInfo, ...]:
-        """All outputs; NeuralArtError: there are more or fewer."""
+        """All outputs. NeuralArtError: there are more or fewer than ``count``."""
         found = self.tensors.outputs
         if len(found) != count:
             wanted = f"{self.config.model_type} has {count} output{'s' if count > 1 else ''}"
@@ -41,12 +41,12 @@ class Request:
         return found
 
     def refuse(self, what: str, hint: str = "", key: str = "") -> NeuralArtError:
-        """An error: at a key of the user's file, or at the file of the network."""
+        """Make an error at a key of the user's file, or at the network's file."""
         where = (self.config.said(key) if key else "") or self.tensors.where or f"network {self.tensors.network}"
         return NeuralArtError(what, where=where, hint=hint)
 
     def dtype(self, tensors: tuple[TensorInfo, ...]) -> str:
-        """The element type that outputs share; NeuralArtError: they differ, or no post-processing takes it."""
+        """The common type of some outputs. NeuralArtError: they differ, or no post-processing takes it."""
         first = tensors[0]
         for other in tensors[1:]:
             if other.dtype != first.dtype:
@@ -58,7 +58,7 @@ class Request:
         return first.dtype
 
     def need(self, key: str) -> float:
-        """A number that this use case cannot do without; NeuralArtError: the file does not say it."""
+        """Read a number that this use case requires. NeuralArtError: the file lacks it."""
         found = getattr(self.config, key)
         if found is None or (key == "max_detection_boxes" and not found):
             hint = f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}"
@@ -66,12 +66,12 @@ class Request:
         return float(found)
 
     def thresholds(self) -> dict[str, object]:
-        """What every detector is told; NeuralArtError: one of them is missing."""
+        """Read the thresholds of detectors. NeuralArtError: one is missing."""
         confidence, iou, most = map(self.need, ("confidence_thresh", "nms_thresh", "max_detection_boxes"))
         return {"confidence": confidence, "iou": iou, "max_boxes": int(most)}
 
     def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
-        """Two numbers that must be the same; NeuralArtError: they are not; both are in the message."""
+        """Compare two numbers that must be equal. NeuralArtError: they differ; the message has both."""
         if found != wanted:
             raise self.refuse(f"{what}: {found}, but {wanted} {why}", hint, key)
 
@@ -93,7 +93,7 @@ class ImageSize:
 
 
 def image(request: Request) -> ImageSize:
-    """The input as an image, by its layout; NeuralArtError: it is none, or the camera cannot give it."""
+    """Read the input as an image, by its layout. NeuralArtError: it is none, or the camera cannot give it."""
     tensor = request.input
     height, width, channels = (tensor.axis(letter) for letter in "HWC")
     if len(tensor.shape) != 4 or height is None or width is None or channels is None:
@@ -121,8 +121,8 @@ def image(request: Request) -> ImageSize:
 
 
 def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
-    """Number of classes as the network has it (and where), compared with the names. Some classes (``extra``) have no
-    name in the file: the background. NeuralArtError: no names, or more or fewer.
+    """Compare the network's number of classes with the names. ``extra``: classes without a name in the file, such as
+    the background. NeuralArtError: no names, or more or fewer.
     """
     if not request.classes:
         hint = f"{what} has {found - extra}: class_names: [a, b, ...]"

@@ -1,4 +1,4 @@
-"""Inputs and outputs as a header needs them, from ``network.json`` or from a vendor's ``c_info.json``."""
+"""Reads inputs and outputs for a header from ``network.json`` or from ST's ``c_info.json``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TensorInfo:
         return math.prod(self.shape)
 
     def axis(self, letter: str) -> int | None:
-        """Size along an axis; None where the layout does not name it."""
+        """Length along an axis; None if the layout does not name it."""
         at = self.layout.find(letter)
         return self.shape[at] if 0 <= at < len(self.shape) else None
 
@@ -69,7 +69,7 @@ def from_network(network: facts.Network, where: str = "") -> Tensors:
 
 
 def read(path: Path, display: str = "") -> Tensors:
-    """Read ``network.json`` or a ``c_info.json``; NeuralArtError: it cannot be read, or is neither."""
+    """Read ``network.json`` or a ``c_info.json``. NeuralArtError: it cannot be read, or is neither."""
     shown = display or str(path)
     data = read_bytes(path)
     top = parse_tool(data, shown).value

@@ -1,4 +1,4 @@
-"""Applications with a camera: the values of their headers from the shapes of the network's outputs."""
+"""Derives header values of camera applications from the shapes of the outputs."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def blazeface(request: Request) -> Values:
 
 
 def blazeface_anchors(size: int) -> list[list[tuple[float, float]]] | None:
-    """Anchors of BlazeFace for the two grids: the middle of each cell, x and y from 0 to 1, for each of its layers. 512
-    and 384 for an input of 128 x 128; None where the size is no multiple of the strides.
+    """Compute the anchors of BlazeFace for both grids: x and y (0 to 1) of the middle of each cell, once for each
+    layer. 512 and 384 for an input of 128 x 128; None if the strides do not divide the size.
     """
     if any(size % stride for stride, _ in _GRIDS):
         return None
@@ -188,7 +188,7 @@ def blazeface_anchors(size: int) -> list[list[tuple[float, float]]] | None:
 
 
 def anchors_header(number: int, grid: Sequence[tuple[float, float]]) -> str:
-    """Text of ``fd_blazeface_anchors_<number>.h``: x and y of each anchor."""
+    """Write ``fd_blazeface_anchors_<number>.h``: x and y of each anchor."""
     guard = f"FD_BLAZEFACE_ANCHORS_{number}_H"
     head = f"/* Anchors of grid {number}: x and y of the middle, from 0 to 1. Generated. */"
     array = f"static const float32_t g_Anchors_{number}[{2 * len(grid)}] = {{"

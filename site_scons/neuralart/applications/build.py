@@ -1,4 +1,4 @@
-"""An application from the user's tree and generated files to a linked program."""
+"""Builds a program from the user's tree and generated files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neuralart.text.c_source import decode
 
 @dataclass(frozen=True)
 class ApplicationRequest:
-    """What is built of what."""
+    """What an application is built from."""
 
     config: ApplicationConfig  # the application: an external one, or a linked program
     generated: tuple[Generated, ...]  # files that go into the tree
@@ -34,7 +34,7 @@ class ApplicationRequest:
 
 @dataclass(frozen=True)
 class StagedTree:
-    """The tree as it will be."""
+    """The files of the copy, before it is made."""
 
     tree: Tree  # the user's folder
     staged: Staged  # generated files in it
@@ -44,7 +44,7 @@ class StagedTree:
 
 @dataclass(frozen=True)
 class BuiltProgram:
-    """What came out."""
+    """The result of a build."""
 
     program: bytes = field(repr=False)  # its bytes
     changes: overlay.Changes | None = None  # of the copy; None for a program that was linked already
@@ -52,7 +52,7 @@ class BuiltProgram:
 
 
 def patterns(config: ApplicationConfig) -> tuple[str, ...]:
-    """What is not copied of a tree, besides the usual: what builds of the user's own leave, and what the user says."""
+    """List patterns of files that are not copied: results of the user's builds, and what the user excludes."""
     given = config.external
     assert given is not None
     below = "" if given.directory == "." else f"{given.directory}/"
@@ -63,14 +63,14 @@ def patterns(config: ApplicationConfig) -> tuple[str, ...]:
 
 
 def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
-    """Files of the user's tree that a build depends on, none that git ignores. NeuralArtError: no such folder."""
+    """List files of the user's tree that a build depends on, none that git ignores. NeuralArtError: no such folder."""
     assert config.external is not None
     folder = root / config.external.folder
     return scan(folder, patterns(config), avoid, config.said("folder"), ignored(folder))
 
 
 def plan(request: ApplicationRequest) -> StagedTree:
-    """Say which files the copy will hold; writes none. NeuralArtError: no folder, or generated files have no place."""
+    """List the files of the copy; writes none. NeuralArtError: no folder, or generated files have no place."""
     config = request.config
     assert config.external is not None
     tree = inputs(config, request.root, (request.work,))
@@ -81,7 +81,7 @@ def plan(request: ApplicationRequest) -> StagedTree:
 
 
 def lock(request: ApplicationRequest, made: StagedTree) -> lock_facts.LockFacts:
-    """What the parts of the application say of their versions; NeuralArtError: a file cannot be read."""
+    """Read which versions the parts of the application belong to. NeuralArtError: a file cannot be read."""
     said = {"libc": request.libc, "libc_where": request.config.said("libc"), "core": request.core}
     return lock_facts.gather(request.generated, made.files, shown=made.shown, **said)
 
@@ -180,7 +180,7 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
 
 
 def discard(output: Path) -> None:
-    """Remove the old program: it must not be taken for the one that failed. NeuralArtError: it cannot be removed."""
+    """Remove the program of an earlier build. NeuralArtError: it cannot be removed."""
     try:
         output.unlink(missing_ok=True)
     except OSError as error:
@@ -190,9 +190,8 @@ def discard(output: Path) -> None:
 def build(
     request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> BuiltProgram:
-    """Make the program of an application and write it to the output. ``request``: what; ``environ``: of this process;
-    ``listen``: called with what the build does. NeuralArtError: the parts do not belong together, the build fails, or
-    it leaves no program. Nothing is at the output then.
+    """Build the program of an application into the output. ``environ``: of this process; ``listen``: gets the progress.
+    NeuralArtError: the parts do not fit together, the build fails or leaves no program; the output is then empty.
     """
     config = request.config
     discard(request.output)

@@ -1,5 +1,5 @@
-"""``neuralart application``: the user's own application around networks. What ``application build`` depends on is on
-its command line, so its settings are words both ways.
+"""``neuralart application``: builds and checks the user's application. All that ``application build`` depends on is on
+its command line, so settings are turned into words and back.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart import outputs
 from neuralart.applications.staging import Generated, scan
@@ -32,9 +31,6 @@ from neuralart.files import read_bytes, write_text
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
 
-if TYPE_CHECKING:
-    pass
-
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _STEM = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
 # Options with one text each: what they show and say; each is a field of the same name.
@@ -53,7 +49,7 @@ _TEXTS = {
 
 
 def words(config: ApplicationConfig) -> list[str]:
-    """The settings of an external application, or a linked program, as arguments: words ``--option=value``."""
+    """Write the settings of an application as words ``--option=value``."""
     if config.kind == ELF:
         return [f"--with={ELF}", f"--elf={config.elf}"]
     given = config.external
@@ -73,14 +69,14 @@ def words(config: ApplicationConfig) -> list[str]:
 
 
 def places(config: ApplicationConfig) -> list[str]:
-    """Where the settings were written, for messages; the program does not depend on it."""
+    """List where the settings were written, for messages only."""
     found = [f"--place={key}={place}" for key, place in sorted(config.places.items())]
     rules = config.external.stage.rules if config.external is not None else ()
     return found + [f"--place=stage:{rule.pattern}={rule.where}" for rule in rules if rule.where]
 
 
 def generated_words(files: Sequence[Generated]) -> list[str]:
-    """Generated files as arguments."""
+    """Write generated files as words."""
     found = []
     for item in files:
         named = f"{item.network}={item.c_stem}" if item.c_stem else item.network
@@ -137,7 +133,7 @@ def _rule(text: str, where: dict[str, str]) -> StageRule:
 
 
 def config_of(args: argparse.Namespace) -> ApplicationConfig:
-    """The application that arguments describe; NeuralArtError: a value is wrong, or one is missing."""
+    """Read the application back from arguments. NeuralArtError: a value is wrong or missing."""
     # The key of the application itself is empty.
     where = {key: place for key, _, place in (text.partition("=") for text in args.place)}
     rules = tuple(_rule(text, where) for text in args.stage)
@@ -171,7 +167,7 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
 
 
 def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
-    """Generated files that arguments name; NeuralArtError: one is no ``NETWORK:FILE``, or the file is not there."""
+    """Read generated files from ``NETWORK:FILE``. NeuralArtError: the text is another, or the file is missing."""
     found = []
     for text in texts:
         names, colon, path = text.partition(":")
@@ -189,7 +185,7 @@ def _file(path: str, option: str) -> Path:
 
 
 def placed_of(texts: Sequence[str]) -> tuple[Generated, ...]:
-    """Files with their places that arguments name; NeuralArtError: one is no ``PLACE=FILE``, or it is not there."""
+    """Read files with their places from ``PLACE=FILE``. NeuralArtError: the text is another, or the file is missing."""
     found = []
     for text in texts:
         place, equals, path = text.partition("=")
@@ -241,7 +237,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, compare or check; 1 where builds differ or parts do not belong together. NeuralArtError: as ``build``."""
+    """Build, compare or check; 1 if builds differ or parts do not fit together. NeuralArtError: as ``build``."""
     return {"build": _build, "compare": _compare, "check": _check}[args.action](args)
 
 

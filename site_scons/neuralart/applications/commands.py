@@ -1,4 +1,4 @@
-"""What is run in the copy of the user's tree, as words, and the programs: found as the doctor finds them."""
+"""Command lines that build the copy of the user's tree, and where their programs are."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def commands(
 
 
 def overruled(variables: Sequence[tuple[str, str]], makefiles: dict[str, str]) -> list[str]:
-    """Variables on the command line whose later additions in a Makefile (place -> text) are lost, one line for each."""
+    """Find variables of the command line that hide later additions in a Makefile (place -> text); a line for each."""
     said = []
     for name, _ in variables:
         addition = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\+=", re.M)

@@ -1,5 +1,5 @@
-"""What is in a tree of thousands of files, without reading what has not changed: contents by size and times. SCons
-would look at each file in each build, and that takes longer than all else in a build in which nothing changed.
+"""Hashes large trees without reading what has not changed: contents are remembered by size and times. SCons would look
+at each of thousands of files in each build.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ def _remembered(record: Path) -> dict[str, list[object]]:
 
 
 def digest(tree: Tree, record: Path) -> str:
-    """A hash of the names and contents of all files of a tree, and of which of them can be run. ``tree``: the files;
-    ``record``: what is remembered of the last time; made anew where it is missing or damaged. NeuralArtError: a file
-    cannot be read, or the record cannot be written.
+    """Hash names, contents and executable bits of all files of a tree. ``record``: the file that remembers the last
+    hashes; a damaged one is made anew. NeuralArtError: a file cannot be read, or the record cannot be written.
     """
     known = _remembered(record)
     whole = hashlib.sha256()

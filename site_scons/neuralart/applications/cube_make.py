@@ -1,4 +1,4 @@
-"""Builds a project of STM32CubeIDE without it, by a makefile of ours."""
+"""Builds an STM32CubeIDE project without it, with a makefile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _words(words: Sequence[str]) -> str:
 
 
 def write(project: CubeProject) -> None:
-    """Write the makefile and what its rules look at. NeuralArtError: There is no linker script."""
+    """Write the makefile and the files of its rules. NeuralArtError: there is no linker script."""
     project.folder.mkdir(parents=True, exist_ok=True)
     if not (project.folder / project.script).is_file():
         raise NeuralArtError(f"there is no linker script {project.script}", where=project.where)

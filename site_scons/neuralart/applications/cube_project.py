@@ -1,4 +1,4 @@
-"""A project of STM32CubeIDE by its ``.project`` and ``.cproject``: what a build configuration compiles, and how."""
+"""Reads ``.project`` and ``.cproject`` of STM32CubeIDE: what a build configuration compiles, and how."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
 
 
 def project_name(place: Path, what: str, where: str) -> str:
-    """Name of the project of STM32CubeIDE in a folder; NeuralArtError: there is none."""
+    """Read the name of the STM32CubeIDE project in a folder. NeuralArtError: there is none."""
     name = (_xml(place / ".project", what, where).findtext("name") or "").strip()
     if not re.fullmatch(r"[^/\\:*?\"<>|\x00-\x1f]+", name):
         raise NeuralArtError("names no project", where=str(place / ".project"))
@@ -55,7 +55,7 @@ def project_name(place: Path, what: str, where: str) -> str:
 
 
 def configurations(place: Path, wanted: str, what: str, where: str) -> dict[str, ElementTree.Element]:
-    """Build configurations by their names; NeuralArtError: the wanted one is not among them."""
+    """Read the build configurations by name. NeuralArtError: ``wanted`` is not among them."""
     found = {
         element.get("name", ""): element
         for element in _xml(place / ".cproject", what, where).iter("configuration")
@@ -120,11 +120,9 @@ def _chosen(name: str, folder: str, excluded: str) -> bool:
 
 
 def read(place: Path, top: Path, configuration: str, cpu: str, what: str, where: str) -> CubeProject:
-    """What a build configuration of the project in a folder compiles and links, as STM32CubeIDE would.
-
-    ``top``: of the tree; ``what``: the folder as the user knows it; ``where``: who names the configuration.
-    NeuralArtError: It is no project, has no such configuration or no linker script, or names a place that only
-    STM32CubeIDE knows, or one out of the tree.
+    """Read what a build configuration compiles and links. ``top``: of the tree; ``what``: the folder as the user knows
+    it; ``where``: who names the configuration. NeuralArtError: it is no project, has no such configuration or linker
+    script, or names a place outside of the tree or one that only STM32CubeIDE knows.
     """
     known = configurations(place, configuration, what, where)
     element, build, own = known[configuration], place / configuration, f"{what}/.cproject"
@@ -214,7 +212,7 @@ def _compiled(lines: Sequence[str], folder: Path) -> Iterator[tuple[str, set[str
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two builds of one tree have in common, and what they have not."""
+    """Differences between two builds of one tree."""
 
     sources: int  # Compiled by both
     differences: tuple[str, ...]  # Objects and flags that only one of them has, one line each

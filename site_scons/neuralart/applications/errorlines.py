@@ -1,4 +1,4 @@
-"""The line of a build's output that says why it failed."""
+"""Finds the line of a build's output that says why it failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE = r":(?P<line>\d+)(?::(?P<column>\d+))?"
 
 @dataclass(frozen=True)
 class Found:
-    """Why a build failed."""
+    """The reason why a build failed."""
 
     where: str  # ``file:line:column`` as the user knows the file; may be empty
     what: str  # in the words of the program
@@ -100,8 +100,8 @@ def _following(lines: Sequence[str], number: int) -> str:
 
 
 def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _folder: file) -> Found | None:
-    """The first line of the kind that says most; None if nothing was printed. ``lines``: what was printed; ``known``:
-    name of a file as the user knows it, from its name as printed and the folder that make was in.
+    """Find the first line of the most telling kind; None if nothing was printed. ``known``: maps a printed file name
+    and make's folder to the user's name of the file.
     """
     plain = [line.rstrip("\r\n") for line in lines]
     folders = _folders(plain)

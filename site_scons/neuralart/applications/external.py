@@ -1,4 +1,4 @@
-"""Run the user's own build, listen to it, keep what it says, and judge what it left."""
+"""Runs the user's own build, keeps its output, and checks its program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run was."""
+    """The result of a run."""
 
     status: int  # exit status of the last program that ran; negative: killed by that signal
     program: str  # its name
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[str, str]:
-    """The build's environment: the user's, in English, the cross compiler's folder first in PATH; None: as it is."""
+    """Make a build's environment: the user's, in English; ``first``: the first folder of PATH, None: PATH stays."""
     child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
     # Errors are looked for in what is printed. Only the language changes: file names keep their letters.
     everything = child.pop("LC_ALL", "")
@@ -51,7 +51,7 @@ def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[s
 
 
 def progress(line: str) -> str:
-    """How far a line says a build is, or what it does."""
+    """Read from a line how far a build is, or what it does."""
     percent, ninja = _PERCENT.match(line), _NINJA.match(line)
     if percent is not None:
         return f"{percent[1]} %"
@@ -103,9 +103,9 @@ def _one(
 def run(
     given: Commands, log: Path, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> Outcome:
-    """Run the programs of a build, up to the first that fails. ``given``: what to run; ``log``: file for everything
-    that they print; it grows while they run; ``environ``: of the build (:func:`environment`); ``listen``: called with
-    what a line says. NeuralArtError: a program cannot be started, or the log cannot be written.
+    """Run the programs of a build until one fails. ``log``: file for their output; ``environ``: from
+    :func:`environment`; ``listen``: gets the progress. NeuralArtError: a program cannot be started, or the log cannot
+    be written.
     """
     status, program = 0, ""
     try:
@@ -126,14 +126,14 @@ def run(
 
 @dataclass(frozen=True)
 class Before:
-    """What was there before the build: time and bytes; None: nothing."""
+    """Time and bytes of a file before the build; None: it did not exist."""
 
     time: int | None = None
     data: bytes | None = None
 
 
 def look(path: Path) -> Before:
-    """Remember a file before a build."""
+    """Note a file's state before a build."""
     return Before(path.stat().st_mtime_ns, read_bytes(path)) if path.is_file() else Before()
 
 
@@ -149,7 +149,7 @@ def _others(folder: Path, since: int) -> list[str]:
 
 
 def read_program(path: Path, shown: str, where: str) -> bytes:
-    """The bytes of a linked program for an Arm core; NeuralArtError: it is no such program."""
+    """Read a linked program for an Arm core. NeuralArtError: it is no such program."""
     from neuralart.memory.image import elf_facts
 
     data = read_bytes(path)

@@ -1,4 +1,4 @@
-"""What the compiler and the linker say of a program, in one line with what to do about it."""
+"""Turns errors of compiler and linker into one line with a remedy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HINTS = (
 
 
 class MissingName(NamedTuple):
-    """A name that nothing defines, where something refers to it."""
+    """An undefined name, and where it is used."""
 
     name: str
     where: str  # ``file:line``, without debug information the object
@@ -65,15 +65,15 @@ class MissingName(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """What is known of a program besides the linker's text; asked for only where it helps."""
+    """Facts about a program besides the linker's text; gathered only if needed."""
 
     symbols: Callable[[], Iterable[str]] = lambda: ()  # names that its objects and archives define
     map_text: Callable[[], str] = lambda: ""  # the linker's map; empty: there is none
 
 
 def place(text: str) -> str:
-    """A place as people name it: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``. Without debug information it
-    is the object or the file, whose section says nothing to people.
+    """Shorten a linker's place: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``; without debug information the
+    object or the file.
     """
     return re.sub(r"^(?:\./)+", "", _OBJECT.sub("", text, count=1)).partition(":(")[0]
 
@@ -83,7 +83,7 @@ def _lines(text: str) -> list[str]:
 
 
 def references(text: str) -> Iterator[MissingName]:
-    """What a linker misses, in its order; each name once."""
+    """List undefined names in the linker's order, each once."""
     user = file = ""
     known = set()
     for line in _lines(text):
@@ -98,7 +98,7 @@ def references(text: str) -> Iterator[MissingName]:
 
 
 def users(map_text: str, region: str) -> list[tuple[int, str]]:
-    """Bytes and names of what takes most of a region, the largest first."""
+    """List the largest users of a region: bytes and names."""
     head, _, body = map_text.partition("\nLinker script and memory map\n")
     found = {name: (int(origin, 16), int(size, 16)) for name, origin, size in _REGIONS.findall(head)}
     if region not in found:
@@ -172,7 +172,7 @@ def _undefined(text: str, known: ProgramFacts) -> NeuralArtError | None:
 
 
 def no_entry(text: str) -> NeuralArtError | None:
-    """Of a link that went well otherwise: the program would start anywhere. None: it has its entry."""
+    """Detect a link without an entry point, which ld only warns about. None: the program has its entry."""
     match = _ENTRY.search(text)
     if match is None:
         return None
@@ -181,7 +181,7 @@ def no_entry(text: str) -> NeuralArtError | None:
 
 
 def of_link(text: str, known: ProgramFacts | None = None) -> NeuralArtError | None:
-    """Why a link failed; None: unknown. ``text``: of GNU ld; ``known``: what else is known of the program."""
+    """Explain a failed link; None: unknown. ``text``: of GNU ld; ``known``: further facts about the program."""
     known = known or ProgramFacts()
     lines = _lines(text)
     found = _twice(lines) or _undefined(text, known) or _full(lines, known) or no_entry(text)
@@ -198,7 +198,7 @@ def of_link(text: str, known: ProgramFacts | None = None) -> NeuralArtError | No
 
 
 def of_compile(text: str) -> NeuralArtError | None:
-    """Why a file could not be compiled: the first error of gcc. None: nothing that is known."""
+    """Explain a failed compile by gcc's first error; None: unknown."""
     found = errorlines.find(text.splitlines())
     if found is None or not found.where:
         return None
@@ -208,5 +208,5 @@ def of_compile(text: str) -> NeuralArtError | None:
 
 
 def symbols(nm_text: str) -> set[str]:
-    """Names in what ``nm --format=posix`` printed."""
+    """Read the names in the output of ``nm --format=posix``."""
     return {parts[0] for line in nm_text.splitlines() if len(parts := line.split()) >= 2 and len(parts[1]) == 1}

@@ -1,6 +1,5 @@
-"""What the parts of an application say of the versions they belong to. The header of its post-processing names kinds,
-``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones and other numbers. ``app_config.h`` chooses one:
-``POSTPROCESS_TYPE``.
+"""Reads which versions the parts of an application belong to. The post-processing header numbers its kinds
+(``POSTPROCESS_OD_YOLO_V8_UI``) differently in each release; ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _LARGEST = 4 << 20
 
 @dataclass(frozen=True)
 class Kinds:
-    """Post-processings that a header names."""
+    """Kinds of post-processing that a header defines."""
 
     file: str  # the header
     values: Mapping[str, tuple[int, str]] = field(repr=False)  # name -> (number, ``file:line``)
 
     @property
     def release(self) -> str:
-        """Which release of the wrapper, by its numbers; empty if they are of none that is known."""
+        """The release of the wrapper, by its numbers; empty if no known release has them."""
         number = min((value for value, _ in self.values.values()), default=-1)
         if 10 <= number < 100:
             return "1.0"
@@ -54,7 +53,7 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Choice:
-    """``POSTPROCESS_TYPE`` of a configuration."""
+    """The ``POSTPROCESS_TYPE`` of a configuration."""
 
     name: str  # what it is; empty where it is a number
     number: int | None  # the number; None where it is a name
@@ -68,7 +67,7 @@ def _defines(text: str, file: str) -> list[tuple[str, str, str]]:
 
 
 def kinds(text: str, file: str) -> Kinds | None:
-    """The kinds of post-processing that a header names; None if it names none."""
+    """Read the kinds of post-processing that a header defines; None: none."""
     found: dict[str, tuple[int, str]] = {}
     for name, value, where in _defines(text, file):
         number = _NUMBER.fullmatch(value)
@@ -78,12 +77,12 @@ def kinds(text: str, file: str) -> Kinds | None:
 
 
 def is_wrapper(found: Kinds) -> bool:
-    """Whether a header is the wrapper's own, and does not only repeat a few of its lines."""
+    """Whether a header is the wrapper's own, not a copy of a few of its lines."""
     return len(found.values) >= _LEAST
 
 
 def choices(text: str, file: str) -> list[Choice]:
-    """What a configuration chooses; more than one under conditions."""
+    """Read what a configuration chooses; several under conditions."""
     found = []
     for value, where in [(value, where) for name, value, where in _defines(text, file) if name == CHOICE]:
         if (other := _NAME.fullmatch(value)) is not None:
@@ -95,7 +94,7 @@ def choices(text: str, file: str) -> list[Choice]:
 
 @dataclass(frozen=True)
 class NetworkStamp:
-    """What a network's C says."""
+    """The versions that a network's C names."""
 
     name: str  # of the network
     runtime: tuple[int, int, int, int] | None  # the runtime that it was made for; None if it does not say
@@ -107,7 +106,7 @@ class NetworkStamp:
 
 @dataclass(frozen=True)
 class Archive:
-    """A library of the runtime: in the tree, or named by a build file."""
+    """A library of the runtime, in the tree or named by a build file."""
 
     name: ArchiveName  # what its name says
     where: str  # the file, or ``file:line`` of who names it
@@ -124,7 +123,7 @@ class CLibrary:
 
 @dataclass(frozen=True)
 class LockFacts:
-    """All of it."""
+    """Versions of all parts."""
 
     networks: tuple[NetworkStamp, ...] = ()  # the networks of the application
     headers: tuple[RuntimeHeader, ...] = ()  # every ``ll_aton_version.h``
@@ -137,7 +136,7 @@ class LockFacts:
 
 
 def is_read(name: str) -> bool:
-    """Whether a file of this name says something about versions."""
+    """Whether files of this name say something about versions."""
     special = name == RUNTIME_HEADER or parse_name(name) is not None
     return special or any(each.fullmatch(name) for each in (_CONFIGURATION, _POSTPROCESSING, _BUILD_FILE))
 
@@ -196,7 +195,7 @@ def _tool(path: Path, name: str) -> tuple[CoreVersion | None, str]:
 
 
 def stamps(files: Sequence[Generated]) -> tuple[NetworkStamp, ...]:
-    """What the C of each network says; NeuralArtError: a file cannot be read."""
+    """Read the versions from the C of each network. NeuralArtError: a file cannot be read."""
     found = []
     for item in files:
         if not item.network or item.name != f"{item.stem}.c":

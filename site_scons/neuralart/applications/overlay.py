@@ -1,6 +1,5 @@
-"""A copy of the user's tree with generated files in it, kept up to date so that make stays incremental. Everything is
-copied. A link would be cheaper, but a build that writes to its own sources (a version header, a project file) would
-write to the user's.
+"""Keeps a copy of the user's tree with generated files up to date, so that make stays incremental. Files are copied,
+not linked: a build that writes to its own sources must not write to the user's.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".inc", ".inl", "
 
 @dataclass(frozen=True)
 class Changes:
-    """What a synchronization did."""
+    """What a synchronization changed."""
 
     written: tuple[str, ...] = field(repr=False)  # paths that are new or have other bytes now
     removed: tuple[str, ...] = field(repr=False)  # paths that are gone

@@ -36,7 +36,7 @@ _SYMBOLS = {
 
 @dataclass(frozen=True)
 class ArchiveName:
-    """What ``NetworkRuntime1201_CM55_GCC.a`` says."""
+    """The parts of a name such as ``NetworkRuntime1201_CM55_GCC.a``."""
 
     text: str  # the name
     cube: tuple[int, int, int]  # version of the component (STM32Cube.AI): major, minor, patch
@@ -52,14 +52,14 @@ class ArchiveName:
 
     @property
     def said(self) -> str:
-        """For people."""
+        """Name and release of the tool, for people."""
         if self.release is None:
             return f"{self.text} (STM32Cube.AI {'.'.join(map(str, self.cube))}, before ST Edge AI Core 2.0)"
         return f"{self.text} (ST Edge AI Core {'.'.join(map(str, self.release))})"
 
 
 def parse_name(name: str) -> ArchiveName | None:
-    """Understand a file name; None if it is no library of the runtime."""
+    """Read a file name; None if it is no library of the runtime."""
     found = NAME.fullmatch(name)
     if found is None:
         return None
@@ -104,7 +104,7 @@ def _symbols(content: bytes, where: str) -> tuple[set[str], set[str]]:
 
 @dataclass(frozen=True)
 class LibraryNeed:
-    """The C library that an archive was compiled for."""
+    """The C library that an archive needs."""
 
     libc: str  # ``newlib`` or ``picolibc``
     symbol: str  # that gives it away
@@ -112,7 +112,7 @@ class LibraryNeed:
 
 
 def needed_library(path: Path) -> LibraryNeed | None:
-    """The C library that an archive was compiled for; None: nothing tells. NeuralArtError: not readable, or damaged."""
+    """Find the C library that an archive was compiled for; None: unknown. NeuralArtError: not readable, or damaged."""
     where = str(path)
     wanted: dict[str, str] = {}
     has: set[str] = set()
@@ -142,7 +142,7 @@ DEFINES = (
 
 @dataclass(frozen=True)
 class VendorRuntime:
-    """A runtime."""
+    """A runtime of ST."""
 
     root: Path  # the folder with Npu, Lib and Inc in it
     header: RuntimeHeader  # its version, and where that is written
@@ -187,8 +187,8 @@ def _devices(top: Path) -> list[Path]:
 
 
 def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = False) -> VendorRuntime:
-    """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it. ``loads``: with
-    what installs relocatable models. NeuralArtError: there is none, or its version cannot be read.
+    """Find the runtime in or below a folder: an installation or Middlewares. ``loads``: with the loader of relocatable
+    models. NeuralArtError: there is none, or its version cannot be read.
     """
     top = _top(folder, where)
     path = top / _LL_ATON / RUNTIME_HEADER
@@ -228,13 +228,11 @@ class RuntimePart:
     path: Path  # The file
 
 
-def runtime_parts(
-    ours: bool, kernels: str = "c", root: Path | None = None, *, cpu: bool = False
-) -> tuple[RuntimePart, ...]:
+def runtime_parts(ours: bool, kernels: str = "c", *, cpu: bool = False) -> tuple[RuntimePart, ...]:
     """Sources and headers of our runtime. ``kernels``: ``c``, or others that stand for the plain ones of the same name;
     empty: none. ``cpu``: that of networks for a core without an NPU.
     """
-    root = root or firmware_dir() / "runtime"
+    root = firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
     plain = {name: path for name, path in found.items() if not name.startswith(_OTHER_KERNELS)}
     if not kernels:

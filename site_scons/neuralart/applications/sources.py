@@ -1,4 +1,4 @@
-"""The user's sources for a program that SCons compiles: patterns become files."""
+"""Resolves the patterns of a program's sources to files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAGIC = "*?["
 
 @dataclass(frozen=True)
 class SourceSet:
-    """What a program of the user's is made of."""
+    """The files of a user's program."""
 
     files: tuple[Path, ...]  # to compile, each once, in the order of the patterns and by name within one
     include_dirs: tuple[Path, ...] = ()  # folders
@@ -79,8 +79,8 @@ def _is_file_name(text: str) -> bool:
 
 
 def collect(config: ApplicationConfig, root: Path) -> SourceSet:
-    """The files of an application of kind ``sources``. ``config``: the application; ``root``: what its paths are
-    relative to. NeuralArtError: a pattern fits nothing, or a file or folder is not there.
+    """Find the files of an application of kind ``sources``; ``root``: where its paths start. NeuralArtError: a pattern
+    matches nothing, or a file or folder is missing.
     """
     given = config.sources
     assert given is not None

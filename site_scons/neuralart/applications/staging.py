@@ -1,4 +1,4 @@
-"""What is copied of a user's folder, and where generated files go in the copy."""
+"""Decides what is copied of a user's folder, and where generated files go in the copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USUAL = (
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder's contents."""
+    """The contents of a folder."""
 
     files: dict[str, Path] = field(repr=False)  # path below the folder, with ``/`` -> where its bytes are
     folders: tuple[str, ...] = field(repr=False)  # all folders below, the empty ones too
@@ -66,8 +66,8 @@ def _is_repository(folder: Path) -> bool:
 
 
 def ignored(folder: Path) -> frozenset[str]:
-    """Paths below a folder that git ignores and does not track, folders with ``/`` at their end. None without git, and
-    none where the folder itself is ignored by a repository around it.
+    """List untracked paths that git ignores, folders with ``/`` at the end. Empty without git, and if a repository
+    around it ignores the folder itself.
     """
     from subprocess import DEVNULL, PIPE, run
 
@@ -83,9 +83,9 @@ def ignored(folder: Path) -> frozenset[str]:
 
 
 def is_left_out(path: str, is_folder: bool, patterns: Sequence[str], left_out: bool = False) -> bool:
-    """Whether patterns leave something out (a path below the folder); the last one that fits decides. A name without
-    ``/`` fits anywhere, others fit from the top; ``/`` at the end: folders only; ``!`` in front takes back what an
-    earlier one says. ``left_out``: what holds where none fits.
+    """Whether patterns exclude a path; the last match decides. A pattern without ``/`` matches at any depth, others
+    from the top; ``/`` at the end: folders only; ``!`` in front takes a match back. ``left_out``: the result without a
+    match.
     """
     name = path.rpartition("/")[2]
     # Thousands of files fit none.
@@ -191,18 +191,18 @@ class Generated:
 
     @property
     def stem(self) -> str:
-        """Name of the network's C without suffix: the names of its other files begin with it."""
+        """File name of the network's C without suffix, with which its other files begin."""
         return self.c_stem or self.network
 
     @property
     def blobs(self) -> bool:
-        """It is the header with the network's epoch-controller programs, which the network's C includes by name."""
+        """Whether it is the header with epoch-controller programs, which the network's C includes by name."""
         return bool(self.network) and self.name.endswith("_ecblobs.h")
 
 
 @dataclass(frozen=True)
 class Staged:
-    """Where files go."""
+    """The places of files in the copy."""
 
     files: dict[str, Path] = field(repr=False)  # path in the tree -> the file
     superseded: tuple[str, ...] = ()  # paths in the user's tree that belong to another generation of a staged network
@@ -211,7 +211,7 @@ class Staged:
 
 
 def is_copied(name: str) -> bool:
-    """Whether a file of a compile is one that applications copy: C, headers, constants; no reports and no facts."""
+    """Whether applications get this file of a compile: C, headers and constants, no reports."""
     return _COPIED.fullmatch(name) is not None
 
 

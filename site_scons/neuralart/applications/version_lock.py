@@ -1,6 +1,6 @@
-"""Do the parts of an application belong together? Asked before anything is compiled. A network runs with exactly the
-runtime that its compiler was released with: the headers and sources of ll_aton, and a library of kernels beside them.
-The C compiler finds one mismatch of these at best, and says neither which tool nor which folder is the wrong one.
+"""Checks, before anything is compiled, whether the parts of an application belong together. A network needs the runtime
+that its compiler was released with: headers and sources of ll_aton, and the library of kernels. The C compiler finds
+one mismatch at best, and does not say which tool or folder is wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, o
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two places that do not belong together."""
+    """Two places with different versions."""
 
     level: str  # ``error``, or ``note`` where it may be meant
     what: str  # in words; names the other place
@@ -34,12 +34,12 @@ class Conflict:
 
     @property
     def error(self) -> NeuralArtError:
-        """As an error."""
+        """Make the error of it."""
         return NeuralArtError(self.what, where=self.where, hint=self.hint)
 
     @property
     def text(self) -> str:
-        """What, and what to do, in one line."""
+        """The conflict and its remedy, in one line."""
         return " ".join((f"{self.what} ({self.hint})" if self.hint else self.what).split())
 
     def __str__(self) -> str:
@@ -199,13 +199,13 @@ RULES: tuple[_Rule, ...] = (_several, _tools, _headers, _libraries, _cores, _c_l
 
 
 def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Everything that does not belong together, errors first; NeuralArtError: a library cannot be read."""
+    """List all conflicts, errors first. NeuralArtError: a library cannot be read."""
     found = [conflict for rule in RULES for conflict in rule(facts)]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.level != ERROR))
 
 
 def check(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Refuse parts that do not belong together; returns what is meant. NeuralArtError: the first of the mismatches."""
+    """Refuse parts that do not belong together; returns warnings. NeuralArtError: the first conflict."""
     found = conflicts(facts)
     errors = [conflict for conflict in found if conflict.level == ERROR]
     if errors:
@@ -216,7 +216,7 @@ def check(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
-    """Headers and libraries that tell a version. The vendor's runtime is None where it is that of this project."""
+    """List headers and libraries that have a version. ``vendor``: None if the runtime is this project's."""
     found = [*chosen.archives]
     folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
     for folder in folders:

@@ -1,4 +1,4 @@
-"""The board database (docs/reference/boards.md): one YAML file per board, families of boards, the user's own files."""
+"""The board database (docs/reference/boards.md): a YAML file per board, families of boards, files of users."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
+    """Load a board by its name, the stem of its file, built in or of ``extra`` files. ``where``: who asks."""
     from neuralart.boards import loading
 
     return loading.load(name, extra, where)
 
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
+    """List the names of all boards, sorted; no file is opened. NeuralArtError: a file's name is impossible or taken."""
     from neuralart.boards import loading
 
     return loading.names(extra)

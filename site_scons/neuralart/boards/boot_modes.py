@@ -1,5 +1,5 @@
-"""Boot modes: other ways of an image to where it runs than that of its board (``boot:`` of a variant). A board in
-another mode is a board of its own, called ``BOARD+MODE``: all that follows from a board follows from that.
+"""Boot modes (``boot:`` of a variant): other ways to start an image than the board's usual one. A board in such a mode
+is a board of its own, ``BOARD+MODE``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ MARK = "+"
 
 
 def in_mode(board: Board, mode: str, where: str) -> Board:
-    """A board whose images start another way. ``mode``: ``load-and-run``, as the boot chain of the board does it;
-    ``xip``: that maps the flash, and the image is executed in its slot (``xip-0x70080000``: which is there); ``ram``: a
-    debugger loads the image, no boot chain runs. NeuralArtError: there is no such mode, no boot chain or no memory.
+    """Make the board with another boot mode. ``load-and-run``: the boot chain copies the image; ``xip``: the image is
+    executed in its slot of the mapped flash (``xip-0x70080000``: in that slot); ``ram``: a debugger loads it.
+    NeuralArtError: no such mode, boot chain or memory.
     """
     moved = re.fullmatch(r"xip-(0x[0-9a-f]{8})", mode)
     if mode not in MODES and moved is None:

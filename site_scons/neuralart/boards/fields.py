@@ -1,6 +1,5 @@
-"""The keys of a board file. The keys of a group, and what holds without them, are the fields of its dataclass. The type
-of a field says who reads its value, unless another reader is named here. Each reader raises NeuralArtError for what is
-wrong.
+"""The keys of a board file: the fields of its dataclasses, with their defaults. The type of a field chooses the reader
+of its value, unless a reader is named here. Readers raise NeuralArtError for wrong values.
 """
 
 from __future__ import annotations
@@ -178,8 +177,7 @@ def _registers(value: Value) -> types.Registers:
 
 
 _read_console = _group(
-    types.Console,
-    driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32"),
+    types.Console, driver=lambda value: value.matching(_NAME, "the name of a driver, like uart_stm32")
 )
 
 
@@ -334,5 +332,5 @@ _NEEDED = ("title", "target", "device", "cpu", "security", "memory", "machines")
 
 
 def board(top: Value) -> dict[str, Any]:
-    """The fields of a board that its file says; what they must fulfil together is not checked."""
+    """Read the fields of a board; how they fit together is not checked."""
     return _values(top, BOARD, BOARD.keys() - set(_NEEDED))

@@ -1,4 +1,4 @@
-"""Finds, reads and checks boards: the built-in ones, the user's own files, and those of plugins."""
+"""Finds, reads and checks boards: built-in ones, those of users, those of plugins."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) ->
 
 
 def overlaid(below: YamlValue, above: YamlValue, depth: int) -> YamlValue:
-    """Join two mappings, so many levels deep; values of the upper one win, and each keeps its place."""
+    """Join two mappings ``depth`` levels deep; values of ``above`` win, and each keeps its place."""
     entries = dict(below.mapping())
     for name, value in above.mapping().items():
         under = entries.get(name)
@@ -70,9 +70,7 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board by its name, built in or of the user's own files; ``where``: who asks. The name is the stem of its
-    file; ``BOARD+MODE`` is that board in another boot mode.
-    """
+    """Load a board by its name, the stem of its file; ``BOARD+MODE``: in another boot mode. ``where``: who asks."""
     plain, mark, mode = name.partition("+")
     top, files = read(locate(plain, extra, where), extra)
     board = made(plain, top, files)
@@ -84,7 +82,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
 
 
 def made(name: str, top: Value, files: Sequence[Path]) -> Board:
-    """A board from what its ``files`` say together, its own file last. NeuralArtError: something in it is wrong."""
+    """Make a board from the joined contents of ``files``, its own last. NeuralArtError: something in it is wrong."""
     board = Board(
         **{"registers": Registers(), **fields.board(top)},
         name=name,
@@ -146,12 +144,12 @@ class BoardFile:
 
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
+    """List the names of all boards, sorted; no file is opened. NeuralArtError: a file's name is impossible or taken."""
     return tuple(sorted({*_files(extra), *plugins.names("boards")}))
 
 
 def locate(name: str, extra: Sequence[Path], where: str) -> Path:
-    """The file of a board; ``where``: who asks. NeuralArtError: there is no such board."""
+    """Find the file of a board; ``where``: who asks. NeuralArtError: there is none."""
     files = _files(extra)
     if name in files:
         return files[name]
@@ -163,7 +161,7 @@ def locate(name: str, extra: Sequence[Path], where: str) -> Path:
 
 
 def yaml_files(folder: Path) -> dict[str, Path]:
-    """Name -> file of the boards in a folder."""
+    """Find the board files of a folder, by name of the board."""
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 

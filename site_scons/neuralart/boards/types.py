@@ -1,4 +1,4 @@
-"""What a board is, as data."""
+"""Boards as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Register = int
 
 @dataclass(frozen=True)
 class Enable:
-    """What makes a memory bank answer."""
+    """Registers and bits that turn a memory bank on."""
 
     clock_bit: int | None = None  # Bit of the memory clock-enable register (RCC_MEMENR); None: always clocked
     ramcfg_offset: int | None = None  # Offset of its RAMCFG control register (shutdown bit); None: none
@@ -42,7 +42,7 @@ class MemoryRegion:
         return self.base + self.size
 
     def contains(self, address: int) -> bool:
-        """Either alias."""
+        """Whether an address is in the memory, through either alias."""
         return self.base <= address < self.end or (
             self.alias is not None and self.alias <= address < self.alias + self.size
         )
@@ -50,7 +50,7 @@ class MemoryRegion:
 
 @dataclass(frozen=True)
 class Boot:
-    """How the boot chain brings an image to where it runs (load and run)."""
+    """How the boot chain copies an image to where it runs (load and run)."""
 
     slot: str  # Flash slot that holds the image behind its header, for example ``application``
     copy_to: int  # Address that the first byte of the slot is copied to
@@ -62,7 +62,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class LoadSlots:
-    """Where relocatable models are loaded from, and the memory that a loader may give them."""
+    """Flash slots of relocatable models, and the memory that a loader may give them."""
 
     table: int  # Flash address of the load table (which models, in which mode)
     model: int  # Flash address of the model
@@ -95,7 +95,7 @@ class Console:
 
 @dataclass(frozen=True)
 class Registers:
-    """Registers that the generated memory start-up code writes (all None on boards without such gates)."""
+    """Registers that the start-up code of the memories writes; all None on boards without gated memories."""
 
     memory_clock: Register | None = None  # RCC_MEMENR
     memory_sleep_clock: Register | None = None  # RCC_MEMLPENR
@@ -142,7 +142,7 @@ _WITH_DSP = {
 
 @dataclass(frozen=True)
 class Machine:
-    """Where an image executes."""
+    """A machine, real or virtual, that runs images."""
 
     kind: str  # ``silicon``, ``unicorn`` or ``qemu``
     cpu_flags: tuple[str, ...]  # GCC flags of an image for it
@@ -156,7 +156,7 @@ class Machine:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Which ``kernels`` of a variant run here. The DSP extension is there where ``cpu_flags`` let gcc use it."""
+        """Values of ``kernels:`` that run here; ``dsp`` if ``cpu_flags`` let gcc use that extension."""
         names = [flag.partition("=")[2] for flag in self.cpu_flags if flag.startswith(("-mcpu=", "-march="))]
         words = {word for name in names for word in name.split("+")}
         dsp = bool(words & _WITH_DSP) and "nodsp" not in words
@@ -206,22 +206,22 @@ class Board:
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> str:
-        """Where a key was written; the board itself for a default."""
+        """Where a key was written; the board's file for a default."""
         return self.places.get(key, f"board {self.name}")
 
     def in_external_ram(self, address: int) -> bool:
-        """The chip maps external RAM there, whether the board has any or not."""
+        """Whether the chip maps external RAM at an address, fitted or not."""
         return self.external_ram is not None and self.external_ram[0] <= address < self.external_ram[1]
 
     def region(self, name: str) -> MemoryRegion:
-        """A memory by name. KeyError: the board has no such memory."""
+        """Find a memory by name. KeyError: there is none."""
         for region in self.memory:
             if region.name == name:
                 return region
         raise KeyError(name)
 
     def region_at(self, address: int) -> MemoryRegion | None:
-        """The memory at an address, through either alias."""
+        """Find the memory at an address, through either alias."""
         for region in self.memory:
             if region.contains(address):
                 return region

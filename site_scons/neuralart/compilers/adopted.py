@@ -1,6 +1,5 @@
-"""Generated C that lies in the user's tree, with neither the tool that made it nor a recording nor the model. Its files
-are copied as they are, under their own names. Facts come from the C, and from the compiler's description where that is
-there; what they do not say stays unknown.
+"""Adopts generated C of the user's tree, without its tool, a recording or the model. Files are copied under their
+names. Facts come from the C and from the compiler's description, if there is one; others stay unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _NOT_KNOWN = (0, 0, 0, 0)
 
 @dataclass(frozen=True)
 class AdoptPlan:
-    """All that is known before anything is copied."""
+    """What will be copied, and the facts that are known before."""
 
     found: GeneratedSet
     pools: PoolFile | None  # None: the network runs on the core
@@ -213,8 +212,8 @@ def _header_ports(ports: tuple[files.HeaderPort, ...]) -> tuple[facts.Port, ...]
 
 
 def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[facts.Network, tuple[str, ...]]:
-    """Bring the files into a folder, with ``network.json`` and ``manifest.json``; the facts, and what is worth a look.
-    NeuralArtError: a file cannot be read or does not belong to the network, or the folder cannot be written.
+    """Copy the files, with ``network.json`` and ``manifest.json``; returns the facts and notes. NeuralArtError: a file
+    cannot be read or does not belong to the network, or the folder cannot be written.
     """
     found, notes = planned.found, list[str]()
     if output.resolve() in {path.parent.resolve() for path in planned.sources}:
@@ -250,7 +249,7 @@ def _named(texts: list[str] | None) -> dict[str, Path]:
 
 
 def plan_of(args: argparse.Namespace) -> AdoptPlan:
-    """The plan that the words of ``neuralart compile --compiler adopted`` ask for; errors as of :func:`plan`."""
+    """Make the plan for the words of ``neuralart compile --compiler adopted``; errors as of :func:`plan`."""
     if not args.adopted:
         raise NeuralArtError("is required", where="--adopted", hint="the folder with network.c")
     mpool = None
@@ -269,7 +268,7 @@ def plan_of(args: argparse.Namespace) -> AdoptPlan:
 
 
 def adopt_asked(args: argparse.Namespace, output: Path) -> str:
-    """``neuralart compile --compiler adopted``: copy the files, and tell what a person wants to know."""
+    """Run ``neuralart compile --compiler adopted``; returns lines for the user."""
     planned = plan_of(args)
     network, notes = adopt(planned, args.name or planned.found.c_name, output)
     version = ".".join(map(str, network.runtime_version)) if network.runtime_version != _NOT_KNOWN else "unknown"

@@ -1,4 +1,4 @@
-"""The compilers of the core, registered as those of others are."""
+"""The compilers of the core, registered as plugins are."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class AdoptedC:
 
 
 class Auto:
-    """ST Edge AI Core where it is installed, else the compiler of this package."""
+    """ST Edge AI Core if it is installed, else the reference compiler."""
 
     runtime = ""
 
@@ -114,7 +114,7 @@ class Auto:
 
 
 def vendor_files(job: Job, version: CoreVersion, stock: Path | None = None) -> FileSet:
-    """The files that a release of ST Edge AI Core makes; NeuralArtError if something is missing, wrong or refused."""
+    """List the files that a release of ST Edge AI Core makes. NeuralArtError: an option is missing or wrong."""
     from neuralart.compilers.stedgeai.compile import plan
     from neuralart.compilers.stedgeai.request import request_of
 

@@ -1,4 +1,4 @@
-"""``neuralart compile``: hands its options to the compiler that is meant."""
+"""``neuralart compile``: calls the chosen compiler."""
 
 from __future__ import annotations
 

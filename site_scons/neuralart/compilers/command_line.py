@@ -1,4 +1,4 @@
-"""The command line that all compilers share: the argument shape of ``stedgeai generate``, and who compiles."""
+"""The command line of all compilers, shaped like that of ``stedgeai generate``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ _ROOMS = {
 
 
 def rooms_of(kind: str) -> tuple[str, ...]:
-    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`. Only the compiler
-    itself: a change of the vendor's driver compiles no network of the reference compiler again. ``auto`` may become any
-    of ours; the code of a plugin is looked at elsewhere.
+    """List the code that decides a compile, for :func:`~neuralart.fingerprint.fingerprint`: only that of the compiler
+    itself; of ``auto`` that of all ours. The code of plugins is hashed elsewhere.
     """
     if kind == AUTO:
         return tuple(dict.fromkeys(room for own in (REFERENCE, *_ROOMS) for room in rooms_of(own)))
@@ -43,7 +42,7 @@ def rooms_of(kind: str) -> tuple[str, ...]:
 
 
 def option_key(option: Option) -> str:
-    """The name of an option's value among the parsed ones."""
+    """The attribute of an option's value in the parsed arguments."""
     return option.name.lstrip("-").replace("-", "_")
 
 
@@ -89,7 +88,7 @@ def _seconds(text: str) -> float:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add every option of the table, those too that are refused with a reason."""
+    """Add every option of the table, also those that are refused with a reason."""
     # A build that compiles nothing does not load the table.
     from neuralart.compilers.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, VALUE, of_profile
 
@@ -141,7 +140,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def split_words(texts: list[str] | None) -> tuple[str, ...]:
-    """Words of options that may be given several times, each with several words; NeuralArtError for an open quote."""
+    """Split repeated options of several words each. NeuralArtError: an open quote."""
     words: list[str] = []
     for text in texts or ():
         try:
@@ -153,15 +152,15 @@ def split_words(texts: list[str] | None) -> tuple[str, ...]:
 
 
 def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
-    """Every option of the common table as parsed, by its canonical name."""
+    """The parsed value of every option of the table, by its canonical name."""
     from neuralart.compilers.options import GENERATE
 
     return {option.name: getattr(args, option_key(option)) for option in GENERATE}
 
 
 def board_as_target(args: argparse.Namespace) -> None:
-    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named. A name
-    that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
+    """Replace a board as ``--target`` by its target, with its profile or pool file unless others are named. A name that
+    is also a target means the target. NeuralArtError: it is neither, but similar to a board.
     """
     from neuralart import boards
     from neuralart.network.targets import TARGETS
@@ -178,7 +177,7 @@ def board_as_target(args: argparse.Namespace) -> None:
 
 
 def take_board(args: argparse.Namespace, board: Board) -> None:
-    """Take the target of a board, with its own profile or memory-pool file where no other is named."""
+    """Set the target of a board, with its profile or pool file unless others are named."""
     from neuralart.network.targets import CPU, flow_of
     from neuralart.vendor.profile import parse_argument
 
@@ -193,8 +192,8 @@ def take_board(args: argparse.Namespace, board: Board) -> None:
 
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
-    """The words behind ``neuralart compile``, parsed: for code that must know the files of a compile before it runs.
-    Paths are as they are found from the current folder. NeuralArtError, said of ``where``, if it takes no such words.
+    """Parse the words after ``neuralart compile``, to know the files of a compile before it runs. Paths start from the
+    current folder. NeuralArtError, at ``where``: the words are wrong.
     """
 
     class CompileParser(argparse.ArgumentParser):

@@ -1,7 +1,6 @@
-"""Constants of a network on a core, dealt out to sections of the application's linker script (``--dispatch-weights``).
-
-The vendor's model zoo keeps as many arrays as fit in the flash inside the chip, and puts the others outside. So it is
-here: each array goes to the first section that has room for it, the largest array first.
+"""Distributes the constants of a network on a core over sections of the application's linker script
+(``--dispatch-weights``). As in the vendor's model zoo, the flash inside the chip is filled first: each array, the
+largest first, goes to the first section with room.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _ARRAY = lazy_regex(
 
 
 def rooms(text: str) -> dict[str, int]:
-    """Bytes of each section, of ``.InternalFlashSection=1M,.ExternalFlashSection=64M``; NeuralArtError: it is wrong."""
+    """Read section sizes, ``.InternalFlashSection=1M,.ExternalFlashSection=64M``. NeuralArtError: the text is wrong."""
     found: dict[str, int] = {}
     for part in text.split(","):
         name, _, size = (each.strip() for each in part.partition("="))
@@ -36,15 +35,13 @@ def rooms(text: str) -> dict[str, int]:
 
 
 def given(text: str | None) -> str:
-    """What a command line says, None or sections, as requests have it; NeuralArtError: it is wrong."""
+    """Normalize the value of the option; None: not given. NeuralArtError: it is wrong."""
     return ",".join(f"{name}={size}" for name, size in rooms(text).items()) if text is not None else ""
 
 
 def dispatched(name: str, files: Mapping[str, bytes], said: str) -> dict[str, bytes]:
-    """The C with the constants of a network ``name``, each array with the attribute of its section.
-
-    ``said``: as :func:`rooms` takes it; empty: nothing is changed. NeuralArtError: there are no arrays that are known,
-    or one fits in no section.
+    """Add section attributes to the arrays of constants in the C of network ``name``. ``said``: as :func:`rooms` takes
+    it; empty: no change. NeuralArtError: no known arrays, or one fits in no section.
     """
     names = (f"{name}_data_params.c", f"{name}_data.c")
     texts = {file: decode(files[file]) for file in names if said and file in files}

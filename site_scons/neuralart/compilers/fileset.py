@@ -1,4 +1,4 @@
-"""The files of a compile: which there are, and how they get into a folder."""
+"""Writes the files of a compile into a folder, with a manifest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
 def listed(folder: Path) -> tuple[str, dict[str, str]]:
-    """Owner of a folder, and SHA-256 of its files by name, by its manifest; nothing if there is none of ours."""
+    """Read a folder's manifest: its network, and SHA-256 by name of file; empty if it is not ours."""
     try:
         data = jsontext.loads((folder / MANIFEST).read_bytes())
         rows = {str(row["name"]): str(row.get("sha256")) for row in data["files"]}
@@ -31,7 +31,7 @@ def listed(folder: Path) -> tuple[str, dict[str, str]]:
 
 
 def check_owner(folder: Path, network: str) -> None:
-    """Refuse a folder that holds another network, whose facts would be lost."""
+    """Refuse a folder that holds another network."""
     owner, _ = listed(folder)
     if owner and owner != network:
         what = f"the folder holds network '{owner}', whose {FACTS} would be lost"
@@ -45,8 +45,8 @@ def _unfinished(folder: Path) -> set[str]:
 
 
 def begin(folder: Path, files: Mapping[str, bytes] = MappingProxyType({})) -> None:
-    """Note the files of the compile before, and those of this one: a compile that is killed has no manifest, and the
-    next one knows what is ours. NeuralArtError: it cannot be noted.
+    """Note the files of this and the earlier compile, so that the next compile recognizes them if this one is killed.
+    NeuralArtError: the note cannot be written.
     """
     hashes = {*listed(folder)[1].values(), *_unfinished(folder)}
     hashes |= {sha256(data).hexdigest() for data in files.values()}
@@ -54,13 +54,13 @@ def begin(folder: Path, files: Mapping[str, bytes] = MappingProxyType({})) -> No
 
 
 def end(folder: Path) -> None:
-    """The files are all there, with their manifest, or all gone. OSError: the note cannot be removed."""
+    """Remove the note: the files are complete, or gone. OSError: it cannot be removed."""
     (folder / _UNFINISHED).unlink(missing_ok=True)
 
 
 def refuse_foreign(folder: Path, network: str, names: Iterable[str]) -> None:
-    """Look at the places of a compile's files, and at what it would remove, before it begins. NeuralArtError: at one of
-    them is a link, or a file that no compile wrote, or that was edited since.
+    """Check the places of a compile's files, and what it would remove. NeuralArtError: a link, or a file that no
+    compile wrote or that was edited, is there.
     """
     owner, made = listed(folder)
     if owner and owner != network:
@@ -90,9 +90,8 @@ def _earlier(folder: Path, network: str) -> set[str]:
 
 
 def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
-    """Write a complete set and remove what an earlier run left and this one does not write. The manifest goes first and
-    comes back last: where it is, it is right. Raises NeuralArtError when the folder cannot be written or belongs to
-    another network.
+    """Write a complete set and remove files of an earlier compile. The manifest is removed first and written last, so
+    it is never wrong. NeuralArtError: the folder cannot be written, or belongs to another network.
     """
     stale = _earlier(folder, network) - set(files)
     try:

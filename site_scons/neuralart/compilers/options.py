@@ -1,6 +1,6 @@
-"""Every option of ``stedgeai generate`` and of a profile: honored, refused, or without effect here. One table feeds the
-command line, the reader of profile options and docs/reference/generate-options.md. Nothing is ever ignored silently: an
-option without effect is noted in the report, anything else is refused with the reason.
+"""Every option of ``stedgeai generate`` and of profiles: honored, refused, or without effect here. The table feeds the
+command line, the reader of profiles and docs/reference/generate-options.md. The report notes options without effect;
+refusals say why.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAYBE = "optional value"
 
 
 class Option(NamedTuple):
-    """One option."""
+    """An option of the table."""
 
     names: tuple[str, ...]  # all spellings, the canonical one first
     effect: str  # ``honored``, ``refused`` or ``no effect``
@@ -241,19 +241,19 @@ PROFILE: tuple[Option, ...] = (
 
 
 def find(table: tuple[Option, ...], name: str) -> Option | None:
-    """The option of a name."""
+    """Find an option by name."""
     return next((option for option in table if name in option.names), None)
 
 
 def of_profile() -> tuple[Option, ...]:
-    """Options of profiles that the command line takes as well: all but those that mean something else there."""
+    """Options of profiles that have the same meaning on the command line."""
     taken = set(spellings(GENERATE))
     free = (option._replace(names=tuple(name for name in option.names if name not in taken)) for option in PROFILE)
     return tuple(option for option in free if option.names)
 
 
 def spellings(table: tuple[Option, ...]) -> list[str]:
-    """All names."""
+    """All names of options."""
     return [name for option in table for name in option.names]
 
 
@@ -273,7 +273,7 @@ def _rows(table: tuple[Option, ...], effect: str) -> list[str]:
 
 
 def document() -> str:
-    """The text of docs/reference/generate-options.md."""
+    """Write docs/reference/generate-options.md."""
     parts = [
         "# Options of the reference compiler",
         "",
@@ -291,7 +291,7 @@ def document() -> str:
 
 
 class Choices(NamedTuple):
-    """What a profile asks for."""
+    """The choices of a profile."""
 
     virtual_pools: bool = False  # adjoining pools form one
     all_buffers: bool = False  # fill the table of internal buffers
@@ -314,7 +314,7 @@ def _lookup(word: str) -> tuple[Option | None, str | None]:
 
 
 def choices(words: Sequence[str], where: str = "profile options") -> Choices:
-    """Interpret a profile's options; NeuralArtError when one is refused, unknown, or lacks its value."""
+    """Read the options of a profile. NeuralArtError: one is refused, unknown, or lacks its value."""
     seen: set[str] = set()
     notes: dict[str, str] = {}
     rest = list(words)

@@ -1,4 +1,4 @@
-"""Options of a profile, edited: some added, some removed, the pair for profiling."""
+"""Edits the options of a profile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
 
 
 class ProfileOption(NamedTuple):
-    """An option of a profile with its value."""
+    """An option with its value."""
 
     name: str  # Canonical spelling; the first word where the option is not known
     words: tuple[str, ...]  # As written
@@ -26,8 +26,8 @@ def _is_option(word: str) -> bool:
 
 
 def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
-    """Options and their values; the value of an unknown option is what follows without a dash. NeuralArtError if a word
-    belongs to no option.
+    """Group words to options with values; values of unknown options are the words without a dash. NeuralArtError: a
+    word belongs to no option.
     """
     found: list[ProfileOption] = []
     at = 0
@@ -55,9 +55,8 @@ def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
 def edit(
     options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
 ) -> tuple[str, ...]:
-    """Options of a profile with some removed (by name) and some added (with their values). An added option takes the
-    place of the same one of the profile, in any spelling. NeuralArtError if what is to be removed is not there, or a
-    word is no option.
+    """Remove options by name, then add others with values; an added option replaces the same one in any spelling.
+    NeuralArtError: an option to remove is missing, or a word is no option.
     """
     found = groups(options)
     for group in groups(remove, f"{where}: remove"):
@@ -77,17 +76,17 @@ def edit(
 
 
 def has_controller(options: Sequence[str]) -> bool:
-    """Hardware epochs go into epoch-controller blobs."""
+    """Whether hardware epochs become blobs of the epoch controller."""
     return any(group.name == CONTROLLER for group in groups(options))
 
 
 def for_profiling(options: Sequence[str]) -> tuple[str, ...]:
-    """Options of the same network for measuring it: without the epoch controller, whose blobs hide their epochs."""
+    """Remove the epoch controller, whose blobs hide their epochs from measurements."""
     return _words([group for group in groups(options) if group.name not in _OF_CONTROLLER])
 
 
 def csv_name(options: Sequence[str]) -> str:
-    """File name that ``--csv-file`` makes; empty: none."""
+    """The file that ``--csv-file`` makes; empty: none."""
     for group in groups(options):
         if group.name == "--csv-file":
             value = group.words[1] if len(group.words) > 1 else group.words[0].partition("=")[2]

@@ -1,5 +1,5 @@
-"""Compiles that were recorded: their results come back for the same inputs, without the tool that made them.
-``neuralart record`` compiles with the user's ST Edge AI Core and keeps the result for machines without it.
+"""Recorded compiles: ``neuralart record`` keeps a result of ST Edge AI Core, which is given back for the same inputs on
+machines without the tool.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _role(name: str) -> str:
 
 
 def inputs_of(request: ToolRequest, planned: ToolPlan) -> tuple[Input, ...]:
-    """Every file that decides the result."""
+    """List every file that decides the result."""
     found = [Input("model", request.model.name, _digest(read_bytes(request.model)))]
     for name, content in sorted(planned.staged.files.items()):
         role = _role(name)
@@ -82,7 +82,7 @@ def inputs_of(request: ToolRequest, planned: ToolPlan) -> tuple[Input, ...]:
 
 
 def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str], ...]:
-    """Every option that decides the result; of files the names alone, their content is an input."""
+    """List every option that decides the result; files by name, since their contents are inputs."""
     words, _ = handed_on(request.values, npu=request.npu, path=lambda text: Path(text).name)
     found = [("--target", request.target), ("--name", request.name)]
     if request.npu:
@@ -96,14 +96,14 @@ def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str]
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else than a recording."""
+    """Refuse a folder that holds something other than a recording."""
     if folder.is_dir() and any(folder.iterdir()) and not ((folder / NAME).is_file() or (folder / _NEW).is_dir()):
         raise NeuralArtError("is not empty and no recording", where=str(folder), hint="give an empty or a new folder")
 
 
 def record(request: ToolRequest, install: Install, result: Result, folder: Path) -> Recording:
-    """Store a compile in a folder; what it held before is replaced. NeuralArtError if the folder cannot be written, or
-    holds something else than a recording.
+    """Store a compile in a folder, in place of an earlier recording. NeuralArtError: the folder cannot be written, or
+    holds something else.
     """
     planned = plan(request, install.version)
     made = Recording(
@@ -155,7 +155,7 @@ def _text(value: Any) -> str:
 
 
 def load(folder: Path) -> Recording:
-    """Read a recording; its files are not looked at. NeuralArtError if it is missing, damaged or of another schema."""
+    """Read a recording without its files. NeuralArtError: it is missing, damaged or of another schema."""
     path = folder / NAME
     if not path.is_file():
         raise NeuralArtError(f"no recording: there is no {NAME}", where=str(folder), hint="neuralart record makes one")
@@ -182,7 +182,7 @@ def load(folder: Path) -> Recording:
 
 
 def differences(recording: Recording, request: ToolRequest, planned: ToolPlan) -> list[str]:
-    """What is not as it was recorded, in words."""
+    """List in words what differs from the recording's inputs."""
     said: list[str] = []
     known = {each.role: each for each in recording.inputs}
     now = {each.role: each for each in inputs_of(request, planned)}
@@ -201,7 +201,7 @@ def differences(recording: Recording, request: ToolRequest, planned: ToolPlan) -
 
 
 def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
-    """Bring back what was recorded; NeuralArtError if it is missing, damaged, or was made from something else."""
+    """Write the recorded files. NeuralArtError: the recording is missing, damaged, or of other inputs."""
     recording = load(folder)
     check_model(request.model, request.model_display)
     other = differences(recording, request, plan(request, recording.tool))
@@ -220,7 +220,7 @@ def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
 
 
 def replay_asked(args: argparse.Namespace, output: Path) -> str:
-    """``neuralart compile --compiler recorded``: what a person wants to know; errors as of :func:`replay`."""
+    """Run ``neuralart compile --compiler recorded``; returns lines for the user. Errors as of :func:`replay`."""
     if not args.recording:
         hint = "the folder that 'neuralart record' made with the tool"
         raise NeuralArtError("is required", where="--recording", hint=hint)
@@ -240,7 +240,7 @@ def replay_asked(args: argparse.Namespace, output: Path) -> str:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of ``neuralart compile``; ``--recording`` says where to."""
+    """Add the options of ``neuralart compile``; ``--recording`` names the folder to write."""
     command_line.configure(parser)
     parser.set_defaults(compiler=STEDGEAI)
 

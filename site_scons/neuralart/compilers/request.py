@@ -1,4 +1,4 @@
-"""What a compile is asked for, with types: from the parsed words of ``neuralart compile``."""
+"""Compile requests with types, made from the parsed words of ``neuralart compile``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _NOT_SHOWN = (*_AHEAD, "--output", "--workspace", "--no-workspace", "--quiet", "
 
 @dataclass(frozen=True)
 class BorderOptions:
-    """What the command line says of the network's inputs and outputs. Each tuple is empty (keep the model's own), has
-    one entry (for all), or one per input/output in the model's order.
+    """Options about inputs and outputs. Each tuple is empty (the model's own), has one entry for all, or one for each
+    input or output in the model's order.
     """
 
     input_dtypes: tuple[str, ...] = ()  # ``float32``, ``int8`` or ``uint8``
@@ -43,7 +43,7 @@ class BorderOptions:
 
 @dataclass(frozen=True)
 class CommonRequest:
-    """What all requests have."""
+    """The members that all requests share."""
 
     model: Path  # the .tflite or .onnx
     _: KW_ONLY
@@ -64,7 +64,7 @@ class CommonRequest:
 
 @dataclass(frozen=True)
 class CompileRequest(CommonRequest):
-    """What to compile, and how."""
+    """A compile for a target with an NPU."""
 
     mpool: Path  # the memory-pool file
     target: str = field(default="stm32n6", kw_only=True)
@@ -104,7 +104,7 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 
 def input_shapes(text: str, where: str = "--input-shape") -> dict[str, tuple[int, ...]]:
-    """The shapes of ``NAME=1x3x48x320,...``; a comma may be a part of a name. NeuralArtError: the text is another."""
+    """Read ``NAME=1x3x48x320,...``; names may contain commas. NeuralArtError: another text."""
     found = re.findall(r"(.+?)=([1-9][0-9]{0,8}(?:x[1-9][0-9]{0,8})*)(?:,|$)", text)
     if ",".join("=".join(pair) for pair in found) != text:
         raise NeuralArtError(f"'{text}' is no list of shapes", where=where, hint="NAME=1x3x48x320, comma separated")
@@ -159,7 +159,7 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
 
 
 def checked_common(args: argparse.Namespace) -> tuple[str, ...]:
-    """Check what both flows want; the notes of what has no effect."""
+    """Check the options of both flows; returns notes on options without effect."""
     notes = _checked(args)
     for needed in ("model", "target"):
         if not getattr(args, needed):
@@ -177,7 +177,7 @@ def checked_common(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def common_members(args: argparse.Namespace, profile: Profile | None, notes: tuple[str, ...]) -> dict[str, Any]:
-    """What requests of both flows have."""
+    """Make the members that requests of both flows share."""
     return {
         "model": Path(args.model),
         "name": args.name or "network",
@@ -201,7 +201,7 @@ def common_members(args: argparse.Namespace, profile: Profile | None, notes: tup
 
 
 def request_of(args: argparse.Namespace) -> CompileRequest:
-    """The request for a target with an NPU; NeuralArtError when an option is missing, refused or contradictory."""
+    """Make the request for a target with an NPU. NeuralArtError: an option is missing, refused or contradictory."""
     notes = checked_common(args)
     profile = _profile(args)
     if profile is not None:

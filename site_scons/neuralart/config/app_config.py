@@ -1,5 +1,5 @@
-"""The keys of ``app_config:``: what an application header says that its network does not know. The section is read in
-layers like the other keys of a network: defaults, the network, the override of a variant.
+"""The keys of ``app_config:``: settings of an application header that the network does not contain. They are read in
+layers: defaults, network, override of a variant.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
 
 @dataclass(frozen=True)
 class AudioConfig:
-    """How sound becomes the input of a network, and what its output means."""
+    """Settings of audio input and output."""
 
     target_rate: int = 16000  # Samples per second, 16000 or 48000
     n_mels: int = 64  # Rows of the spectrogram
@@ -61,7 +61,7 @@ class AudioConfig:
 
 @dataclass(frozen=True)
 class AppConfig(Located):
-    """The section, resolved. What is empty, zero or None was not said."""
+    """The resolved section; empty, zero or None: not given."""
 
     use_case: str  # One of USE_CASES
     model_type: str  # One of MODEL_TYPES of the use case
@@ -119,7 +119,7 @@ def use_cases() -> tuple[str, ...]:
 
 
 def model_types(use_case: str) -> tuple[str, ...]:
-    """All model types of a use case, those of plugins too."""
+    """List the model types of a use case, those of plugins too."""
     pairs = (name.partition("/") for name in plugins.names("use_cases"))
     added = (kind for case, _, kind in pairs if case == use_case)
     return tuple(dict.fromkeys((*MODEL_TYPES.get(use_case, ()), *added)))
@@ -249,15 +249,14 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer. Returns for each key that is there its value and its place, keyed like
-    ``app_config.nms_thresh`` and ``app_config.audio.n_fft``, so that an override may change one key and keep the
-    rest; ``app_config.`` itself has the place of the section.
+    """Read the section as one layer: value and place of each given key, such as ``app_config.nms_thresh`` and
+    ``app_config.audio.n_fft``, so that an override may change one key. ``app_config.`` has the place of the section.
     """
     return {"app_config.": (None, value.where), **section("app_config", value, KEYS)}
 
 
 def resolve(settings: Settings) -> AppConfig | None:
-    """The section from merged layers of a network; None without it. NeuralArtError: no use case, or a contradiction."""
+    """Make the section from merged layers; None without it. NeuralArtError: no use case, or a contradiction."""
     mine = members(settings, "app_config")
     if not mine:
         return None
@@ -290,7 +289,7 @@ def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where
 
 
 def read(path: Path, display: str = "") -> AppConfig:
-    """Read a file of its own (``schema: 1`` and ``app_config:``); ``display`` is its name in messages."""
+    """Read the section from a file (``schema: 1`` and ``app_config:``); ``display``: its name in messages."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "app_config"))

@@ -1,5 +1,5 @@
-"""The application of a variant: who supplies the firmware around its networks. Places are texts (``file:line``), so
-that these types need none of the reader's.
+"""``application:`` of a variant: who supplies the firmware around its networks. Places are texts (``file:line``), so
+these types do not need the YAML reader.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/
 
 
 def inside(text: str) -> str:
-    """A path within a tree in its shortest form, the tree being ``.``; ValueError: it leads out of it, or is none."""
+    """Normalize a path within a tree, whose top is ``.``. ValueError: it leads out of the tree, or is no path."""
     if "\\" in text:
         raise ValueError("write / between the parts of a path")
     if text.startswith("/") or _DRIVE.match(text):
@@ -54,7 +54,7 @@ def inside(text: str) -> str:
 
 @dataclass(frozen=True)
 class StageRule:
-    """Where some generated files go in the copy of the user's tree."""
+    """Where generated files go in the copy of the user's tree."""
 
     pattern: str  # File name, or a pattern of names with ``*``, ``?`` and ``[...]``
     destination: str  # File; with ``/`` at its end a folder; empty: nowhere
@@ -62,7 +62,7 @@ class StageRule:
 
     @property
     def literal(self) -> bool:
-        """It names one file."""
+        """Whether it names one file, not a pattern."""
         return not any(sign in self.pattern for sign in "*?[")
 
 
@@ -114,17 +114,17 @@ class ApplicationConfig:
 
     @property
     def of_board(self) -> bool:
-        """Its code and data are where the board's file has them, not where a linker script of the user puts them."""
+        """Whether the board's file places code and data, not a linker script of the user."""
         return self.kind == REFERENCE or (self.sources is not None and not self.sources.linker_script)
 
     def said(self, key: str = "") -> str:
-        """The place of a key for a message; its name where no file said it."""
+        """Where a key was written, for messages; its name if no file has it."""
         place = self.places.get(key) or self.places.get("", "")
         return place or (f"application.{self.kind}.{key}" if key else f"application {self.kind}")
 
 
 def application(value: Value) -> ApplicationConfig:
-    """``reference``, or a mapping with the one kind of application that it is."""
+    """Read ``reference``, or a mapping with one kind of application."""
     if not value.is_mapping:
         text = value.text()
         if text == REFERENCE:
@@ -178,7 +178,7 @@ def _variables(value: Value) -> tuple[tuple[str, str], ...]:
 
 
 def check_variable(name: str, text: str) -> None:
-    """Check a variable for the command line of make. ValueError: its name or value runs something."""
+    """Refuse a make variable that would run something. ValueError: its name or value would."""
     if not _VARIABLE.fullmatch(name):
         raise ValueError("the key must be the name of a variable of make")
     # Functions of make run programs, write files and define rules; a reference only stands for a text.

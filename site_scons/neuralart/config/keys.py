@@ -31,22 +31,22 @@ MACHINES = ("silicon", "unicorn", "qemu")
 
 @dataclass(frozen=True, kw_only=True)
 class Located:
-    """Something that a file says, which knows where it and each of its keys were written (in whatever layer)."""
+    """A section of a file, with the places of its keys (in whatever layer)."""
 
     where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:
-        """Where a key was written; the place of the whole for a default."""
+        """Where a key was written; for a default the place of the section."""
         return self.places.get(key, self.where)
 
     def said(self, key: str = "") -> str:
-        """The place of a key for a message; where no file said it, what the whole is called."""
+        """Where a key was written, for messages; if no file has it, the name of the section."""
         place = self.place(key)
         return str(place) if place.file else self.unsaid()
 
     def unsaid(self) -> str:
-        """For messages about something that no file says."""
+        """What messages call a section that no file has."""
         return ""
 
 
@@ -69,14 +69,14 @@ class Key:
     shared: bool = True  # ``defaults:`` may have it
 
     def settings(self, value: Value) -> Settings:
-        """What is written under the key. NeuralArtError: the value is wrong."""
+        """Read the value under the key. NeuralArtError: it is wrong."""
         if self.section or self.decides:
             read: Settings = self.read(value)
             return read
         return {self.name: (self.read(value), value.where)}
 
     def values(self, merged: Settings) -> dict[str, Any]:
-        """The fields that the key decides, from merged layers. NeuralArtError: members contradict each other."""
+        """Make the fields of the key from merged layers. NeuralArtError: members contradict each other."""
         if self.join is not None:
             return {self.name: self.join(merged)}
         return {name: merged[name][0] for name in self.decides or (self.name,) if name in merged}
@@ -87,7 +87,7 @@ def names(keys: Iterable[Key]) -> tuple[str, ...]:
 
 
 def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> dict[str, tuple[Any, Location]]:
-    """Read a mapping of keys; ``known`` names without a declaration are left to the caller."""
+    """Read a mapping by its declared keys; the caller reads the keys in ``known``."""
     by_name = {key.name: key for key in keys}
     read: dict[str, tuple[Any, Location]] = {}
     for name, entry in value.fields(known).items():
@@ -97,24 +97,24 @@ def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> di
 
 
 def record(owner: Callable[..., _Made], value: Value, keys: Sequence[Key]) -> _Made:
-    """A mapping of keys as the dataclass that has their defaults."""
+    """Read a mapping into the dataclass ``owner``, which has the defaults."""
     read = read_settings(value, keys, names(keys))
     return owner(**{name: setting for name, (setting, _) in read.items()})
 
 
 def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:
-    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``."""
+    """Read a section as settings named like ``budgets.max_weights``."""
     return {f"{name}.{key}": setting for key, setting in read_settings(value, keys, names(keys)).items()}
 
 
 def members(merged: Settings, section: str) -> dict[str, tuple[Any, Location]]:
-    """The settings of a section, by the names of its members."""
+    """Select the settings of a section, by the names of its members."""
     start = f"{section}."
     return {name.removeprefix(start): setting for name, setting in merged.items() if name.startswith(start)}
 
 
 def named(section: str, value: Value, pattern: re.Pattern[str], wrong: str, read: Callable[[Value], Any]) -> Settings:
-    """Read a section whose keys are free names, so that a later layer may change one and keep the rest."""
+    """Read a section with free names as keys, so that a later layer may change one of them."""
     made: dict[str, tuple[Any, Location]] = {}
     for name, entry in value.mapping().items():
         if not pattern.fullmatch(name):
@@ -124,30 +124,30 @@ def named(section: str, value: Value, pattern: re.Pattern[str], wrong: str, read
 
 
 def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
-    """What joins the settings of such a section to pairs of name and value."""
+    """Make a function that joins the settings of such a section to (name, value) pairs."""
     return lambda merged: tuple((name, value) for name, (value, _) in members(merged, section).items())
 
 
 def rooms(value: Value) -> tuple[str, ...]:
-    """Sections of a linker script and their bytes, in order: ``SECTION=BYTES``."""
+    """Read ``SECTION=BYTES``: sections of a linker script with their sizes, in order."""
     wrong = "the key must be a section of the linker script, like .ExternalFlashSection"
     read = named("", value, SECTION, wrong, lambda entry: entry.integer(1))
     return tuple(f"{name[1:]}={size}" for name, (size, _) in read.items())
 
 
 def all_machines() -> tuple[str, ...]:
-    """Kinds of machine, those of plugins last. NeuralArtError: a plugin of the project cannot be loaded."""
+    """List the kinds of machine, those of plugins last. NeuralArtError: a plugin cannot be loaded."""
     return tuple(dict.fromkeys((*MACHINES, *plugins.names("machines"))))
 
 
 def machine(value: Value) -> str:
-    """A kind of machine; plugins are looked for only where it is none of ours."""
+    """Read a kind of machine; plugins are loaded only for a name that is not ours."""
     own = value.text(empty=True) in ("", *MACHINES)
     return value.choice(MACHINES if own else all_machines(), empty=True)
 
 
 def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
-    """The items of a list, of which none may be there twice."""
+    """Read a list without repeated items."""
     found: list[str] = []
     for item in value.items():
         text = read(item)
@@ -162,17 +162,17 @@ def text_or_none(value: Value) -> str:
 
 
 def one_of(allowed: Sequence[str], *, empty: bool = False) -> Callable[[Value], str]:
-    """A reader of :meth:`Value.choice`."""
+    """Make a reader of one of some words."""
     return lambda value: value.choice(allowed, empty=empty)
 
 
 def whole(low: int, high: int) -> Callable[[Value], int]:
-    """A reader of :meth:`Value.integer`."""
+    """Make a reader of whole numbers in a range."""
     return lambda value: value.integer(low, high)
 
 
 def real(low: float, high: float) -> Callable[[Value], float]:
-    """A reader of :meth:`Value.real`."""
+    """Make a reader of decimal numbers in a range."""
     return lambda value: value.real(low, high)
 
 
@@ -181,7 +181,7 @@ def define(value: Value) -> str:
 
 
 def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
-    """The words by which keys reach ``neuralart compile``; what fields have by default needs no words."""
+    """Write keys as words of ``neuralart compile``; defaults need none."""
     words: list[str] = []
     for key in keys:
         value = getattr(config, key.name) if key.option else None
@@ -193,24 +193,24 @@ def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
 
 
 def default_of(owner: type, name: str) -> Any:
-    """The default of a field of a dataclass; ``MISSING`` where it must be given."""
+    """Find the default of a dataclass field; ``MISSING`` if it is required."""
     found = next(each for each in fields(owner) if each.name == name)
     return found.default if found.default_factory is MISSING else found.default_factory()
 
 
 def either(words: Sequence[str]) -> str:
-    """Words for a table: ```a`, `b` or `c```."""
+    """Format words for a table: ```a`, `b` or `c```."""
     shown = [f"`{word}`" for word in words]
     return " or ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
 
 
 def listed(keys: Iterable[Key]) -> str:
-    """Names for a table: ```a`, `b`, `c```."""
+    """Format names for a table: ```a`, `b`, `c```."""
     return ", ".join(f"`{name}`" for name in names(keys))
 
 
 def table(keys: Sequence[Key], owner: type | None) -> str:
-    """The rows of a documentation page; without the dataclass that has the defaults there is no column for them."""
+    """Write the rows of a documentation page; the column of defaults needs the dataclass ``owner``."""
     lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
     for key in keys:
         row = f"| `{key.name}` | {key.doc} |"
@@ -227,9 +227,9 @@ def _shown(owner: type, name: str) -> str:
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
-    """Keywords of a method as YAML, to be checked by the same code and refused in the same words. ``where`` says who
-    gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else than texts,
-    numbers, truth values, and lists and mappings of these is in it.
+    """Turn keywords of a method into YAML values, for the same checks and messages. ``where``: who gives them; a line
+    of a file becomes the place of all. NeuralArtError: other types than text, number, truth value, list and mapping are
+    in them.
     """
     file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
     for key, item in given.items():
@@ -267,7 +267,7 @@ def _shown_item(item: object) -> str:
 
 @contextmanager
 def said_by(where: str) -> Iterator[None]:
-    """Leave out the line that errors (NeuralArtError) of such a value name: a method has none."""
+    """Remove the line from errors (NeuralArtError) of such values: a method has none."""
     try:
         yield
     except NeuralArtError as error:
@@ -305,7 +305,7 @@ class AddedKey:
 
 
 def every_key(of: str) -> Iterator[tuple[str, AddedKey]]:
-    """All keys that plugins add to networks, to variants or to projects."""
+    """List the keys that plugins add to networks, variants or projects."""
     for plugin in plugins.every("keys"):
         if plugin.made.of == of:
             made: AddedKey = plugin.made
@@ -314,7 +314,7 @@ def every_key(of: str) -> Iterator[tuple[str, AddedKey]]:
 
 
 def with_added(of: str, keys: Sequence[Key], value: Value | None) -> tuple[Key, ...]:
-    """Keys, and those of plugins where a mapping has other ones: a message about a wrong one names them all."""
+    """Add the keys of plugins, if a mapping has keys that are not ours, so that messages name them all."""
     if value is None or not value.is_mapping or value.mapping().keys() <= set(names(keys)):
         return tuple(keys)
     added = (Key(name, key.read, key.doc, key.without, keyword=False) for name, key in every_key(of))
@@ -322,7 +322,7 @@ def with_added(of: str, keys: Sequence[Key], value: Value | None) -> tuple[Key, 
 
 
 def added_values(of: str, merged: Settings, own: Sequence[Key]) -> dict[str, Any]:
-    """The values of keys of plugins, from merged layers."""
+    """Read the values of plugins' keys from merged layers."""
     known = {field for key in own for field in (key.name, *key.decides)}
     unknown = (name for name in merged if name.partition(".")[0] not in known)
     return {name: merged[name][0] for name in sorted(unknown) if name in plugins.names("keys", name)}

@@ -1,4 +1,4 @@
-"""Keys of a network that have parts: its limits (``budgets``), and what changes its model while it is read."""
+"""Keys of a network that are sections: limits (``budgets``), and changes of the model while it is read."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ BUDGET_KEYS: tuple[Key, ...] = (
 
 
 def read_budgets(value: Value) -> Settings:
-    """Read ``budgets:``, keyed like ``budgets.max_weights``: an override may change one limit and keep the rest."""
+    """Read ``budgets:`` as settings such as ``budgets.max_weights``, so that an override may change one limit."""
     return section("budgets", value, BUDGET_KEYS)
 
 
 def resolve_budgets(merged: Settings) -> Budgets | None:
-    """The limits among merged settings of a network; None where there is no limit."""
+    """Make the limits from merged settings of a network; None if there are none."""
     mine = members(merged, "budgets")
     values = {key: setting[0] for key, setting in mine.items()}
     return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None

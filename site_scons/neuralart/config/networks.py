@@ -174,9 +174,9 @@ KEYS: tuple[Key, ...] = (
     Key(
         "compiler",
         _compiler,
-        '`reference`; `stedgeai` or `{stedgeai: "4.0.*"}`: your ST Edge AI Core, of that version; `auto`: that where '
-        "it is installed, else `reference`; `{recorded: FOLDER}`: what `neuralart record` stored "
-        "([stedgeai.md](stedgeai.md)); `{adopted: FOLDER}`: generated C that is there already ([adopt.md](adopt.md))",
+        '`reference`; `stedgeai` or `{stedgeai: "4.0.*"}`: your ST Edge AI Core; `auto`: that if it is installed, else '
+        "`reference`; `{recorded: FOLDER}`: what `neuralart record` stored ([stedgeai.md](stedgeai.md)); "
+        "`{adopted: FOLDER}`: C that is generated already ([adopt.md](adopt.md))",
         decides=("compiler", "compiler_version", "recording", "adopted"),
         form={"recorded": PATH, "adopted": PATH},
         taken=("--compiler", "--compiler-version", "--recording", "--adopted", "--c-file", "--initializer"),
@@ -184,9 +184,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "profile",
         _profile,
-        "`file.json`, `profile@file.json`, `profile@` for another profile of the board's own file, `profile-NAME` for "
-        "one of the compiler's own ([stedgeai.md](stedgeai.md#stock-profiles)); "
-        "`{base: one of those, add: [options], remove: [options]}` for one that differs a little",
+        "`file.json`, `profile@file.json`; `profile@`: of the board's own file; `profile-NAME`: of the compiler "
+        "([stedgeai.md](stedgeai.md#stock-profiles)); `{base: one of those, add: [options], remove: [options]}`",
         "profile `default` of the board's own file",
         decides=("profile", "profile_add", "profile_remove"),
         form={"": PATH, "base": PATH, "add": WORDS, "remove": WORDS},
@@ -195,7 +194,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "pair",
         lambda value: value.choice(PAIRS, empty=True),
-        "`profiling`: the network is compiled once more without the epoch controller, whose blobs hide their epochs",
+        "`profiling`: the network is also compiled without the epoch controller, to measure each epoch",
         "one compile",
         taken=("--pair",),
     ),
@@ -211,8 +210,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "memory",
         lambda value: value.choice(MEMORY, empty=True),
-        "`smallest`: the reference compiler computes layers in stripes of rows where the activations take less memory "
-        "then; what two stripes need is computed twice ([cpu-networks.md](cpu-networks.md#layers-in-stripes))",
+        "`smallest`: the reference compiler computes layers in stripes of rows where that saves memory "
+        "([cpu-networks.md](cpu-networks.md#layers-in-stripes))",
         "nothing is computed twice",
         option="--memory",
     ),
@@ -247,15 +246,15 @@ KEYS: tuple[Key, ...] = (
     Key(
         "dispatch_weights",
         rooms,
-        "of a network on a core: sections of the linker script with the bytes that each has for constants, see "
-        "[cpu-networks.md](cpu-networks.md#constants-in-two-flashes)",
+        "of a network on a core: bytes for constants in sections of the linker script "
+        "([cpu-networks.md](cpu-networks.md#constants-in-two-flashes))",
         "where the linker script puts constants",
         option="--dispatch-weights",
     ),
     Key(
         "options",
         Value.texts,
-        "further options of the compiler, one list item for each word of the command line",
+        "further options of the compiler, a list of words",
         "none",
         form=WORDS,
     ),
@@ -270,7 +269,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "failures",
         text_or_none,
-        "a YAML file that explains failures of ST Edge AI Core, asked before our own table",
+        "a YAML file that explains failures of ST Edge AI Core, read before our table",
         "our table",
         form=PATH,
         taken=("--failures",),
@@ -278,14 +277,14 @@ KEYS: tuple[Key, ...] = (
     Key(
         "timeout",
         lambda value: value.real(0.1, 1e6),
-        "seconds that ST Edge AI Core may take for this network; then it is ended, and the error says its last line",
+        "seconds that ST Edge AI Core may take for this network",
         "no limit",
         taken=("--timeout",),
     ),
     Key(
         "initializers",
         lambda value: distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2")),
-        "the pools (by `fname`) that hold constants and get a raw file; more than the rule finds, or fewer",
+        "the pools (by `fname`) that hold constants and get a raw file",
         "pools that are read-only or prefer constants; if there is none, all pools",
         form=WORDS,
         taken=("--initializers",),
@@ -293,8 +292,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "app_config",
         app_config.read_settings,
-        "what the header of an application (`app_config.h`, `ai_model_config.h`) says beyond the network: "
-        "[app-config.md](app-config.md). Its keys are joined one by one",
+        "what the header of an application (`app_config.h`, `ai_model_config.h`) says: [app-config.md](app-config.md)",
         "no header",
         section=True,
         join=app_config.resolve,
@@ -312,21 +310,21 @@ KEYS: tuple[Key, ...] = (
     Key(
         "vectors",
         text_or_none,
-        "a folder of [golden vectors](vectors.md), which `run-`, `boot-` and `load-<variant>` compare outputs with",
+        "a folder of [golden vectors](vectors.md) that outputs are compared with",
         "outputs are shown, and not compared",
         form=PATH,
     ),
     Key(
         "input",
         text_or_none,
-        "instead of `vectors`: a file or folder of [inputs](vectors.md#inputs) whose outputs are shown",
+        "instead: a file or folder of [inputs](vectors.md#inputs) whose outputs are shown",
         "one pseudo-random input",
         form=PATH,
     ),
     Key(
         "labels",
         text_or_none,
-        "a file with the names of the classes, one a line, for outputs that are shown",
+        "a file with the names of the classes, one a line",
         "the class names of `app_config`, if it has any",
         form=PATH,
     ),
@@ -365,12 +363,12 @@ keys_of = partial(with_added, NETWORK, KEYS)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
-    """Read a network's keys, or the ``known`` alone; those of sections come out like ``strategies.xSPI2``."""
+    """Read a network's keys, or only the ``known`` ones; members of sections are named like ``strategies.xSPI2``."""
     return read_keys(value, keys := keys_of(value), known or names(keys))
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
-    """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
+    """Make a network from its layers; later ones win. NeuralArtError: keys of ``app_config`` contradict each other."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
     if "model" not in values and values.get("compiler") != "adopted":

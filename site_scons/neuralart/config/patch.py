@@ -1,4 +1,4 @@
-"""The keys of ``patch:`` of a variant: how the sources of an application are fitted to its network."""
+"""The keys of ``patch:`` of a variant: how an application's sources are changed for its network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEMORY = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class PatchConfig(Located):
-    """The section, resolved. What is empty was not said."""
+    """The resolved section; empty: not given."""
 
     application: str = ""  # Folder of the application; empty: the reference application
     aspect_ratio: str = ""  # One of ASPECT_RATIOS; empty: as ``app_config`` says
@@ -25,7 +25,7 @@ class PatchConfig(Located):
 
 
 def is_file(name: str) -> bool:
-    """Whether the name of a patch list is a file of the user's own."""
+    """Whether the name of a patch list is a file of the user."""
     return name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name
 
 
@@ -68,12 +68,12 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer, keyed like ``patch.reserve.AXIRAM``; ``patch.`` has the section's own place."""
+    """Read the section as one layer, named like ``patch.reserve.AXIRAM``; ``patch.`` has the place of the section."""
     return {"patch.": (None, value.where), **section("patch", value, KEYS)}
 
 
 def resolve(settings: Settings) -> PatchConfig | None:
-    """The section from merged layers of a variant (keys of other sections are left alone); None without it."""
+    """Make the section from the merged layers of a variant, whose other keys are ignored; None without it."""
     mine = members(settings, "patch")
     if not mine:
         return None
@@ -83,9 +83,9 @@ def resolve(settings: Settings) -> PatchConfig | None:
 
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:
-    """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
-    ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
-    neither says it, both say different things, or no application for this can do it.
+    """Find the aspect ratio of the camera's picture in ``patch``, ``app_config`` or both. ``of_header``: empty without
+    ``app_config``; ``where``: for messages about a missing key. NeuralArtError: both are missing or differ, or no
+    application for this can do it.
     """
     said = config.said("aspect_ratio") or config.said() or where
     if config.aspect_ratio and of_header and config.aspect_ratio != of_header:

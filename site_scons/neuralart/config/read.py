@@ -1,4 +1,4 @@
-"""variants.yaml: all of it is checked when it is read; a variant is put together when it is asked for."""
+"""Reads variants.yaml: all of it is checked at once; a variant is resolved when it is asked for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProjectFile:
     _network_defaults: Settings
 
     def variant(self, name: str) -> VariantConfig:
-        """One variant, its networks with all overrides applied. NeuralArtError: the file has no such variant."""
+        """Resolve a variant and its networks, with overrides. NeuralArtError: there is no such variant."""
         draft = self._variants.get(name)
         if draft is None:
             hint = nearest(name, tuple(self._variants))
@@ -46,13 +46,13 @@ class ProjectFile:
 
 
 def verbs() -> tuple[str, ...]:
-    """What stands in front of a variant's name in its targets: ``run-`` and so on, without those of a part."""
+    """List the verbs before a variant's name in its targets (``run-`` and so on), without those of a part."""
     parts = tuple(f"flash-{part}" for part in FLASH_PARTS)
     return tuple(verb for name in plugins.names("targets") if (verb := f"{name}-") not in parts)
 
 
 def read(path: Path, display: str = "") -> ProjectFile:
-    """Read a project file, usually ``variants.yaml``. NeuralArtError: it says something that is not allowed."""
+    """Read a project file, usually ``variants.yaml``. NeuralArtError: something in it is wrong."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
     added = dict(every_key(PROJECT)) if top.is_mapping and top.mapping().keys() - set(KEYS) else {}
@@ -152,7 +152,7 @@ def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Draft:
-    """A variant, checked but not yet joined with its networks."""
+    """A checked variant without its networks."""
 
     name: str  # As written
     settings: Settings  # Defaults and own keys
@@ -165,14 +165,14 @@ class Draft:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title, for people."""
         if "title" in self.settings:
             return str(self.settings["title"][0])
         return f"{', '.join(self.networks)} on {self.settings['board'][0]}"
 
 
 def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, object]) -> Draft:
-    """Check one variant of a file with ``known`` networks. NeuralArtError: no board, no network, or a wrong key."""
+    """Check a variant; ``known``: the networks of the file. NeuralArtError: no board, no network, or a wrong key."""
     settings = {**defaults, **read_settings(value)}
     if "board" not in settings:
         raise value.error("names no board", "for example board: stm32n6570-dk")

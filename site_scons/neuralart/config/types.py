@@ -1,4 +1,4 @@
-"""What variants.yaml says, resolved: one frozen object per network and variant."""
+"""The resolved contents of variants.yaml: a frozen object for each network and variant."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _BUILT_IN = "profile-"
 
 
 def of_compiler(text: str) -> bool:
-    """Whether a profile is one of the compiler's own, ``profile-NAME``: of the installation, or our stock profiles."""
+    """Whether a profile is ``profile-NAME``: one of the installation, or our stock profiles."""
     return text.startswith(_BUILT_IN) and "@" not in text and not text.endswith(".json")
 
 
 def split_profile(text: str) -> tuple[str, str]:
-    """Name (or ``default``) and file (or empty) of ``name@file``, ``file``, ``name@`` or ``profile-name``."""
+    """Split ``name@file``, ``file``, ``name@`` or ``profile-name`` into name (or ``default``) and file (or empty)."""
     if of_compiler(text):
         return text.removeprefix(_BUILT_IN), ""
     name, at, file = text.partition("@")
@@ -74,14 +74,14 @@ class Budgets:
         return self != Budgets()
 
     def said(self, key: str) -> str:
-        """The place of a limit for a message; its name where no file said it."""
+        """Where a limit was written, for messages; its name if no file has it."""
         place = self.places.get(key)
         return str(place) if place is not None and place.file else f"budgets.{key}"
 
 
 @dataclass(frozen=True)
 class AdoptedConfig:
-    """A network whose generated C lies in the user's tree. Paths are relative to the file that names them."""
+    """A network whose generated C is in the user's tree. Paths are relative to the file that names them."""
 
     folder: str  # Where its C is
     c_file: str = ""  # Name of that in the folder; empty: the only network there
@@ -130,13 +130,13 @@ class NetworkConfig(Located):
     added: Mapping[str, Any] = field(default_factory=dict, compare=False)  # Values of keys that plugins add
 
     def unsaid(self) -> str:
-        """Its name."""
+        """What messages call it."""
         return f"network {self.name}"
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """A range of addresses that the user keeps for something of their own."""
+    """A range of addresses that the user keeps free."""
 
     name: str
     address: int
@@ -146,7 +146,7 @@ class Reserved:
 
 @dataclass(frozen=True)
 class RelocatableConfig:
-    """The model of a variant is not linked into its firmware: a loader in the firmware installs it at run time."""
+    """Options of a variant whose model a loader in the firmware installs at run time."""
 
     split: bool = False  # The constants in a file (and a flash slot) of their own
     secure: bool = True  # Made for the secure state
@@ -163,13 +163,13 @@ class RelocatableConfig:
 
     @property
     def loader_defines(self) -> tuple[str, ...]:
-        """What the loader of relocatable models is compiled with."""
+        """Macros for the compile of the loader."""
         return ("LL_ATON_RT_RELOC", *(("LL_ATON_EB_DBG_INFO",) if self.debug_info else ()))
 
 
 @dataclass(frozen=True)
 class SignConfig:
-    """Who puts the header in front of an image, and what it says."""
+    """Who makes the header of an image, and its fields."""
 
     by: str = "header"  # ``header``: this package, without a signature; ``vendor``: the vendor's signing tool
     type: str = "application"  # What the boot chain takes the image for: ``application``, ``ssbl`` or ``fsbl``
@@ -205,12 +205,12 @@ class VariantConfig(Located):
     added: Mapping[str, Any] = field(default_factory=dict, compare=False)  # Values of keys that plugins add
 
     def unsaid(self) -> str:
-        """Its name."""
+        """What messages call it."""
         return f"variant {self.name}"
 
     @property
     def booted(self) -> tuple[str, str]:
-        """Name of its board in its boot mode, and where that was said."""
+        """Its board in its boot mode, and where that was written."""
         moved = dict(self.slots).get("application") if self.boot == "xip" else None
         mode = self.boot if moved is None else f"{self.boot}-0x{moved:08x}"
         return (f"{self.board}+{mode}", self.said("boot")) if mode else (self.board, self.said("board"))

@@ -1,4 +1,4 @@
-"""The keys of a variant in variants.yaml, those of its ``relocatable:`` too."""
+"""The keys of a variant in variants.yaml, and of its section ``relocatable:``."""
 
 from __future__ import annotations
 
@@ -222,8 +222,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "runner",
         Value.text,
-        "who writes the flash of `machine: silicon`, see [flash-runners.md](flash-runners.md); `RUNNER=` on the "
-        "command line wins",
+        "who writes the flash of `machine: silicon` ([flash-runners.md](flash-runners.md)); `RUNNER=` wins",
         "what is installed and knows the board",
     ),
     Key("network", _one_network, "one network", needed=True, decides=("networks",)),
@@ -232,7 +231,7 @@ KEYS: tuple[Key, ...] = (
         "overrides",
         # They are the keys of networks, read when the variant's networks are known.
         lambda value: {},
-        "for a network of this variant any network keys that differ here",
+        "by network: keys that differ in this variant",
         needed=True,
         section=True,
         shared=False,
@@ -240,9 +239,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "application",
         application,
-        "the firmware around the networks: `reference`, or your own: `sources`, `make`, `cmake`, `cubeide`, `elf`, see "
-        "[applications.md](applications.md). Networks of ST Edge AI Core need your own, except on the "
-        "[virtual NPU](../how-to/run-a-compiled-network.md)",
+        "the firmware around the networks: `reference`, or your own: `sources`, `make`, `cmake`, `cubeide`, `elf` "
+        "([applications.md](applications.md))",
         "`reference`",
     ),
     Key(
@@ -258,8 +256,7 @@ KEYS: tuple[Key, ...] = (
         "slots",
         _slots,
         "flash addresses by name, instead of the board's: `{application: 0x70080000}`; also `descriptor`, `staging` "
-        "and `relocatable`, with `relocatable:` also `load_table` and `relocatable_params`. `weights` cannot be moved "
-        "here, the pool file decides",
+        "and `relocatable`, with `relocatable:` also `load_table` and `relocatable_params`; not `weights`",
         "the board's; for the identity descriptor and staged initializers a free place is found",
         section=True,
         join=pairs("slots"),
@@ -268,21 +265,19 @@ KEYS: tuple[Key, ...] = (
     Key(
         "dead_bank",
         one_of(DEAD_BANKS),
-        "what a virtual board does when a memory bank is used that is off: `fault`, or `zeros` (reads zero, forgets "
-        "what is written), as silicon may",
+        "what a virtual board does with a memory bank that is off: `fault`, or `zeros` (reads zero, forgets writes)",
     ),
     Key(
         "allow_reference_on_hardware",
         Value.boolean,
-        "`true`: a network of the reference compiler, which computes on the core, is meant for `machine: silicon`",
+        "`true`: a network that computes on the core of `machine: silicon` is meant",
         "`false`: such an image is refused",
     ),
     Key(
         "kernels",
         one_of(KERNELS),
-        "`c`, or `mve`: most kernels use the vector extension of Cortex-M55 and Cortex-M85 (MVE); or `dsp`: "
-        "convolutions and fully connected layers use the DSP extension of Cortex-M4, Cortex-M7, Cortex-M33 and later. "
-        "The results are the same, bit by bit. Refused where the machine has no such instructions",
+        "`c`; `mve`: most kernels use MVE (Cortex-M55, Cortex-M85); `dsp`: convolutions and fully connected layers use "
+        "the DSP extension (Cortex-M4, Cortex-M7, Cortex-M33 and later). The results are the same, bit by bit",
     ),
     Key(
         "patch",
@@ -301,22 +296,22 @@ KEYS: tuple[Key, ...] = (
     Key(
         "fsbl",
         Value.text,
-        "the first-stage boot loader, relative to the project file: `.hex`, `.bin` or `.elf`. It is checked, gets a "
-        "[header](image-header.md) if it has none, and is the first write of the flash plan",
+        "the first-stage boot loader: `.hex`, `.bin` or `.elf`. It gets a [header](image-header.md) if it has none, "
+        "and is the first write of the flash plan",
         "it is not in the plan; a board needs one all the same",
     ),
     Key(
         "boot",
         one_of(BOOT_MODES),
-        "how the image comes to where it runs: `load-and-run` (the boot loader copies it into RAM), `xip` (it is "
-        "executed in its slot), `ram` (a debugger loads it), see [boards.md](boards.md#boot-modes)",
+        "where the image runs: `load-and-run` (copied into RAM by the boot loader), `xip` (in its slot), `ram` (loaded "
+        "by a debugger), see [boards.md](boards.md#boot-modes)",
         "as the board has it",
     ),
     Key(
         "sign",
         _sign,
         "who puts the [header](image-header.md) in front of the image: `header` (this package), `vendor` (its signing "
-        "tool), or a mapping, see below. Boards whose boot chain reads no header ignore it",
+        "tool), or a mapping, see [there](image-header.md)",
         "`header`",
     ),
     Key(
@@ -329,13 +324,13 @@ KEYS: tuple[Key, ...] = (
 
 
 def keys_of(value: Value | None) -> tuple[Key, ...]:
-    """Keys of variants, and those of plugins that a mapping has."""
+    """The keys of variants, with those of plugins that a mapping has."""
     return with_added(VARIANT, KEYS, value)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
-    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``.
-    ``known``: those that may be there; none: all.
+    """Read a variant's keys without its overrides: ``network`` becomes ``networks``, sections become names like
+    ``toolchain.prefix``. ``known``: the allowed keys; empty: all.
     """
     keys = keys_of(value)
     known = known or names(keys)
@@ -346,6 +341,6 @@ def read_settings(value: Value, known: tuple[str, ...] = ()) -> Settings:
 
 
 def values_of(merged: Settings) -> dict[str, Any]:
-    """Fields of a variant from its settings, all but what its networks and its title decide."""
+    """Make a variant's fields from its settings, except those that depend on its networks and its title."""
     values = {field: found for key in KEYS if key.name not in _ELSEWHERE for field, found in key.values(merged).items()}
     return {**values, "added": added_values(VARIANT, merged, KEYS)}

@@ -1,1 +1,1 @@
-"""Flash chips and what is written to them: flash plan, virtual programmer."""
+"""Flash chips and flash plans, the protocol of runners, and the virtual flash."""

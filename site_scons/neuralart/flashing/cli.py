@@ -1,4 +1,4 @@
-"""``neuralart flash`` and ``verify``: write the flash of a device, compare it with its plan."""
+"""``neuralart flash`` and ``verify``: write a device's flash, or compare it with its plan."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _sectors(number: int) -> str:
 
 
 def describe(written: Written) -> list[str]:
-    """Lines that say what was written."""
+    """Say what was written, in lines."""
     write = written.write
     done = []
     if written.erased:
@@ -59,7 +59,7 @@ def describe(written: Written) -> list[str]:
 
 
 def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
-    """The runner of a command line and its job. NeuralArtError: no such runner, or plan or board are wrong."""
+    """Find the runner and the job of a command line. NeuralArtError: no such runner, or plan or board are wrong."""
     from neuralart import boards
     from neuralart.flashing.plan import read
 
@@ -90,7 +90,7 @@ def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
 
 
 def run_flash(args: argparse.Namespace) -> int:
-    """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
+    """Write a device. NeuralArtError: an input is wrong; nothing was written."""
     runner, job = chosen(args)
     if args.dry_run:
         return _show(runner, job, args.plan)
@@ -105,7 +105,7 @@ def run_flash(args: argparse.Namespace) -> int:
 
 
 def run_verify(args: argparse.Namespace) -> int:
-    """Compare them. Returns 0 when the flash holds every byte of the plan; 2 at the first difference."""
+    """Compare a device with its plan: 0 if all bytes are equal, 2 at the first difference."""
     runner, job = chosen(args)
     device = runner.device(str(args.record), args.probe)
     mismatch = runner.verify(job)

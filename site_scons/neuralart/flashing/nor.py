@@ -51,7 +51,7 @@ class Chip:
 
 
 def chip_of(board: Board) -> Chip:
-    """The NOR flash of a board. NeuralArtError: the board has none, or its file says too little of it."""
+    """Find the NOR flash of a board. NeuralArtError: it has none, or its file says too little of it."""
     where = board.where or f"board {board.name}"
     try:
         base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
@@ -64,7 +64,7 @@ def chip_of(board: Board) -> Chip:
 
 
 def chips_of(board: Board) -> tuple[Chip, ...]:
-    """All flash of a board whose sectors are known: its NOR flash, and what is inside the device."""
+    """List all flash of a board with known sectors: NOR flash, and flash in the chip."""
     inside = tuple(Chip(each.base, each.size, each.sector) for each in board.memory if each.sector)
     return (*((chip_of(board),) if "base" in board.flash else ()), *inside)
 
@@ -109,8 +109,8 @@ class Nor:
             self._sectors.pop(number, None)
 
     def program(self, offset: int, data: bytes) -> None:
-        """Clear bits. Page borders do not matter: a programmer splits writes at them. NeuralArtError: outside of the
-        chip, or a bit that is 0 would have to become 1; nothing was programmed then.
+        """Clear bits, across pages too. NeuralArtError: outside of the chip, or a bit would have to become 1; nothing
+        was programmed.
         """
         self._check("program", offset, len(data))
         held = self.read(offset, len(data))
@@ -194,7 +194,7 @@ def load_for(path: Path, board: Board) -> Nor:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of one write."""
+    """The result of one write."""
 
     write: Write
     erased: int  # Sectors that were erased and programmed
@@ -204,7 +204,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Where a flash first differs from its plan."""
+    """The first difference of a flash from its plan."""
 
     write: Write  # Whose bytes differ
     offset: int  # Offset in its file
@@ -233,7 +233,7 @@ def sectors_of(write: Write, chip: Chip) -> range:
 
 
 def changes(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> list[tuple[int, bytes]]:
-    """Address and bytes of each stretch of adjoining sectors that do not hold their bytes; ``force``: of all."""
+    """Address and bytes of each stretch of adjoining sectors to write; ``force``: also those that are right."""
     found: list[tuple[int, bytearray]] = []
     behind = -1
     for number, first, part in _parts_of(write, data, nor.chip):
@@ -251,7 +251,7 @@ def _ranged(write: Write) -> str:
 
 
 def check_plan(plan: FlashPlan, nor: Nor) -> None:
-    """Do all writes of a plan fit into this chip? NeuralArtError: one does not, or two need the same erase sector."""
+    """Check that all writes fit into a chip. NeuralArtError: one does not, or two need the same erase sector."""
     chip = nor.chip
     owner: dict[int, Write] = {}
     for write in plan.writes:
@@ -279,7 +279,7 @@ def _foreign(nor: Nor, start: int, end: int) -> tuple[int, int] | None:
 
 
 def apply(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> Written:
-    """Make a chip in memory hold a write's bytes. ``force``: sectors that hold them already are written as well."""
+    """Write to a chip in memory. ``force``: also sectors that are right."""
     chip = nor.chip
     erased, kept, lost = 0, 0, []
     for number, first, part in _parts_of(write, data, chip):
@@ -312,7 +312,7 @@ def program_plan(
 
 
 def mismatch_of(write: Write, data: bytes, held: bytes) -> Mismatch | None:
-    """The first byte in which what a device holds is not what the write says; None: there is none."""
+    """Find the first byte that differs from a write; None: none does."""
     if data == held:
         return None
     at = next(n for n, (one, other) in enumerate(zip(data, held, strict=True)) if one != other)
@@ -320,7 +320,7 @@ def mismatch_of(write: Write, data: bytes, held: bytes) -> Mismatch | None:
 
 
 def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
-    """The first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
+    """Find the first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
     check_plan(plan, nor)
     writes = plan.chosen(only)
     for write, data in zip(writes, contents(plan, writes, top), strict=True):

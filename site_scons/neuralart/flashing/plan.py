@@ -72,13 +72,13 @@ class FlashPlan:
 
 
 def write_of(name: str, kind: str, path: Path, address: int, file: str = "") -> Write:
-    """Describe a file that exists; ``file``: how the plan names it, if not as ``path`` does."""
+    """Describe an existing file as a write; ``file``: its name in the plan, if not as in ``path``."""
     data = products.read(path)
     return Write(name, kind, file or path.as_posix(), address, len(data), hashlib.sha256(data).hexdigest())
 
 
 def make(board_name: str, writes: Sequence[Write]) -> str:
-    """Text of a plan without writes of nothing. NeuralArtError: one is not possible, or two have one name."""
+    """Write a plan, without empty writes. NeuralArtError: a write is impossible, or two have one name."""
     rows = [asdict(write) for write in writes if write.bytes]
     text = json.dumps({"schema": SCHEMA, "board": board_name, "writes": rows}, indent=1) + "\n"
     parse(text, f"flash plan of {board_name}")
@@ -142,9 +142,7 @@ def read(path: Path) -> FlashPlan:
 
 
 def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]:
-    """Bytes of some files of a plan (below ``top``). NeuralArtError: one is missing, has changed since, or is not what
-    the build made.
-    """
+    """Read files of a plan (below ``top``). NeuralArtError: one is missing, changed, or not what the build made."""
     found = []
     for write in writes:
         path = top / write.file
@@ -160,7 +158,7 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
 
 
 def held_after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:
-    """What a device holds after some writes, by address: what they overlap is gone."""
+    """Compute what a device holds after some writes, by address; overwritten ones are gone."""
 
     def gone(old: Write) -> bool:
         return any(new.name == old.name or (new.address < old.end and old.address < new.end) for new in writes)

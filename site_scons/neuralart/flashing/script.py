@@ -1,4 +1,4 @@
-"""The command lines of a flash runner, for people without this package: to read, as a shell script, and for Windows."""
+"""Command lines of a flash runner, for people without this package: text, POSIX shell script, Windows batch file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NOT_IN_BATCH = re.compile(r'["\r\n]')
 
 @dataclass(frozen=True)
 class Loader:
-    """An external loader, in the folder that STM32CubeProgrammer has for them."""
+    """An external loader of STM32CubeProgrammer's folder."""
 
     name: str  # Its file
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A file of ours, which a script has beside itself."""
+    """A file of ours that lies beside a script."""
 
     path: Path  # The file
     name: str  # What it is called there
@@ -32,7 +32,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Around:
-    """A path within a line of Tcl, which is one word."""
+    """A path inside a line of Tcl, quoted as one word."""
 
     before: str  # Text in front of it
     path: Path  # The path
@@ -44,19 +44,19 @@ Word = str | Path | Loader | Beside | Around
 
 @dataclass(frozen=True)
 class CommandScript:
-    """Commands in order; a path is that of a plan, relative to the top folder."""
+    """Commands in order; paths are those of a plan, relative to the top folder."""
 
     rows: Sequence[tuple[Word, ...]]  # Program and words of each
 
     def files(self) -> dict[str, Path]:
-        """What has to be copied beside a script, by its name there."""
+        """The files to copy beside a script, by their names there."""
         return {word.name: word.path for row in self.rows for word in row if isinstance(word, Beside)}
 
     def _uses_loaders(self) -> bool:
         return any(isinstance(word, Loader) for row in self.rows for word in row)
 
     def lines(self, top: Path, programs: dict[str, str], loaders: Path) -> list[str]:
-        """As they are typed here, with the programs that are found."""
+        """The commands as typed on this machine, with the found programs."""
 
         def shown(word: Word) -> str:
             if isinstance(word, Loader):
@@ -70,7 +70,7 @@ class CommandScript:
         return [shlex.join(shown(word) for word in row) for row in self.rows]
 
     def shell(self, top: Path, folder: Path) -> str:
-        """A script for a POSIX shell that lies in a folder; it may be moved together with the files."""
+        """Write a POSIX shell script for a folder; script and files may be moved together."""
 
         def said(word: Word) -> str:
             if isinstance(word, Loader):

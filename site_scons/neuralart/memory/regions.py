@@ -1,4 +1,4 @@
-"""The memories of a board: which a network uses, which answer at the start, and which ranges overlap."""
+"""Which memories of a board a network uses, which answer at the start, and which ranges overlap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Span:
 
 
 def fold(board: Board, address: int) -> int:
-    """The address of the same byte in the alias of the firmware's security state; itself where no memory is."""
+    """Translate an address to the alias of the firmware's security state; an address without a memory stays."""
     region = board.region_at(address)
     if region is None or region.alias is None or region.base <= address < region.end:
         return address
@@ -33,13 +33,13 @@ def fold(board: Board, address: int) -> int:
 
 
 def memory_list(board: Board) -> str:
-    """The memories of a board, as a hint."""
+    """List the memories of a board, for a hint."""
     return "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
 
 
 def fold_alias(board: Board, address: int, what: str = "") -> int:
-    """As :func:`fold`, for an address where a memory must be. ``address``: through either alias; ``what``: whose
-    address, for the message. NeuralArtError: the board has no memory there.
+    """As :func:`fold`, for an address that must be in a memory. ``what``: whose it is, for the message. NeuralArtError:
+    it is in none.
     """
     if board.region_at(address) is None:
         text = f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}"
@@ -48,8 +48,8 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
 
 
 def group_of(network: Network, pool: PoolUse) -> str:
-    """Ranges of one group may overlap: those of a network, and the activations of networks that an application of the
-    user's own runs, one after the other.
+    """Name the group of a range; ranges of one group may overlap: those of a network, or activations of networks that a
+    user's application runs one after the other.
     """
     own = network.runtime == NEURALART or pool.weights
     return f"network {network.name}" if own else "activations"
@@ -87,8 +87,8 @@ def alias_warnings(board: Board, network: Network) -> list[str]:
 
 
 def used_pools(network: Network) -> list[PoolUse]:
-    """Pools of which something is used, without the virtual ones whose parts are listed themselves. Pools of the
-    application are parts of its image, which is looked at on its own.
+    """List used pools, without virtual ones whose parts are listed, and without pools of the application, which are
+    checked with its image.
     """
     listed = {pool.fname for pool in network.pools if not pool.virtual}
     used = (pool for pool in network.pools if pool.used and not pool.of_application)
@@ -96,7 +96,7 @@ def used_pools(network: Network) -> list[PoolUse]:
 
 
 def memory_end(board: Board, address: int) -> int:
-    """First address behind the memory at an address (in the firmware's alias), and all that follows without a gap."""
+    """First address behind the memory at an address (in the firmware's alias) and those that adjoin it."""
     end = address
     while True:
         region = next((r for r in board.memory if r.base <= end < r.end), None)
@@ -121,7 +121,7 @@ def touched_regions(board: Board, spans: Sequence[Span]) -> list[MemoryRegion]:
 
 
 def firmware_spans(board: Board) -> list[Span]:
-    """Where the reference application's code and data are."""
+    """The ranges of the reference application's code and data."""
     spans = []
     for name, section in (("code", board.code), ("data", board.data)):
         # What is executed in its slot has what the pools leave of that.
@@ -133,7 +133,7 @@ def firmware_spans(board: Board) -> list[Span]:
 
 
 def overlapping(spans: Iterable[Span]) -> list[tuple[Span, Span]]:
-    """Pairs of ranges of different groups that share a byte, by address, first one first. Empty ones overlap none."""
+    """List pairs of ranges of different groups that share a byte, by address. Empty ranges overlap none."""
     pairs: list[tuple[Span, Span]] = []
     open_: list[Span] = []
     for span in sorted((s for s in spans if s.end > s.start), key=lambda s: (s.start, s.end, s.owner)):
@@ -144,7 +144,7 @@ def overlapping(spans: Iterable[Span]) -> list[tuple[Span, Span]]:
 
 
 def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
-    """What is left of a range, in address order: [start, end) of each gap."""
+    """List the gaps [start, end) between ``taken`` ranges, by address."""
     found = []
     at = start
     for span in sorted(taken, key=lambda s: (s.start, s.end)):
@@ -166,13 +166,13 @@ def check_disjoint(spans: Sequence[Span], where: str) -> None:
 
 
 def is_on(board: Board, region: MemoryRegion) -> bool:
-    """Say whether the memory answers after the reset and the boot chain."""
+    """Whether the memory answers after reset and boot chain."""
     mapped = (window.mapped_by_boot for window in board.windows if window.region == region.name)
     return next(mapped, region.on_at_reset)
 
 
 def turned_on_by(board: Board, region: MemoryRegion) -> str:
-    """Say which registers and bits turn the memory on."""
+    """Name the registers and bits that turn a memory on."""
     registers, enable = board.registers, region.enable
     for window in board.windows:
         if window.region == region.name:
@@ -190,7 +190,7 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
 
 
 def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | None, int, int]]:
-    """A range of addresses, cut where memories end: (memory, start, end); one piece without a memory: None."""
+    """Cut a range where memories end: (memory or None, start, end)."""
     at = fold(board, start)
     stop = at + end - start
     bounds = sorted({region.base for region in board.memory} | {r.alias for r in board.memory if r.alias is not None})

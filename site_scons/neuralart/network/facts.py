@@ -61,12 +61,12 @@ class PoolUse:
 
     @property
     def relative(self) -> bool:
-        """Its base is known when a relocatable model is installed."""
+        """Whether its base is only known when a relocatable model is installed."""
         return self.mode == "USEMODE_RELATIVE"
 
     @property
     def of_application(self) -> bool:
-        """It is an array of the application: its address is known when that is linked."""
+        """Whether it is an array of the application, whose address the linker chooses."""
         return self.mode == APPLICATION
 
 
@@ -99,7 +99,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Network:
-    """The facts."""
+    """The facts of a compiled network."""
 
     name: str  # What the project calls it; unless ``c_name`` says otherwise, prefix of files and suffix of symbols
     runtime: str  # NEURALART, LL_ATON or NETWORK_RUNTIME
@@ -120,12 +120,12 @@ class Network:
 
     @property
     def initializers(self) -> tuple[PoolUse, ...]:
-        """Pools that hold constants and are not linked: each has a raw file that must reach its memory."""
+        """Pools with constants that are not linked: each has a raw file that must reach its memory."""
         return tuple(pool for pool in self.pools if pool.weights and not pool.of_application)
 
 
 def pieces(data: bytes, sizes: Iterable[int]) -> list[bytes]:
-    """Data cut into pieces of so many bytes each, such as the tensors of a vector."""
+    """Cut data into pieces of the given sizes, such as the tensors of a vector."""
     ends = itertools.accumulate(sizes, initial=0)
     return [data[start:end] for start, end in itertools.pairwise(ends)]
 
@@ -178,7 +178,7 @@ def _typed(row: Any, cls: type[T]) -> T:
 
 @lru_cache(maxsize=8)  # several steps of a build read each
 def from_json(text: str, where: str) -> Network:
-    """Read what :func:`to_json` wrote. NeuralArtError: not such a file, or of another schema."""
+    """Read the text of :func:`to_json`. NeuralArtError: it is another text, or of another schema."""
     hint = "it is written by the compile of this very version: build it again"
     try:
         data: dict[str, Any] = jsontext.loads(text)
@@ -196,7 +196,7 @@ def from_json(text: str, where: str) -> Network:
 
 
 def load(path: Path) -> Network:
-    """Read a ``network.json``. NeuralArtError: it is missing, not such a file, or not as it was made."""
+    """Read a ``network.json``. NeuralArtError: it is missing, another file, or was changed."""
     from neuralart import products
 
     return from_json(products.read(path).decode("utf-8", "replace"), str(path))
@@ -212,7 +212,7 @@ class Listed:
 
 
 def manifest(network: str, files: Mapping[str, bytes]) -> str:
-    """The JSON text; ``files`` are name -> content of everything that is listed."""
+    """Write the manifest; ``files``: name -> content."""
     rows = []
     for name, data in sorted(files.items()):
         hashes = {"sha256": hashlib.sha256(data).hexdigest(), "crc32": f"{zlib.crc32(data):08x}"}
@@ -241,7 +241,7 @@ def read_manifest(path: Path) -> tuple[str, tuple[Listed, ...]]:
 
 
 def listed_files(folder: Path) -> tuple[Listed, ...]:
-    """The files of a compile, as its manifest has them. NeuralArtError: there is no manifest, or it is damaged."""
+    """Read the list of a compile's files. NeuralArtError: there is no manifest, or it is damaged."""
     return read_manifest(folder / MANIFEST)[1]
 
 
@@ -272,7 +272,7 @@ def changed_files(folder: Path) -> tuple[str, ...]:
 
 
 def check_files(folder: Path) -> tuple[Listed, ...]:
-    """All files of a compile. NeuralArtError: the manifest or a file is missing, damaged or another one."""
+    """Read all files of a compile. NeuralArtError: the manifest or a file is missing, damaged or changed."""
     rows = listed_files(folder)
     for row in rows:
         if not (folder / row.name).is_file():

@@ -1,4 +1,4 @@
-"""Files beside an .onnx that hold constants of it (its external data), found without the package ``onnx``."""
+"""Finds the files beside an .onnx that hold its constants (external data), without the package ``onnx``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOCATION = lazy_regex(r"\x0a\x08location\x12([\x01-\x7f])")
 
 
 def external(data: bytes) -> list[str]:
-    """The names of such files, relative to the folder of the model, sorted; of names that leave it, none."""
+    """List these files, relative to the model's folder, sorted; names outside of it are left out."""
     text, names = data.decode("latin-1"), set[str]()
     for match in _LOCATION.finditer(text):
         name = data[match.end() : match.end() + ord(match[1])].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What an ``.mpool`` file says (spec: the Neural-ART memory-pool format, absolute and relative pools)."""
+"""Memory pools of ``.mpool`` files, absolute and relative."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ class MemoryPool:
 
     @property
     def relative(self) -> bool:
-        """Its base is known when a relocatable model is installed; :attr:`address` is the place to start from."""
+        """Whether its base is only known when a relocatable model is installed; :attr:`address` is then a default."""
         return self.mode == "USEMODE_RELATIVE"
 
     @property
     def in_c(self) -> bool:
-        """Its constants are a C file of the program, whose linker gives them a place; others are a raw file here."""
+        """Whether its constants are C of the program, placed by the linker; others are a raw file."""
         return self.fformat == "FORMAT_C" and self.relative
 
     @property
     def epoch_controller(self) -> bool:
-        """It holds nothing of a network."""
+        """Whether it belongs to the epoch controller, not to a network."""
         return self.relative and self.fname == EPOCH_CONTROLLER_POOL
 
     @property
     def writable(self) -> bool:
-        """Activations may live here."""
+        """Whether activations may be in it."""
         return self.rights == "ACC_WRITE"
 
 
@@ -86,7 +86,7 @@ class PoolFile:
 
 
 def default_initializers(pools: PoolFile) -> tuple[str, ...]:
-    """Pools that get an initializer when none is named: those for constants or read-only; if none, all of them."""
+    """Choose the pools that get an initializer when none is named: those for constants or read-only, else all."""
     chosen = [p.fname for p in pools.enabled if p.constants_preferred or not p.writable]
     return tuple(chosen or [p.fname for p in pools.enabled])
 

@@ -1,4 +1,4 @@
-"""What a compile may be asked for: names, and a target by one of two flows (on the NPU, or on the core itself)."""
+"""Targets of a compile, for the NPU or for the core, and names of networks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ TARGETS: dict[str, Target] = {
 
 
 def flow_of(name: str) -> str:
-    """``NPU`` or ``CPU``; of unknown targets the former, unless they are the vendor's: one series has an NPU."""
+    """``NPU`` or ``CPU``; for unknown names ``NPU``, unless they are other targets of the vendor."""
     return TARGETS[name].flow if name in TARGETS else CPU if name.startswith("stm32") else NPU
 
 
 def usable(name: str, flow: str = NPU) -> Target:
-    """A target that can be compiled for. NeuralArtError: it is unknown, refused, or of the other flow."""
+    """Find a target. NeuralArtError: it is unknown, refused, or of the other flow."""
     possible = [key for key, target in TARGETS.items() if not target.why]
     target = TARGETS.get(name)
     if target is None:
@@ -57,12 +57,12 @@ def usable(name: str, flow: str = NPU) -> Target:
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse (NeuralArtError) what is no C identifier of at most 63 characters, or a keyword, as a network's name."""
+    """Refuse a network's name that is no C identifier of at most 63 characters, or is a keyword (NeuralArtError)."""
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS.split():
         hint = "letters, digits and _, no digit first, 63 at most"
         raise NeuralArtError(f"'{name}' is not a C identifier", where=where, hint=hint)
 
 
 def relative_symbol(fname: str, c_name: str) -> str:
-    """What C code calls the base of a relative pool, by its fname and the C name of the network."""
+    """The C symbol of the base of a relative pool."""
     return f"_mem_pool_{fname}_{c_name}"

@@ -1,9 +1,7 @@
-"""What others add to this package, and what the package itself brings, registered by the same call.
-
-A plugin is a module that calls :func:`register` when it is imported. Modules come from three places: the table of the
-core (:mod:`neuralart.plugins.kinds`), entry points of packages (group ``neuralart.<kind>``; our packages beside the
-core come in this way), and ``site_scons/neuralart_plugins/*.py`` of a project. A module is imported only when
-something of its kind is asked for that the package itself does not have.
+"""Plugins: what this package, our other packages and others add, all registered by the same call. A module calls
+:func:`register` when it is imported. Modules come from the core's table (:mod:`neuralart.plugins.kinds`), entry points
+of packages (group ``neuralart.<kind>``), and ``site_scons/neuralart_plugins/*.py`` of a project. They are imported only
+when a name is asked for that the package itself does not have.
 """
 
 from __future__ import annotations

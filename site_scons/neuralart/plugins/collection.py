@@ -1,4 +1,4 @@
-"""The plugins of this process: registered, looked up, and refused in one line."""
+"""The plugins of this process: registered, found, and blamed for their errors in one line."""
 
 from __future__ import annotations
 
@@ -14,17 +14,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import origins
 from neuralart.plugins.kinds import GROUP, KINDS, Kind
-from neuralart.plugins.origins import (
-    FOLDER,
-    OWN,
-    Origin,
-    loaded,
-    of_project,
-    own_modules,
-    place,
-    prints_named,
-    said,
-)
+from neuralart.plugins.origins import FOLDER, OWN, Origin, loaded, of_project, own_modules, place, prints_named, said
 from neuralart.quick import dataclass, lazy_regex
 
 PAGE = "docs/reference/plugins.md"
@@ -35,7 +25,7 @@ _NAME = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 @dataclass(frozen=True)
 class Plugin:
-    """Something that was registered."""
+    """A registered plugin."""
 
     kind: str  # Which kind, as in :func:`kinds`
     name: str  # Its name
@@ -45,13 +35,13 @@ class Plugin:
 
     @cached_property
     def code(self) -> str:
-        """A hash of its code; empty for what the package brings, whose rooms have fingerprints of their own."""
+        """A hash of its code; empty for our own, whose rooms have fingerprints."""
         from neuralart.fingerprint import fingerprint_of
 
         return "" if self.source is OWN else fingerprint_of(self.source.files(self.file))
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
-        """A mistake of the plugin, in one line."""
+        """Make an error that blames the plugin, in one line."""
         return self.source.error(f"{_kind(self.kind).one} '{self.name}': {what}", hint)
 
     def call(self, method: str, *args: Any) -> Any:
@@ -59,7 +49,7 @@ class Plugin:
         return self.run(method, getattr(self.made, method), *args)
 
     def run(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Run code of the plugin. NeuralArtError: The plugin says so; or it fails otherwise, and its line is named."""
+        """Run code of the plugin. NeuralArtError: its own; or it failed otherwise, and its line is named."""
         if self.source is OWN:
             return function(*args)
         try:
@@ -73,11 +63,11 @@ class Plugin:
             raise self.failed(what, error) from error
 
     def guarded(self, method: str) -> Callable[..., Any]:
-        """A method of the plugin that fails as :meth:`run` says."""
+        """Wrap a method of the plugin so that it fails as in :meth:`run`."""
         return partial(self.call, method)
 
     def failed(self, what: str, error: BaseException) -> NeuralArtError:
-        """A failure of its code, in one line that names the line."""
+        """Make an error that names the failing line of its code."""
         text = f"{_kind(self.kind).one} '{self.name}' failed in {what}: {said(error)}"
         return NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it"))
 
@@ -98,7 +88,7 @@ _known = _Collection()
 
 @cache
 def kinds() -> Mapping[str, Kind]:
-    """All kinds, by name: those of the core, then those that our other packages and others bring."""
+    """List all kinds, by name: those of the core, then those of other packages."""
     points = [(OWN, module) for module in origins.of_distribution("neuralart.kinds").values()]
     points += [(origin, origin.module) for origin in origins.of_others("neuralart.kinds")]
     known = {kind.name: kind for kind in KINDS}
@@ -171,14 +161,14 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
 
 
 def protocol_of(kind: Kind) -> type:
-    """The class that says what plugins of a kind offer."""
+    """Find the class that declares what plugins of a kind offer."""
     module, _, name = kind.protocol.partition(":")
     found: type = getattr(importlib.import_module(module), name)
     return found
 
 
 def members(kind: Kind) -> list[str]:
-    """What a plugin has: public attributes and methods of the protocol's class."""
+    """List the public attributes and methods of a kind's protocol."""
     found: dict[str, None] = {}
     for each in reversed(protocol_of(kind).__mro__[:-1]):
         if each.__module__ != "typing":
@@ -216,19 +206,19 @@ def _load(kind: Kind, source: Origin) -> None:
 
 
 def package_of(kind: str, name: str) -> str:
-    """The package of ours that brings a plugin; empty: it is another's, or there is none. Nothing is imported."""
+    """Find which of our packages brings a plugin, without importing it; empty: none of ours."""
     return own_modules(_kind(kind)).get(name, "").partition(".")[0]
 
 
 def own(kind: str) -> tuple[Plugin, ...]:
-    """What the package brings, in its order. Nothing else is looked for."""
+    """List our own plugins of a kind, in their order; others are not loaded."""
     _load_own(_kind(kind))
     return tuple(entry for entry in known(kind) if entry.source is OWN)
 
 
 def find(kind: str, name: str, where: str = "") -> Plugin:
-    """The plugin of a name. Others are looked for only where the package has none of that name; ``where``: who asks,
-    for the message. NeuralArtError: there is none, two have this name, or it cannot be loaded.
+    """Find a plugin by name; others' are loaded only if the name is not ours. ``where``: who asks. NeuralArtError:
+    there is none, two have this name, or it cannot be loaded.
     """
     about = _kind(kind)
     entries = _entries(kind)
@@ -248,7 +238,7 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
 
 
 def added(kind: str) -> tuple[Plugin, ...]:
-    """What others than the package bring, sorted by name. NeuralArtError: One of them cannot be loaded."""
+    """List others' plugins of a kind, by name. NeuralArtError: one cannot be loaded."""
     about = _kind(kind)
     for source in _sources(about):
         _load(about, source)
@@ -256,13 +246,13 @@ def added(kind: str) -> tuple[Plugin, ...]:
 
 
 def every(kind: str) -> tuple[Plugin, ...]:
-    """All of a kind: ours in its order, then the others by name. NeuralArtError: one of those cannot be loaded."""
+    """List all plugins of a kind: ours in their order, then others' by name. NeuralArtError: one cannot be loaded."""
     return (*own(kind), *added(kind))
 
 
 def names(kind: str, asked: str = "") -> tuple[str, ...]:
-    """All names of a kind, sorted; entry points are not imported. ``asked``: if it is one of ours, no others are looked
-    for. NeuralArtError: a file of the project is broken.
+    """List all names of a kind, sorted, without importing entry points. ``asked``: if it is one of ours, others are not
+    searched. NeuralArtError: a file of the project is broken.
     """
     about = _kind(kind)
     if asked in own_modules(about):
@@ -279,7 +269,7 @@ def names(kind: str, asked: str = "") -> tuple[str, ...]:
 
 
 def known(kind: str) -> tuple[Plugin, ...]:
-    """What is loaded of a kind: the package's own in its order, then the others by name."""
+    """List what is loaded of a kind: ours in their order, then others' by name."""
     entries = _entries(kind).values()
     added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
     order = list(own_modules(_kind(kind)))  # They may have been imported in another one
@@ -288,7 +278,7 @@ def known(kind: str) -> tuple[Plugin, ...]:
 
 
 def problems(kind: str) -> list[NeuralArtError]:
-    """Load all of a kind; what could not be loaded, in words."""
+    """Load all plugins of a kind; describe those that fail."""
     about = _kind(kind)
     _load_own(about)
     found: list[NeuralArtError] = []
@@ -301,7 +291,7 @@ def problems(kind: str) -> list[NeuralArtError]:
 
 
 def code_of(kind: str) -> str:
-    """The code of all that others add to a kind, for commands that may run any of it; empty if there is none."""
+    """Hash others' code of a kind, for commands that may run any of it; empty if there is none."""
     # Without plugins of others, the module with the kind is not needed.
     if not origins.of_others(f"{GROUP}{kind}") and not origins.project_files(_known.project):
         return ""
@@ -309,7 +299,7 @@ def code_of(kind: str) -> str:
 
 
 def blamed(error: BaseException) -> NeuralArtError | None:
-    """An error of a plugin's code, in one line; None if none of its lines is part of it."""
+    """Turn an error of a plugin's code into one line; None if none of the lines is a plugin's."""
     others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
     # A helper belongs to the first that imports it; a module to the plugin that it registered.
     files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
@@ -321,14 +311,14 @@ def blamed(error: BaseException) -> NeuralArtError | None:
 
 
 def use_project(top: Path) -> None:
-    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in."""
+    """Set the project, whose ``site_scons/neuralart_plugins`` is searched."""
     if _known.project != top:
         _drop(lambda source: source.folder is not None)
         _known.project = top
 
 
 def forget() -> None:
-    """Forget what others brought, so that it is looked for and imported again."""
+    """Forget others' plugins, so that they are searched and imported again."""
     _drop(lambda source: bool(source.module))
     _known.project = None
     origins.forget()

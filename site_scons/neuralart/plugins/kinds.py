@@ -1,6 +1,5 @@
-"""The kinds of plugins of the core: their protocols, as data. Nothing of them is imported here.
-
-A package may bring kinds of its own: an entry point of the group ``neuralart.kinds`` names a module with ``KINDS``.
+"""The core's kinds of plugins with their protocols, as data; no plugin is imported here. A package may add kinds: an
+entry point of the group ``neuralart.kinds`` names a module with ``KINDS``.
 """
 
 from __future__ import annotations

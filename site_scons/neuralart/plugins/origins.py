@@ -1,7 +1,6 @@
-"""Where modules with plugins come from: our other packages, installed packages, a project's folder.
-
-Entry points are read from their files, because ``importlib.metadata`` takes ten times as long. An entry point whose
-name begins with ``_`` names a module that registers several plugins.
+"""Finds modules with plugins: in our packages, installed packages, a project's folder. Entry points are read from their
+files, because ``importlib.metadata`` takes ten times as long. An entry point whose name begins with ``_`` names a
+module with several plugins.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _POINT = lazy_regex(r'"?([^"=\s]+)"?\s*=\s*"?([^"]+?)"?')
 
 @dataclass(frozen=True)
 class Origin:
-    """A place that a plugin comes from."""
+    """Where a plugin comes from."""
 
     text: str  # What messages call it: a package with its version, or a file
     version: str = ""  # Of the package; empty for a file
@@ -52,19 +51,16 @@ class Origin:
         return self.text.removesuffix(f" {self.version}") if self.version else self.text
 
     def remedy(self, text: str) -> str:
-        """What to do, for the user who installed it, or its author."""
+        """What to do about it, for the user who installed it or for its author."""
         return f"{text}, or uninstall {self.text}" if self.version else text
 
     def error(self, what: str, hint: str) -> NeuralArtError:
-        """A mistake of its author."""
+        """Make an error that blames its author."""
         return NeuralArtError(what, where=self.text, hint=hint)
 
     def taken(self, what: str, other: Origin) -> NeuralArtError:
         """The name of a plugin is another's."""
-        return self.error(
-            f"{what}: the name is taken by {other.text}",
-            self.remedy("register it under another name"),
-        )
+        return self.error(f"{what}: the name is taken by {other.text}", self.remedy("register it under another name"))
 
     def files(self, file: Path) -> list[tuple[str, Path]]:
         """The code behind a plugin: a module, package or file with helpers.
@@ -192,22 +188,22 @@ def own_modules(kind: Kind) -> Mapping[str, str]:
 
 
 def others_installed() -> bool:
-    """Whether an installed package of others has a plugin for us."""
+    """Whether packages of others have plugins for us."""
     return bool(_of_others())
 
 
 def of_others(group: str) -> tuple[Origin, ...]:
-    """Entry points of other distributions, sorted by name; none of them is imported."""
+    """List entry points of other distributions, sorted by name, without importing them."""
     return _of_others().get(group, ())
 
 
 def project_files(top: Path | None) -> list[Path]:
-    """Files of a project with plugins. ``top``: the project; None: the current folder."""
+    """List the plugin files of a project. ``top``: its folder; None: the current one."""
     return [path for path in sorted(((top or Path.cwd()) / FOLDER).glob("[!_]*.py")) if path.is_file()]
 
 
 def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:
-    """Files of a project that name a kind of plugin somewhere. ``top``: as of :func:`project_files`."""
+    """List the plugin files of a project that contain the name of a kind. ``top``: as of :func:`project_files`."""
     for path in project_files(top):
         if kind.name.encode() in read_bytes(path):
             yield Origin(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=path.parent)
@@ -259,8 +255,8 @@ _printed: set[str] = set()
 
 @contextlib.contextmanager
 def prints_named(source: Origin, who: str, when: str) -> Iterator[None]:
-    """Keep what code of a plugin prints away from programs that read standard output: it becomes one line on standard
-    error, with its place. Only the main thread's, since all threads share the streams.
+    """Redirect what a plugin prints from standard output, which programs read, to one line on standard error with its
+    place. Only in the main thread: all threads share the streams.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -283,12 +279,12 @@ def prints_named(source: Origin, who: str, when: str) -> Iterator[None]:
 
 
 def said(error: BaseException) -> str:
-    """An exception of a plugin's code, in words."""
+    """Describe an exception of a plugin's code."""
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def place(source: Origin, error: BaseException) -> str:
-    """The source, with the line of its own code that failed."""
+    """Find the line of a source's code that failed."""
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append((error.filename, error.lineno))
@@ -310,27 +306,27 @@ def _place(source: Origin, frames: Iterable[tuple[str, int | None]]) -> str:
 
 
 def unload(source: Origin) -> None:
-    """Let the module of a source be imported again; of a project's folder, all modules."""
+    """Unload the module of a source (of a project: all), so that it is imported again."""
     top = _PACKAGE if source.folder is not None else source.module
     for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
 
 
 def parts() -> tuple[Path, ...]:
-    """Folders of the packages of this distribution: the core, and those that its entry points name."""
+    """List the folders of this distribution's packages: the core, and those of its entry points."""
     modules = {name for points in _of_distribution().values() for name in points.values()}
     names = sorted({name.partition(".")[0] for name in modules} - {PACKAGE.name, "neuralart"})
     return (PACKAGE, *(PACKAGE.parent / name for name in names))
 
 
 def is_ours(file: Path) -> bool:
-    """Whether a module of this distribution has this file, whichever way leads there."""
+    """Whether a file is a module of this distribution, under whatever path."""
     homes = dict.fromkeys((PACKAGE.parent, IMPORTED.parent))
     return any(file.is_relative_to(home / part.name) for part in parts() for home in homes)
 
 
 def own_files() -> Iterator[tuple[str, Path]]:
-    """The files of this distribution: the code and data of its packages and the C sources."""
+    """List the files of this distribution: code and data of its packages, C sources."""
     roots = {part.name: part for part in parts()} | {"neuralart/data/firmware": firmware_dir()}
     for name, root in roots.items():
         for path in sorted(root.rglob("*")):

@@ -1,4 +1,4 @@
-"""``neuralart relocatable``: what can be done with a relocatable model."""
+"""``neuralart relocatable``: builds, verifies and checks relocatable models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""``CacheDir`` with entries that are checked when they come back (``CACHEDIR_CLASS`` of our environments). Behind its
-folder stands the cache that an extension adds (:data:`BEHIND`), also where there is no folder.
+"""``CacheDir`` with checked entries (``CACHEDIR_CLASS`` of our environments). Behind it is the cache of an extension
+(:data:`BEHIND`), also without a folder.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from neuralart.text.console import say
 
 
 class StepCache(Protocol):
-    """A cache of whole steps, such as one on another machine."""
+    """A cache of whole steps, for example on another machine."""
 
     def retrieve(self, node: Any) -> bool:
-        """Whether a target is there now, as the cache has it. Called for each target of a step, in order."""
+        """Whether the cache has put a target in place. Called for each target of a step, in order."""
 
     def push(self, node: Any) -> None:
-        """Keep all targets of the step that has built this one."""
+        """Store all targets of the step that has built a node."""
 
 
 BEHIND: list[StepCache] = []
@@ -51,8 +51,8 @@ def _sound(entry: Path) -> str:
 
 
 class CheckedCache(SCons.CacheDir.CacheDir):
-    """Keeps the SHA-256 of each entry beside it. An entry that no longer has it is thrown away, its target is built.
-    This finds damage (a full disk, a broken copy, an edit), not an attacker, who can write the hash as well.
+    """Keeps the SHA-256 of each entry beside it; a damaged entry is deleted, and its target built. This finds damage,
+    not an attacker, who can write the hash as well.
     """
 
     def _entry(self, node: Any) -> Path | None:
@@ -62,7 +62,7 @@ class CheckedCache(SCons.CacheDir.CacheDir):
         return entry if entry and entry.is_file() and not entry.is_symlink() else None
 
     def retrieve(self, node: Any) -> bool:
-        """Take a file out of the cache; False: it is not there, or damaged."""
+        """Copy a file out of the cache; False: it is missing or damaged."""
         entry = self._entry(node)
         digest = _sound(entry) if entry else ""
         if entry and not digest:

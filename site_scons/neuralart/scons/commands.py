@@ -22,7 +22,7 @@ from neuralart.scons.registry import child_environment
 
 @dataclass(frozen=True)
 class Variable:
-    """One construction variable."""
+    """A construction variable."""
 
     name: str  # Its name
     kind: str  # What it holds, for the reference: ``text``, ``list``, ``path``, ``command``
@@ -32,19 +32,19 @@ class Variable:
     make: Callable[[], Any] | None = None  # Makes the default instead, anew for each environment
 
     def value(self) -> Any:
-        """The default, for one environment alone."""
+        """Make the default for one environment."""
         return self.make() if self.make is not None else self.default
 
 
 def declare(env: Any, variables: Iterable[Variable]) -> None:
-    """Give an environment the defaults of what it does not have yet."""
+    """Set the defaults of variables that an environment lacks."""
     for variable in variables:
         if variable.name not in env:
             env[variable.name] = variable.value()
 
 
 def carried(env: Any, base: Any, variables: Iterable[Variable]) -> dict[str, Any]:
-    """Commands, messages and emitters that an environment has of its own."""
+    """Commands, messages and emitters that an environment has changed."""
     names = [each.name for each in variables if each.name.endswith(("COM", "COMSTR", "EMITTER"))]
     return {name: env[name] for name in names if env[name] != base[name]}
 
@@ -154,12 +154,12 @@ command, their environment, and what SCons calls ``SPAWN`` with; it returns the 
 
 
 def on_farm(env: Any, targets: Any, plain: Any = None) -> dict[str, Any]:
-    """Settings with which a command of some targets goes to the farm; none: There is no farm."""
+    """Settings with which the command of some targets runs on the farm; empty: there is no farm."""
     return {"SPAWN": partial(FARM[0].spawn, plain or env["SPAWN"], targets, env)} if FARM else {}
 
 
 class Process(SCons.Action.LazyAction):
-    """``$NAMECOM``, shown as ``$NAMECOMSTR``: run with the process environment that our commands need."""
+    """An action: ``$NAMECOM`` with our commands' environment, shown as ``$NAMECOMSTR``."""
 
     def __init__(self, name: str, tools: Callable[[Any], str] | None = None, *, farm: bool = False) -> None:
         """Take the command from an environment's variables.
@@ -198,5 +198,5 @@ class Process(SCons.Action.LazyAction):
 
 
 def lazily(name: str) -> Any:
-    """The action of a builder whose default ``...COM`` is a function of ours (:func:`function`)."""
+    """Make the action of a builder whose default ``...COM`` is a function (:func:`function`)."""
     return SCons.Action.Action(f"${name}COM", f"${name}COMSTR")

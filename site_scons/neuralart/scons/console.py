@@ -1,4 +1,4 @@
-"""What a build shows while it runs: numbered steps, colors and bars on a terminal, a sign of life elsewhere."""
+"""Output of a build: numbered steps; colors and bars on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SHOW = "PRINT_CMD_LINE_FUNC"
 
 
 class BuildConsole:
-    """The one writer of a build. Made when the first step is shown. ``targets``: nodes that were asked for; ``show``:
-    what environments have whose steps are numbered.
+    """Prints the steps of a build. It is made at the first step. ``targets``: the nodes asked for; ``show``: what
+    environments have whose steps are numbered.
     """
 
     def __init__(self, targets: list[Any], show: Any) -> None:
@@ -40,7 +40,7 @@ class BuildConsole:
         self._steps = Steps(targets, lambda env: env.get(SHOW) is show)
 
     def step(self, text: str, target: list[Any], env: Any) -> None:
-        """Show a step, which begins now."""
+        """Print a step that begins now."""
         env["SPAWN"] = self._shown(env["SPAWN"])
         with console.WRITING:
             sys.stdout.write(f"{self._steps.next(target[0])} {text}\n")

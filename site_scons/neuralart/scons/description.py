@@ -1,7 +1,5 @@
-"""Is a SConstruct only a description? Then all that it depends on is known, and stamps may answer instead of it.
-
-A SConstruct is a program: it may read, ask and compute anything, and what that is cannot be known before it runs. But
-most only name a ``variants.yaml``, which their syntax tree shows.
+"""Decides whether an SConstruct only describes a project. Then all that it depends on is known, and stamps may answer
+in its place. Other SConstructs are programs, which may depend on anything.
 """
 # Beside stamps, which compare thousands of paths as text:
 # ruff: noqa: PTH109, PTH111, PTH118
@@ -50,8 +48,8 @@ class _Constants(ast.NodeTransformer):
 
 
 def is_description(text: bytes) -> bool:
-    """Whether the text of a SConstruct makes an environment, loads this tool into it, and calls ``main()`` of one
-    ``NeuralArtProject``, all with constants, and does nothing else.
+    """Whether an SConstruct only makes an environment, loads this tool into it and calls ``main()`` of one
+    ``NeuralArtProject``, all with constants.
     """
     try:
         tree = ast.parse(text)
@@ -65,17 +63,15 @@ def is_description(text: bytes) -> bool:
 
 
 def folders(top: str) -> list[str]:
-    """Folders, there or not, that decide by what is in them whether the project in ``top`` is a description: those of
-    SCons's ``site_init.py``, and that of plugins.
+    """List folders, existing or not, whose contents decide whether the project in ``top`` is a description: those of
+    SCons's ``site_init.py`` and of plugins.
     """
     places = [top, *(os.path.expanduser(os.path.expandvars(place)) for place in _SITES)]
     return [*(os.path.join(top, place, "site_scons") for place in places), os.path.join(top, origins.FOLDER)]
 
 
 def described(top: str) -> bool:
-    """Whether the project in a folder, the current one, is only a description: no ``site_init.py``, tool or plugin of
-    others has a say in it.
-    """
+    """Whether the project in the current folder is a description: no ``site_init.py``, no tool or plugin of others."""
     *sites, plugins = folders(top)
     others = [os.path.join(site, name) for site in sites for name in ("site_init.py", "site_tools")]
     if os.getcwd() != top or any(map(os.path.lexists, others)) or any(Path(plugins).glob("*.py")):

@@ -1,4 +1,4 @@
-"""Expected failures become one line of SCons's own kind, never a traceback."""
+"""Turns expected failures into one line of SCons's own kind, without a traceback."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ def _known(error: BaseException) -> Exception | None:
 
 
 def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap what runs while a user's SConstruct is read: a method, or an emitter. SCons names the deepest frame of a
-    traceback outside its own package as the place of an error. The error is given a traceback that ends in the line of
-    the user's SConstruct.
+    """Wrap a method or emitter that runs while an SConstruct is read: errors get a traceback that ends in the user's
+    line, which SCons shows as their place.
     """
 
     @functools.wraps(method)
@@ -65,7 +64,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def in_action(work: Callable[[list[Any], list[Any], Any], object]) -> Callable[[list[Any], list[Any], Any], None]:
-    """Wrap a function action. SCons.Errors.BuildError: With the text of an expected failure."""
+    """Wrap a function action. SCons.Errors.BuildError: has the text of an expected failure."""
 
     @functools.wraps(work)
     def wrapped(target: list[Any], source: list[Any], env: Any) -> None:
@@ -81,7 +80,7 @@ def in_action(work: Callable[[list[Any], list[Any], Any], object]) -> Callable[[
 
 
 def refuse_unknown(options: Iterable[str], known: Sequence[str], where: str) -> None:
-    """Check the keywords of a method. NeuralArtError: It does not have one of them."""
+    """Check the keywords of a method. NeuralArtError: one is unknown."""
     for keyword in options:
         if keyword not in known:
             raise NeuralArtError(f"unknown option '{keyword}'", where=where, hint=nearest(keyword, list(known)))
@@ -99,7 +98,7 @@ def _users_frame() -> FrameType | None:
 
 
 def caller(env: Any) -> Location:
-    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages."""
+    """The line of the user's SConstruct that called our method, for messages."""
     frame = _users_frame()
     if frame is None:
         return Location("", 0)

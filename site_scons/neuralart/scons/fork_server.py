@@ -75,21 +75,19 @@ def _settings(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def start(env: Mapping[str, str]) -> None:
-    """Load what compiles and runs need now, for commands with this environment; also for those of copies of this
-    process.
-    """
+    """Start a process that imports what compiles and runs need, to be copied for commands with this environment."""
     _servers.append(_Server(env, _RUN))
 
 
 def end() -> None:
-    """End the processes that make copies."""
+    """End the server processes."""
     while _servers:
         _servers.pop().end()
 
 
 def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] = (1, 2)) -> _Copy | None:
-    """Run a command in a copy; None: it is none that can.
-    ``words``: what a shell would get, quoted. ``output``: file descriptors of its standard output and its errors.
+    """Run a command in a copy; None: it cannot run in one. ``words``: quoted for a shell; ``output``: file descriptors
+    of standard output and error.
     """
     argv = paths.words_of(words) or []
     ours_too = [sys.executable, "-m", "neuralart"] == argv[:3] and hasattr(os, "fork")
@@ -112,12 +110,12 @@ def begin(words: Sequence[str], env: Mapping[str, str], output: tuple[int, int] 
 
 
 def spawn(plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
-    """Run a command in a copy, or as SCons does."""
+    """Run a command in a copy, else as SCons does."""
     return copy.wait() if (copy := begin(words, env)) else plain(sh, escape, cmd, words, env)
 
 
 def load(more: Sequence[str] = ()) -> None:
-    """Import what compiles need; ``more``: further groups, ``run``."""
+    """Import what compiles need; ``more``: further groups, such as ``run``."""
     for name in (_COMPILE, *more):
         for module in origins.of_distribution(f"neuralart.preload_{name}").values():
             importlib.import_module(module)

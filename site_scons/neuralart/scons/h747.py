@@ -1,4 +1,4 @@
-"""A variant of a board without an NPU: an application, ours or the user's own, fitted to its network out of tree."""
+"""Variants of boards without an NPU: an application, ours or the user's, is patched out of tree for its network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OTHER_KEYS = ("relocatable", "slots", "reserved")
 
 @dataclass(frozen=True)
 class CpuVariant:
-    """What such a variant has."""
+    """The nodes of such a variant."""
 
     program: VariantProgram  # Its image and what belongs to it
     headers: list[AppConfigNodes]  # Header of ``app_config``, if it has settings for one

@@ -1,4 +1,4 @@
-"""A variant whose firmware loads its network: the relocatable model, and a firmware for each board that runs it."""
+"""Variants whose firmware loads its network: the relocatable model, and a firmware for each board that runs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILE = "network_rel.bin"
 
 
 def check(variant: VariantConfig) -> None:
-    """Refuse what a loading firmware cannot do."""
+    """Refuse keys that do not work with a loading firmware."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
         what = f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one"

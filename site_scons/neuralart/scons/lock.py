@@ -1,4 +1,4 @@
-"""One SCons at a time in a build folder: another one waits, and says for whom."""
+"""Lets one SCons at a time use a build folder; another one waits, and names the first."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _held: set[Path] = set()
 
 
 def take(env: Any) -> None:
-    """Hold the lock of the build folder until this process ends; the operating system frees it, however it ends. What
-    only looks (``-n``, ``-q``, ``-h``) does not wait. NeuralArtError: Another process has it and ``NEURALART_WAIT`` is
-    false, or the folder cannot be written.
+    """Lock the build folder until this process ends; calls that only look (``-n``, ``-q``, ``-h``) do not wait.
+    NeuralArtError: another process has it and ``NEURALART_WAIT`` is false, or the folder cannot be written.
     """
     # An environment outside of a SConstruct builds nothing either.
     if not SCons.Script.sconscript_reading or any(env.GetOption(name) for name in ("no_exec", "question", "help")):

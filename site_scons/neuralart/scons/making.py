@@ -69,7 +69,7 @@ def _read(path: str) -> _Contents:
 
 
 def is_touched(path: str) -> bool:
-    """Whether a file that a step has made or used has changed since, or has been written again as it was."""
+    """Whether a file has changed or was written again since a step made or used it."""
     return path in _contents and _contents[path].state != _state(path)
 
 
@@ -81,7 +81,7 @@ def _listed(folder: str) -> dict[str, str] | None:
 
 
 def record(node: Any) -> None:
-    """Write down the hash of a file that was made just now. NeuralArtError: the list cannot be written."""
+    """Record the hash of a file that was just made. NeuralArtError: the list cannot be written."""
     path = node.get_abspath()
     folder, name = os.path.split(path)
     digest = _read(path).sha256
@@ -100,7 +100,7 @@ def _forget_missing(folders: Iterable[str]) -> None:
 
 
 def record_copy(node: Any, digest: str = "") -> bool:
-    """The same for a file that came out of a cache; False: it is not what has this SHA-256 there."""
+    """Record a file from a cache; False: it does not have this SHA-256."""
     if not SCons.Action.execute_actions or not is_watched(node):
         return True
     try:
@@ -113,7 +113,7 @@ def record_copy(node: Any, digest: str = "") -> bool:
 
 
 class RecordingExecutor(SCons.Executor.Executor):
-    """Runs the actions of a step, and writes down what they have made."""
+    """Runs the actions of a step and records the hashes of its files."""
 
     __slots__ = ()
 
@@ -158,9 +158,7 @@ class RecordingExecutor(SCons.Executor.Executor):
 
 
 def reason(node: Any) -> str:
-    """Why a file is made again though nothing that it is made of has changed; empty: it is what was made, or SCons
-    makes it anyway.
-    """
+    """Say why a file is made again though no source changed; empty: it is intact, or SCons makes it anyway."""
     path = node.get_abspath()
     folder, name = os.path.split(path)
     state, stored = _state(path), node.get_stored_info()
@@ -218,12 +216,12 @@ def _list_of(folder: Any) -> Any:
 
 
 def is_watched(node: Any) -> bool:
-    """Whether a file is compared with what was made."""
+    """Whether a file is compared with its record."""
     return _MADE in (node.depends or ())
 
 
 def watch(env: Any, nodes: Sequence[Any]) -> None:
-    """Compare the files of a step with what was made, and write down what is made. Their builder may not be set yet."""
+    """Compare a step's files with their records, and record new ones. Their builder may be set later."""
     for node in nodes:
         if isinstance(node, _FILES) and not is_watched(node):
             node.add_dependency([_MADE])
@@ -235,7 +233,7 @@ def watch(env: Any, nodes: Sequence[Any]) -> None:
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:
-    """The same for all below the build folder that a node is made of. ``known``: nodes that were looked at before."""
+    """Watch all files below the build folder that a node is made of. ``known``: nodes that are watched."""
     inside, todo = f"{build_dir(env)}/", [top]
     while todo:
         node = todo.pop()
@@ -251,7 +249,7 @@ def watch_all(env: Any, top: Any, known: set[Any]) -> None:
 
 
 def edited(node: Any) -> bool:
-    """Whether a source is not what SCons has seen of it."""
+    """Whether a source differs from what SCons has seen."""
     if not isinstance(node, SCons.Node.FS.File) or node.is_derived():
         return False
     try:

@@ -29,18 +29,18 @@ GIVEN = "_NEURALART_PLAN"
 
 
 def given(env: Any, kind: type[P]) -> P | None:
-    """The plan that a method of ours made before it called the builder; None: work it out from the variables."""
+    """The plan that a method made before it called the builder; None: the emitter makes it from variables."""
     found = env.get(GIVEN)
     return found if isinstance(found, kind) else None
 
 
 def remember(node: Any, plan: Any) -> None:
-    """Keep a plan with its (first) target."""
+    """Keep a plan with its first target."""
     node.attributes.neuralart = plan
 
 
 def known(node: Any, kind: type[P]) -> P | None:
-    """The plan of a target; None: no emitter of ours has seen it."""
+    """The plan of a target; None: none of our emitters made one."""
     found = getattr(node.attributes, "neuralart", None)
     return found if isinstance(found, kind) else None
 
@@ -56,12 +56,12 @@ def _plans_behind(nodes: Any, kind: type[P]) -> Iterator[tuple[Any, P]]:
 
 
 def behind(nodes: Any, kind: type[P]) -> P | None:
-    """The plan of the command that makes one of some nodes."""
+    """The plan of the command that makes one of these nodes."""
     return next((plan for _, plan in _plans_behind(nodes, kind)), None)
 
 
 def each_behind(nodes: Any, kind: type[P]) -> list[tuple[Any, P]]:
-    """The plans of all commands that make one of some nodes, each once, with the node that it is kept with."""
+    """The plans of all commands that make one of these nodes, each once, with its node."""
     return list(dict(_plans_behind(nodes, kind)).items())
 
 
@@ -109,7 +109,7 @@ def make(
 
 
 def board_name(env: Any, builder: str, where: Any, known: str = "") -> str:
-    """``NEURALART_BOARD``, or the board that is known otherwise. NeuralArtError: There is none."""
+    """Read ``NEURALART_BOARD``, else take the known board. NeuralArtError: there is neither."""
     name = str(env.subst(env["NEURALART_BOARD"])) or known
     if not name:
         raise NeuralArtError(f"{builder}: no board", where=str(where), hint="set NEURALART_BOARD")
@@ -176,7 +176,7 @@ def words(
     return commands.words(name, tag, made, emitter, shown)
 
 
-def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
+def emitted(env: Any, parts: Sequence[FilePart]) -> tuple[list[Any], list[Any]]:
     """What an emitter returns for some parts: all their targets, and all their sources that nothing here makes."""
     targets = [node for part in parts for node in part.targets]
     made = set(targets)
@@ -187,11 +187,11 @@ def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> 
         if part.after:
             env.Requires(nodes, list(part.after))
     sources = [node for part in parts for node in part.sources if node not in made]
-    return targets, list(dict.fromkeys([*sources, *others]))
+    return targets, list(dict.fromkeys(sources))
 
 
 class PartsBuilder(SCons.Builder.BuilderBase):
-    """A builder that declares the parts of a call one by one."""
+    """A builder that declares the parts of a call separately."""
 
     def __init__(self, name: str, emitter: str, pieces: Mapping[str, Any], **keywords: Any) -> None:
         """Take its commands. ``keywords``: of ``Builder``."""

@@ -1,5 +1,5 @@
-"""Paths and words of commands. Paths are relative where that is possible, so that equal trees give equal command texts.
-Here words are quoted, and here a quoted line is taken apart again: nowhere else.
+"""Paths and words of commands. Paths are relative if possible, so that equal trees give equal commands. All quoting of
+words is here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from neuralart.resources import PACKAGE
 
 
 class LiteralWord(Literal):
-    """A word that SCons neither expands nor leaves to the shell, whatever it holds."""
+    """A word that neither SCons nor the shell changes."""
 
     def for_signature(self) -> str:
-        """In the signature, SCons would look for its own marks ``$(`` and ``$)``."""
+        """The word in the signature, without SCons's marks ``$(`` and ``$)``."""
         return str(self).replace("$", "<dollar>")
 
 
@@ -36,7 +36,7 @@ _FOLDER = lazy_regex(r"[\w .,+@=/-]+")
 
 
 def top(env: Any) -> Path:
-    """Folder of the top SConstruct: where commands run."""
+    """The folder of the top SConstruct, where commands run."""
     return Path(env.Dir("#").abspath)
 
 
@@ -73,7 +73,7 @@ def build_dir(env: Any) -> str:
 
 
 def stable(env: Any, path: Path) -> str:
-    """A name for a path that is the same on every machine, also for files of this package outside the tree."""
+    """A path's name that is equal on every machine, also for files of this package outside the tree."""
     text = named(env, path)
     if Path(text).is_absolute() and path.resolve().is_relative_to(PACKAGE):
         return f"neuralart:{path.resolve().relative_to(PACKAGE).as_posix()}"
@@ -81,7 +81,7 @@ def stable(env: Any, path: Path) -> str:
 
 
 def anchored(value: Any) -> Any:
-    """A path relative to the top folder, whichever SConscript is being read; nodes stay what they are."""
+    """Make a path relative to the top folder, whichever SConscript is being read; nodes stay."""
     if not isinstance(value, (str, PurePath)):
         return value
     text = str(value)
@@ -100,12 +100,12 @@ def literal(env: Any, value: Any) -> str:
 
 
 def named_source(env: Any, text: str) -> str:
-    """A file or folder of the user's as commands find it; empty stays empty."""
+    """The path of a user's file or folder for commands; empty stays empty."""
     return named(env, Path(env.fs.Entry(text).srcnode().get_abspath())) if text else ""
 
 
 def readable(node: Any) -> Path:
-    """The path of a source file, for opening it now: short below the current folder, else absolute."""
+    """The path of a source to open now: short below the current folder, else absolute."""
     path = Path(node.srcnode().get_abspath())
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
@@ -183,7 +183,7 @@ def start(
 
 
 def direct(spawn: Callable[..., Any]) -> Callable[..., int]:
-    """``SPAWN`` or ``PSPAWN`` of an environment; :func:`start` instead of SCons's own."""
+    """Replace SCons's own ``SPAWN`` or ``PSPAWN`` by :func:`start`."""
 
     def run(sh: str, escape: Any, cmd: str, args: Sequence[str], env: Mapping[str, str], *outputs: Any) -> int:
         return int(start(sh, args, env, *outputs).wait())

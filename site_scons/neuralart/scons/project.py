@@ -1,4 +1,4 @@
-"""``env.NeuralArtProject("variants.yaml")``: which variants a command line asks for, and only those are read."""
+"""``env.NeuralArtProject("variants.yaml")``: declares only the variants that a command line asks for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def owners(names: Sequence[str]) -> dict[str, str]:
-    """The variant of each alias that may be named."""
+    """The variant of each possible alias."""
     return {
         f"{verb}{name}": name for verb in ("", *(f"{verb}-" for verb in plugins.names("targets"))) for name in names
     }
@@ -57,7 +57,7 @@ def requested(
 
 
 class Variants(Mapping[str, "VariantNodes"]):
-    """Nodes of the variants that were asked for. One that is intact is declared when its nodes are asked for."""
+    """Nodes of the requested variants. An intact variant is declared when its nodes are asked for."""
 
     def __init__(self, declare: Callable[[str], VariantNodes]) -> None:
         self._declare = declare
@@ -80,12 +80,12 @@ class Variants(Mapping[str, "VariantNodes"]):
 
     @property
     def declared(self) -> dict[str, VariantNodes]:
-        """Those that are declared by now."""
+        """Those that are declared now."""
         return {name: nodes for name, nodes in self._made.items() if nodes is not None}
 
 
 class Project:
-    """A variants.yaml in a SConstruct."""
+    """A variants.yaml of an SConstruct."""
 
     def __init__(self, env: Any, file: ProjectFile, folder: Path) -> None:
         self._env = env
@@ -257,7 +257,7 @@ class Project:
         return section and replace(section, **{key: self._path(text) for key, text in texts.items() if text})
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
-        """Show the summaries of what was asked for and made, when the build has ended well."""
+        """Print, after a successful build, the summaries of what was asked for and made."""
         from SCons.Script import GetBuildFailures, GetOption
 
         wanted = [name for name in (targets or self.file.config.default) if name in self.variants.declared]
@@ -299,7 +299,7 @@ def _cleanup(executor: Any) -> None:
 
 
 def target_node(env: Any, asked: Any) -> Any:
-    """The node of a target, as SCons looks for it; defaults are nodes already."""
+    """The node of a target, found as SCons does; defaults are nodes."""
     if isinstance(asked, SCons.Node.Node):
         return asked
     nodes = (lookup(asked) for lookup in SCons.Node.arg2nodes_lookups)

@@ -1,4 +1,4 @@
-"""What is made once however many variants ask for it: the base environment, networks, shared objects."""
+"""Things that are made once for all variants: base environment, networks, shared objects."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 
 def identity(board: Board) -> str:
-    """A hash of all that a board says of what is built, and not where its files are."""
+    """Hash all that a board says about builds, without the places of its files."""
     return hashlib.sha256(said_by(board).encode()).hexdigest()
 
 
 def said_by(board: Board) -> str:
-    """What of a board counts. How a probe reaches it (``debug``) decides nothing that is built."""
+    """The board's keys that count; how a probe reaches it (``debug``) does not."""
     return repr(replace(board, where="", files=(), mpool="", profile="", memory_pools="", clocks={}, debug=None))
 
 
 class Registry:
-    """Belongs to one root environment. Not a dict, because ``Clone`` copies dicts deeply."""
+    """The registry of one root environment. It is no dict, because ``Clone`` copies dicts deeply."""
 
     def __init__(self, env: Any) -> None:
         self._root = env
@@ -72,19 +72,19 @@ class Registry:
         self.prerequisites: dict[Any, list[Any]] = {}
 
     def once(self, kind: str, key: str, make: Callable[[], T]) -> T:
-        """The thing with this key, made at the first call."""
+        """Get the thing of a key; the first call makes it."""
         found = self._made.get((kind, key))
         if found is None:
             found = self._made[(kind, key)] = make()
         return found
 
     def known(self, kind: str, key: str) -> Any:
-        """The thing with this key if it was made already, else None."""
+        """Get the thing of a key, or None if it was not made."""
         return self._made.get((kind, key))
 
     @property
     def base(self) -> Any:
-        """An environment without the consumer's C flags, for what we build ourselves."""
+        """An environment without the consumer's C flags, for our own sources."""
 
         def make() -> Any:
             base = self._root.Clone()
@@ -99,7 +99,7 @@ class Registry:
         return self.once("env", "base", make)
 
     def requires(self, targets: Any, before: Any) -> None:
-        """``Requires``; SCons forgets it when the targets are made."""
+        """Call ``Requires``, and remember what SCons forgets when targets are made."""
         for target in self.base.Requires(targets, before):
             self.prerequisites.setdefault(target, []).extend(self.base.arg2nodes(before))
 
@@ -124,7 +124,7 @@ class Registry:
 
 
 def registry_of(env: Any) -> Registry:
-    """The one of an environment of the tool."""
+    """The registry of an environment."""
     found: Registry = env["NEURALART_REGISTRY"]
     return found
 
@@ -153,5 +153,5 @@ def code_value(env: Any, name: str, *rooms: str) -> Any:
 
 
 def board_value(env: Any, board: Board) -> Any:
-    """What depends on a board depends on this."""
+    """Make a node of a board's identity."""
     return fact(identity(board), name=f"board {board.name}")

@@ -50,7 +50,7 @@ Row = tuple[str, str, Any]
 
 
 def nodes_of(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator[Any]:
-    """All that a node is made of. SCons has let go of executors by now; what they held is in the nodes."""
+    """List all nodes that a node is made of, after SCons has dropped its executors."""
     seen, todo = {alias}, [alias]
     while todo:
         node = todo.pop()
@@ -88,8 +88,8 @@ def _kept(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 
 class Recorder:
-    """Knows which variants are intact, and writes the stamps of those that were built. ``env``: the environment of the
-    project; ``default``: what is built when nothing is named; ``aliases``: all that may be named and is no file.
+    """Finds intact variants, and writes the stamps of built ones. ``env``: of the project; ``default``: what a bare
+    call builds; ``aliases``: all names that are no files.
     """
 
     def __init__(self, env: Any, default: Sequence[str], aliases: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ class Recorder:
                 self._old = _kept(old, aliases)
 
     def intact(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of some variants that need not be declared."""
+        """Select the variants that are intact, and so need not be declared."""
         if self._words is None or intact.words_of(sys.argv[1:], self._aliases) is None:
             return frozenset()
         try:
@@ -122,7 +122,7 @@ class Recorder:
             return frozenset()
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
-        """Write them when the build has ended well. ``variants``: gives the nodes of aliases, by name."""
+        """Write the stamps after a successful build. ``variants``: nodes of aliases, by name."""
 
         def write() -> None:
             script = SCons.Script

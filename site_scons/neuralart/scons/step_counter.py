@@ -21,8 +21,8 @@ _DONE = (SCons.Node.up_to_date, SCons.Node.executed, SCons.Node.failed)
 
 
 class Steps:
-    """Numbers of the steps of a build, in the order in which they are shown. ``targets``: nodes that were asked for;
-    ``shown``: whether the steps of an environment are numbered.
+    """Numbers the steps of a build in the order in which they are shown. ``targets``: the nodes asked for; ``shown``:
+    whether an environment's steps are numbered.
     """
 
     def __init__(self, targets: Iterable[Any], shown: Callable[[Any], bool]) -> None:
@@ -38,7 +38,7 @@ class Steps:
                     self._left[executor] = (node, lines)
 
     def next(self, target: Any) -> str:
-        """Number of the step that is shown now, which makes a target, and how many there are as far as is known."""
+        """The number of the step that makes a target, and the number of steps as far as known."""
         self._number += 1
         executor = target.get_executor()
         node, lines = self._left.pop(executor, (None, 0))

@@ -1,4 +1,4 @@
-"""``env.NeuralArtVariant(...)``: composes networks, initializers, firmware, images, effects and summary."""
+"""``env.NeuralArtVariant(...)``: declares networks, initializers, firmware, images, targets and summary."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ class VariantNodes:
 
 @at_read_time
 def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
-    """Declare everything of a variant. paths in the variant are relative to its current SConscript; ``variant``: as
-    ``ProjectFile.variant`` gives it, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
+    """Declare everything of a variant; its paths are relative to the current SConscript. ``variant``: from
+    ``ProjectFile.variant``, or made by hand. SCons.Errors.UserError: something it names is missing or wrong.
     """
     if not isinstance(variant, VariantConfig):
         raise NeuralArtError(

@@ -1,1 +1,1 @@
-"""Syntaxes of others, each with one reader that knows the places: JSON, YAML, C, linker scripts, Intel HEX, sizes."""
+"""Readers of foreign syntaxes that know the place of each value: JSON, YAML, C, linker scripts, Intel HEX, sizes."""

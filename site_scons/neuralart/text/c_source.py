@@ -36,14 +36,14 @@ NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def decode(data: bytes) -> str:
-    """The text of a file, with LF line ends whatever system wrote it."""
+    """Decode a file, with LF line ends."""
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def blanked(text: str, *, texts: bool = False, directives: bool = False) -> str:
-    """The same text with blanks for comments; also for what stands in quotes (``texts``), and for lines of the
-    preprocessor (``directives``). Offsets and line ends stay.
+    """Replace comments by blanks; with ``texts`` also what is in quotes, with ``directives`` lines of the preprocessor.
+    Offsets and line ends stay.
     """
     if texts or "\\\n" in text or _QUOTES_MATTER.search(text) is not None:
         text = _TOKENS.sub(lambda match: _blank(match) if _goes(match.lastgroup, texts) else match.group(), text)
@@ -63,7 +63,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 class Lines:
-    """Line numbers of offsets; cheapest in rising order."""
+    """Finds the lines of offsets; rising offsets are cheapest."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -79,7 +79,7 @@ class Lines:
 
 
 class LogicalLine(NamedTuple):
-    """A line with its continuations."""
+    """A line joined with its continuations."""
 
     number: int  # Of its first physical line, from 1
     directive: str  # ``define``, ``if``, ``include``...; empty for code
@@ -89,7 +89,7 @@ class LogicalLine(NamedTuple):
 
 
 def logical_lines(text: str) -> Iterator[LogicalLine]:
-    """Logical lines of a C file with any line ends that hold anything, in order. Conditions are not evaluated."""
+    """List the non-empty logical lines of a C file, in order. Conditions are not evaluated."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     code, with_texts = _joined(text, texts=True), _joined(text)
     lines, start = Lines(text), 0
@@ -150,7 +150,7 @@ class CSource:
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """Physical lines; a CR alone ends none."""
+        """Physical lines; a CR alone does not end one."""
         found, start = [], 0
         for number, piece in enumerate(self.text.split("\n"), 1):
             stop = start + len(piece)
@@ -181,7 +181,7 @@ class CSource:
 
     @property
     def code(self) -> str:
-        """The text with blanks in place of comments, and of line ends in them and behind a backslash."""
+        """The text with blanks for comments, for line ends in them, and for continued line ends."""
         return self._masked[0]
 
     @property
@@ -190,7 +190,7 @@ class CSource:
 
     @cached_property
     def dead(self) -> tuple[tuple[int, int], ...]:
-        """What ``#if 0`` (or the other branch of ``#if 1``) removes; other conditions are not judged."""
+        """Ranges that ``#if 0`` (or the other branch of ``#if 1``) removes; other conditions are not evaluated."""
         spans: list[tuple[int, int]] = []
         stack: list[int | None] = []  # of each open condition: where a dead branch began
         taken: list[bool] = []  # "#if 1" was seen: what follows is dead
@@ -213,15 +213,15 @@ class CSource:
         return tuple(spans)
 
     def alive(self, offset: int) -> bool:
-        """Can the compiler see this place?"""
+        """Whether the compiler sees this place."""
         return not any(start <= offset < stop for start, stop in self.dead)
 
     def eol(self, line: Line) -> str:
-        """The line end of a line; of the first line if it has none."""
+        """The line end of a line, else that of the first line."""
         return self.text[line.stop : line.end] or (self.eol(self.lines[0]) if line.number > 1 else "\n")
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
-        """The bytes after some edits. Raises NeuralArtError: two of them touch the same characters."""
+        """Apply edits; returns the bytes. NeuralArtError: two edits overlap."""
         parts, at = [], 0
         for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
             if edit.start < at:

@@ -1,4 +1,4 @@
-"""Values as C text."""
+"""Writes values as C."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EXTERN_C_END = ("#ifdef __cplusplus", "}", "#endif")
 
 
 def string(text: str) -> str:
-    """A C string literal of UTF-8 text in ASCII. Octal escapes have three digits: a digit behind one stays itself."""
+    """Write a UTF-8 text as a C string literal in ASCII, with octal escapes of three digits."""
     data = str(text).encode("utf-8", "backslashreplace")
     return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in data) + '"'
 
 
 def single(value: float) -> str:
-    """A float32 as a C constant, to the bit (nine digits)."""
+    """Write a float32 as an exact C constant (nine digits)."""
     text = f"{value:.9g}"
     return f"{text}f" if any(char in text for char in ".e") else f"{text}.0f"

@@ -1,5 +1,5 @@
-"""What commands and builds print: no control character of a file, a name or another program reaches a terminal or a
-pipe. On terminals also colors, and writing that does not run into a progress bar.
+"""Output of commands and builds: control characters of files, names and other programs never reach a terminal or a
+pipe; colors on terminals, beside a progress bar.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINES = (
 
 
 def in_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether a stream gets colors: it is a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` is set."""
+    """Whether a stream gets colors: it is a terminal, unless ``NO_COLOR`` or ``CLICOLOR_FORCE`` decides it."""
     return intact.in_color(os.environ if environ is None else environ, stream.isatty())
 
 
@@ -35,15 +35,15 @@ def _in(color: str, text: str) -> str:
 
 
 def painted(text: str) -> str:
-    """Errors red, warnings and notes yellow, results of SCons green: whole lines of the text."""
+    """Color whole lines: errors red, warnings and notes yellow, results of SCons green."""
     for color, line in _LINES:
         text = line.sub(lambda found, color=color: _in(color, found[0]), text)  # type: ignore[misc]
     return text
 
 
 class OutputStream:
-    """A stream that shows control characters instead of sending them, takes away what is in the way of a text, and
-    paints it where it gets colors. ``colored``: colors of others pass (those of a user's SConstruct, or of gcc).
+    """A stream that escapes control characters, hides the progress bar for a text, and colors it on a terminal.
+    ``colored``: colors of others pass (of a user's SConstruct, or of gcc).
     """
 
     def __init__(self, stream: TextIO, *, colored: bool = False) -> None:
@@ -52,7 +52,7 @@ class OutputStream:
         self._colored = colored
 
     def write(self, text: str, color: str = "") -> int:
-        """Write text, all of it in a color; without one, what is not a whole line is not painted."""
+        """Write text, all in one color; without a color only whole lines are colored."""
         # Every second piece is a color, or "erase to the end of the line".
         pieces = _COLORS.split(text) if self._colored and "\x1b" in text else [text]
         shown = "".join(visible(piece) if number % 2 == 0 else piece for number, piece in enumerate(pieces))
@@ -82,7 +82,7 @@ WRITING = threading.RLock()
 
 
 def output_streams(*, colored: bool = False) -> list[OutputStream]:
-    """Have every text that is printed from now on go through an :class:`OutputStream`. Returns those in use."""
+    """Send all output through an :class:`OutputStream`. Returns those in use."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, OutputStream):
@@ -91,13 +91,13 @@ def output_streams(*, colored: bool = False) -> list[OutputStream]:
 
 
 def say(*lines: str, file: Any = None, flush: bool = False) -> None:
-    """Print lines with names from anywhere in them: each stays one line, and no name can look like another one."""
+    """Print lines that may hold names from anywhere: a name cannot look like another line."""
     for line in lines:
         print(one_line(line), file=file or sys.stdout, flush=flush)
 
 
 def say_result(text: str) -> None:
-    """Print what came out, which is green where standard output gets colors."""
+    """Print a result, green where standard output gets colors."""
     if isinstance(sys.stdout, OutputStream):
         sys.stdout.write(text, GREEN)
         print()

@@ -1,5 +1,5 @@
-"""ELF files: sections, segments, symbols and relocations, each read once per file. The library that takes the file
-apart is meant for good files: a damaged one makes it fail in every way that Python has. Here that is one line.
+"""Reads ELF files: sections, segments, symbols and relocations. pyelftools fails on damaged files in many ways; here
+that is one line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Section:
 
     @property
     def filled(self) -> bool:
-        """The file has its bytes."""
+        """Whether the file has its bytes."""
         return self.kind != "SHT_NOBITS" and self.size > 0
 
 
@@ -66,7 +66,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Relocation:
-    """A word that the linker has resolved: where, how (``R_ARM_ABS32``...), to which symbol; None: to none."""
+    """A word that the linker has resolved: place, kind (``R_ARM_ABS32``...), symbol or None."""
 
     place: int
     kind: str
@@ -103,7 +103,7 @@ def _symbols(data: bytes, table: Any) -> Iterator[Symbol]:
 
 
 class Elf:
-    """One file. Raises NeuralArtError: no ELF file, or damaged."""
+    """An ELF file. NeuralArtError: it is none, or damaged."""
 
     def __init__(self, data: bytes, where: str) -> None:
         from elftools.elf.elffile import ELFFile
@@ -141,7 +141,7 @@ class Elf:
         return self._data[part.offset : part.offset + size]
 
     def load_address(self, section: Section) -> int | None:
-        """Where a loader puts a section: as it is in its segment, from the segment's load address on; None: nowhere."""
+        """Where a loader puts a section: from its segment's load address on; None: nowhere."""
         for segment in self.segments:
             if segment.run <= section.address and section.address + section.size <= segment.run + segment.size:
                 return section.address - segment.run + segment.load
@@ -149,7 +149,7 @@ class Elf:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbol table, with its first empty entry; nothing if the file has none."""
+        """The symbol table with its empty first entry; empty if the file has none."""
         with self._guarded():
             table = self._elf.get_section_by_name(".symtab")
             return tuple(_symbols(self._data, table) if hasattr(table, "iter_symbols") else ())

@@ -1,4 +1,4 @@
-"""What a file is that is not the expected model, for messages."""
+"""Says what a file is that is not the expected model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ONNX_NEXT = b"\x12\x1a\x22\x2a\x32\x3a\x42"
 
 
 def describe(data: bytes) -> str:
-    """What bytes look like that do not carry the identifier of a TensorFlow Lite model: ``an HDF5 file (...)``, ``text,
-    beginning with '...'``, or the bytes themselves. The beginning of a file will do.
+    """Describe bytes that are no TensorFlow Lite model: ``an HDF5 file (...)``, ``text, beginning with '...'``, or the
+    bytes. The beginning of a file is enough.
     """
     for magic, name in _MAGICS:
         if data.startswith(magic):

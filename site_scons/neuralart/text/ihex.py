@@ -1,4 +1,4 @@
-"""Intel HEX: bytes with their addresses, as flash programmers take them. Reader and writer."""
+"""Reads and writes Intel HEX: bytes with their addresses, for flash programmers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _record(kind: int, offset: int, data: bytes) -> str:
 
 
 def ihex(address: int, data: bytes) -> str:
-    """Intel HEX text (I32HEX: extended linear addresses) of bytes at a 32-bit address; of none the end record only."""
+    """Write bytes at a 32-bit address as Intel HEX (I32HEX); no bytes: only the end record."""
     lines = []
     upper = None
     at = 0

@@ -31,7 +31,7 @@ _CODE = ((0x00000000, 0x40000000), (0x60000000, 0xA0000000))
 
 @dataclass(frozen=True)
 class HeaderLayout:
-    """Where the fields of a header version stand."""
+    """The offsets of a header version's fields."""
 
     version: int  # The version word
     size: int  # Length of the header in bytes, the padding extension included
@@ -74,17 +74,17 @@ class BootImage:
 
     @property
     def complete(self) -> bool:
-        """The file holds all bytes that the header announces."""
+        """Whether the file has all bytes that the header announces."""
         return len(self.payload) == self.image_length
 
     @property
     def checksum_ok(self) -> bool:
-        """The payload has the checksum of the header; a payload that is cut off has not."""
+        """Whether the whole payload is there and has the header's checksum."""
         return self.complete and sum(self.payload) & 0xFFFFFFFF == self.checksum
 
     @property
     def counts_padding(self) -> bool:
-        """It announces more than is there, but no byte is lost: some tools count the padding of the header as well."""
+        """Whether the header announces more bytes, as some tools do that count its padding, though none is lost."""
         missing = self.image_length - len(self.payload)
         return 0 < missing <= VECTOR_TABLE and sum(self.payload) & 0xFFFFFFFF == self.checksum
 
@@ -94,7 +94,7 @@ class BootImage:
         return next((at for at in (VECTOR_TABLE, self.layout.size) if _is_vector_table(self.data, at)), None)
 
     def vector(self, number: int) -> int:
-        """A word of the vector table: 0 is the stack pointer, 1 the reset handler."""
+        """Read a word of the vector table: 0 is the stack pointer, 1 the reset handler."""
         table = self.vector_table
         return 0 if table is None else _word(self.data, table + 4 * number)
 
@@ -114,7 +114,7 @@ def _is_vector_table(data: bytes, at: int) -> bool:
 
 
 def header_at(data: bytes, at: int) -> HeaderLayout | None:
-    """The layout of the header that stands there; None: there is none of a known version."""
+    """Find the layout of the header at an offset; None: no known version."""
     if data[at : at + 4] != MAGIC:
         return None
     return next((each for each in LAYOUTS.values() if _word(data, at + each.checksum + 4) == each.version), None)
@@ -139,7 +139,7 @@ def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
 
 
 def find(data: bytes) -> Iterator[int]:
-    """Offsets of all image headers in some bytes, headers inside an image excepted."""
+    """Find the offsets of all image headers, without those inside an image."""
     at = data.find(MAGIC)
     while at >= 0:
         layout = header_at(data, at)
@@ -219,7 +219,7 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
 
 
 def judged(data: bytes, where: str) -> BootImage:
-    """Read an image that a tool has made. NeuralArtError: it would not start; the first reason is named."""
+    """Read an image of a tool. NeuralArtError: it would not start; the first reason is named."""
     image = read(data, where=where)
     wrong = problems(image)
     if wrong:
@@ -235,7 +235,7 @@ def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
 
 
 def record(image: BootImage, at: int) -> dict[str, object]:
-    """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
+    """Describe an image for ``neuralart inspect``; ``at``: address (HEX file) or offset in the file."""
     return {
         **{"at": at, "header_version": image.layout.version, "image_length": image.image_length},
         **{"entry_point": image.entry_point, "vector_table_offset": image.vector_table},

@@ -1,5 +1,5 @@
-"""The careful parser behind :mod:`~neuralart.text.json_values`: one method per rule of the grammar. It is slower than
-the standard library's by far, but it knows where each value stands and says in words what is wrong.
+"""The parser behind :mod:`~neuralart.text.json_values`, with a method for each rule of the grammar. It is much slower
+than the standard library's, but knows the place of each value and says what is wrong.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Reader:
         raise NeuralArtError(what, where=f"{self.file}:{line}:{column}", hint=hint)
 
     def note(self, what: str, at: int) -> None:
-        """Remember what the format does not allow; at most once each."""
+        """Note what the format does not allow, once for each kind."""
         line, column = self.place(at)
         if not any(note.endswith(f": {what}") for note in self.notes):
             self.notes.append(f"{line}:{column}: {what}")
@@ -82,7 +82,7 @@ class Reader:
             return
 
     def found(self) -> str:
-        """What stands here, for messages."""
+        """Describe what is at this place, for messages."""
         char = self.peek()
         if not char:
             return "the end of the file"
@@ -255,7 +255,7 @@ class Reader:
         self.fail(f"a key in double quotes is missing: found {self.found()}", "is a quote missing?")
 
     def more(self, close: str, start: int) -> bool:
-        """After a value: another one, or the end of its list or object."""
+        """After a value: whether another one follows, or the end of its list or object."""
         self.blanks()
         char, comma = self.peek(), self.at
         if char == close:

@@ -86,7 +86,7 @@ def _deep(value: Any) -> bool:
 
 
 class JsonValue(Value):
-    """One value of a JSON file; ``value``: what the standard library makes of it."""
+    """A value of a JSON file; ``value``: as the standard library reads it."""
 
     __slots__ = ("_above", "_document", "_label", "_step", "value")
 
@@ -95,7 +95,7 @@ class JsonValue(Value):
         self._above, self._step, self._label = above, step, ""
 
     def called(self, label: str) -> Self:
-        """The same value under a name of its own in messages; its members are ``key of label``."""
+        """The same value with a name in messages; its members are ``key of label``."""
         self._label = label
         return self
 
@@ -106,7 +106,7 @@ class JsonValue(Value):
 
     @property
     def key(self) -> str:
-        """The way to it, such as ``buffers[3].size``; where a value above has a name of its own, ``size of pool A``."""
+        """Its path, such as ``buffers[3].size``; below a named value ``size of pool A``."""
         if self._label or self._above is None:
             return self._label
         above = self._above.key
@@ -159,7 +159,7 @@ class JsonValue(Value):
         return None if value is None and (self._document.tool or key not in self.value) else self._inner(key, value)
 
     def strange(self, known: Iterable[str]) -> tuple[str, ...]:
-        """Keys of an object that its reader has no use for, in alphabetical order."""
+        """Keys of an object that are not ``known``, sorted."""
         others = (other for key in known for other in self._document.synonyms.get(key, ()))
         return tuple(sorted(set(self.value) - {*known, *others}))
 
@@ -194,7 +194,7 @@ class JsonValue(Value):
             raise self.fault(f"{self.name} is too large") from None
 
     def count_at(self, key: str) -> int:
-        """A member that is a number not below 0, rounded; 0 if it is absent."""
+        """A member that is a number of at least 0, rounded; 0 if it is absent."""
         found = self.real_at(key)
         if found is None:
             return 0
@@ -203,7 +203,7 @@ class JsonValue(Value):
         return round(found)
 
     def plain(self, *types: type, wanted: str) -> tuple[Any, ...]:
-        """The values of a list, each of one of some types. NeuralArtError: no list, or another one is in it."""
+        """The values of a list, of some types. NeuralArtError: no list, or another type is in it."""
         if type(self.value) is not list:
             raise self.wrong("a list [ ]")
         for number, value in enumerate(self.value):
@@ -212,7 +212,7 @@ class JsonValue(Value):
         return tuple(self.value)
 
     def list_of(self, key: str, *types: type, wanted: str) -> tuple[Any, ...]:
-        """The same of a member; empty if it is absent."""
+        """The values of a member that is such a list; empty if it is absent."""
         found = self.get(key)
         return () if found is None else found.plain(*types, wanted=wanted)
 

@@ -1,6 +1,6 @@
-"""What takes long says so: a bar on a terminal after two seconds, elsewhere a line each ten seconds of silence. One
-thread that sleeps; it ends with the work. A command that SCons has started draws nothing: SCons does, for all of its
-commands. ``NEURALART_PROGRESS`` tells the command so: ``off``, or ``report``: write numbers to the pipe to SCons.
+"""Progress of long work: a bar on a terminal after two seconds, elsewhere a line after ten seconds of silence. A thread
+draws it. Commands of SCons draw nothing themselves: SCons does. ``NEURALART_PROGRESS`` tells them: ``off``, or
+``report`` (write numbers to the pipe to SCons).
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Work:
     unit: str = ""  # What they are, or what it says of itself
 
     def show(self, done: int, total: int, unit: str) -> None:
-        """Say how far it is."""
+        """Set how far it is."""
         self.done, self.total, self.unit = done, total, unit
 
     def say(self, unit: str) -> None:
-        """Say what it is at, where nothing can be counted."""
+        """Set what it does, where nothing can be counted."""
         self.show(0, 0, unit)
 
     def state(self, now: float) -> str:
-        """How far it is: ``7 of 20 vectors, 0.7/s, 19 s left``; ``12 s`` if it does not know."""
+        """Describe its progress: ``7 of 20 vectors, 0.7/s, 19 s left``; ``12 s`` if it is unknown."""
         seconds = now - self.since
         if not self.total:
             return f"{self.unit}, {seconds:.0f} s" if self.unit else f"{seconds:.0f} s"
@@ -59,7 +59,7 @@ class Work:
 
 
 def reported(line: str, work: Work) -> bool:
-    """Take the numbers of a command's line; no, if it is a line for people."""
+    """Read the numbers in a line of a command; False: it is a line for people."""
     if not line.startswith(MARK):
         return False
     done, total, unit = (*line[1:].rstrip("\n").split(" ", 2), "", "")[:3]
@@ -69,7 +69,7 @@ def reported(line: str, work: Work) -> bool:
 
 
 class Reporter:
-    """Shows work that takes long, on one stream; ``live``: by bars. The clock tells seconds."""
+    """Shows long work on a stream; ``live``: by bars. The clock counts seconds."""
 
     def __init__(self, stream: TextIO, *, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
@@ -82,7 +82,7 @@ class Reporter:
         self._thread: threading.Thread | None = None
 
     def start(self, title: str, key: object = None, alive: Callable[[], bool] = lambda: True) -> Work:
-        """Begin some work; it replaces that of the same key. It ends when it is not ``alive`` any more."""
+        """Begin work, in place of work with the same key. It ends when ``alive`` returns False."""
         with console.WRITING:
             now = self._last = self._clock()
             work = self._works[key] = Work(printable(title), now, alive)
@@ -92,20 +92,20 @@ class Reporter:
         return work
 
     def close(self) -> None:
-        """Nothing is done any more."""
+        """End all work."""
         self._stop.set()
         with console.WRITING:
             self.hide()
             self._works.clear()
 
     def hide(self) -> None:
-        """Take the bars away, until they are drawn anew."""
+        """Remove the bars until the next drawing."""
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
 
     def tick(self) -> None:
-        """Show what is to be seen now."""
+        """Draw the present state."""
         with console.WRITING:
             now = self._clock()
             self._works = {key: work for key, work in self._works.items() if work.alive()}
@@ -174,7 +174,7 @@ class _Report(Work):
 
 @contextlib.contextmanager
 def at_work(title: str, *, quiet: bool = False) -> Iterator[Work]:
-    """Watch the work of a command, until it is done. ``quiet``: The user wants to see nothing of it."""
+    """Show the work of a command while it runs. ``quiet``: show nothing."""
     how = "off" if quiet else os.environ.get(VARIABLE, "")
     if how:
         yield _Report(title, 0.0) if how == "report" else Work(title, 0.0)

@@ -1,4 +1,4 @@
-"""Sizes as people and tools write: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude; K: 1024."""
+"""Reads and writes sizes: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude. K is 1024."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIZE = lazy_regex(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
 
 
 def parse(text: str, where: str, what: str = "the size") -> int:
-    """Bytes of ``1024KB``, ``8B``, ``72K`` or ``0x1000``; ``what``: whose. NeuralArtError: none, or over 4 GiB."""
+    """Read ``1024KB``, ``8B``, ``72K`` or ``0x1000``; ``what``: for messages. NeuralArtError: none, or over 4 GiB."""
     match = _SIZE.fullmatch(text)
     factor = _ALL.get(match[2].upper()) if match else None
     if match is None or factor is None:
@@ -83,7 +83,7 @@ def _number(text: str) -> int:
 
 
 def word(text: str) -> int:
-    """A 32-bit address or offset, decimal or with ``0x``, of a command line (a ``type`` of argparse)."""
+    """Read a 32-bit address or offset, decimal or with ``0x`` (a ``type`` of argparse)."""
     with contextlib.suppress(ValueError):
         if 0 <= (value := int(text, 0)) < 1 << 32:
             return value
@@ -93,7 +93,7 @@ def word(text: str) -> int:
 
 
 def number_that(fits: Callable[[float], bool], what: str) -> Callable[[str], float]:
-    """A ``type`` of argparse: a number that fits; of any other text is said ``what`` it is not."""
+    """Make a ``type`` of argparse for numbers that fit; messages say ``what`` other texts are not."""
 
     def parsed(text: str) -> float:
         value = math.nan
@@ -109,7 +109,7 @@ def number_that(fits: Callable[[float], bool], what: str) -> Callable[[str], flo
 
 
 def text(size: int) -> str:
-    """For people: exact, with K or M behind it where that is whole."""
+    """Write a size exactly, with K or M if it is a multiple."""
     for factor, suffix in ((1 << 20, "M"), (1 << 10, "K")):
         if size >= factor and size % factor == 0:
             return f"{size} ({size // factor}{suffix})"
@@ -117,7 +117,7 @@ def text(size: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """A size as board files write it: ``448K``, ``1M``, or plain bytes."""
+    """Write a size as board files do: ``448K``, ``1M``, or plain bytes."""
     for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size and size % unit == 0:
             return f"{size // unit}{suffix}"
@@ -125,7 +125,7 @@ def size_text(size: int) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes for people: exact below 10 KiB, else with one decimal."""
+    """Write a size for people: exact below 10 KiB, else with one decimal."""
     if count < 10 * 1024:
         return f"{count} B"
     return f"{count / 1024:.1f} KiB" if count < 10 << 20 else f"{count / (1 << 20):.1f} MiB"

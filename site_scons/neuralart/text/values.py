@@ -1,6 +1,6 @@
-"""A value of a YAML or JSON file that knows where it was written and how to refuse what it must not be. The two
-syntaxes differ in what a scalar is (:mod:`~neuralart.text.yaml_values`, :mod:`~neuralart.text.json_values`); ranges,
-lists of words, unknown keys and the words of the messages are the same.
+"""Values of YAML and JSON files that know their place and refuse wrong contents. The syntaxes differ in scalars
+(:mod:`~neuralart.text.yaml_values`, :mod:`~neuralart.text.json_values`); ranges, lists of words, unknown keys and
+messages are the same.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOWHERE = Location("", 0)
 
 
 class Value:
-    """One value of a file."""
+    """A value of a file."""
 
     __slots__ = ()
 
@@ -46,28 +46,28 @@ class Value:
 
     @property
     def key(self) -> str:
-        """The way to it, such as ``networks.digits.compiler`` or ``buffers[3]``; empty at the top."""
+        """Its path, such as ``networks.digits.compiler`` or ``buffers[3]``; empty at the top."""
         raise NotImplementedError
 
     # What a syntax must tell -------------------------------------------------------------------------------------
 
     @property
     def where(self) -> Location:
-        """Where it was written."""
+        """Its place: ``file:line``, in JSON with the column."""
         raise NotImplementedError
 
     @property
     def kind(self) -> str:
-        """``mapping``, ``list``, or ``scalar`` of any sort."""
+        """``mapping``, ``list``, or ``scalar``."""
         raise NotImplementedError
 
     @property
     def described(self) -> str:
-        """What it is, in words for a message."""
+        """A description for messages."""
         raise NotImplementedError
 
     def wrong(self, wanted: str, hint: str = "") -> NeuralArtError:
-        """An error: this is not what must stand here."""
+        """Make an error: this is not what is ``wanted``."""
         raise NotImplementedError
 
     def mapping(self) -> dict[str, Self]:
@@ -79,7 +79,7 @@ class Value:
         raise NotImplementedError
 
     def string(self) -> str:
-        """The text, whatever is in it. Raises NeuralArtError: not text."""
+        """The text, whatever it contains. NeuralArtError: not a text."""
         raise NotImplementedError
 
     def _truth(self) -> bool:
@@ -96,11 +96,11 @@ class Value:
     # Messages ----------------------------------------------------------------------------------------------------
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
-        """An error at this place that names the key."""
+        """Make an error at this place that names the key."""
         return self.fault(f"{self.key}: {what}" if self.key else what, hint)
 
     def fault(self, what: str, hint: str = "") -> NeuralArtError:
-        """An error at this place in the caller's own words."""
+        """Make an error at this place in the caller's words."""
         return NeuralArtError(what, where=str(self.where), hint=hint)
 
     def fail(self, what: str, hint: str = "") -> NoReturn:
@@ -108,12 +108,12 @@ class Value:
         raise self.fault(what, hint)
 
     def note(self, what: str) -> str:
-        """``line:column: what``, for lists of notes about one file."""
+        """Make a note ``line:column: what``."""
         place = self.where
         return f"{place.line}:{place.column}: {what}"
 
     def unknown(self, known: Collection[str], what: str = "") -> list[str]:
-        """A note for each key without a meaning; one that begins with an underscore is a remark of its author."""
+        """Make a note for each unknown key, except remarks, which begin with an underscore."""
         if not self.is_mapping:
             return []
         inside = f" in {what}" if what else ""
@@ -124,12 +124,12 @@ class Value:
 
     @property
     def is_mapping(self) -> bool:
-        """Keys and values."""
+        """Whether it has keys and values."""
         return self.kind == "mapping"
 
     @property
     def is_list(self) -> bool:
-        """A list."""
+        """Whether it is a list."""
         return self.kind == "list"
 
     def fields(self, known: Sequence[str]) -> dict[str, Self]:
@@ -155,7 +155,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """The key, or words for the top."""
+        """The key, or a name for the top."""
         return self.key or "the document"
 
     def texts(self) -> tuple[str, ...]:

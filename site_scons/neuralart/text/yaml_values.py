@@ -1,6 +1,5 @@
-"""Values of a YAML file. They are read from the text of the scalars, not from what YAML 1.1 makes of them: ``version:
-12.10`` is refused as a number instead of silently becoming 12.1, ``on`` is not silently True, and ``010`` is not
-silently 8.
+"""Values of YAML files, read from the text of the scalars, not as YAML 1.1 reads them: ``version: 12.10`` is refused as
+a number instead of becoming 12.1, ``on`` is not True, ``010`` is not 8.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def compose(data: bytes, display: str) -> Any:
-    """A tree of PyYAML nodes; NeuralArtError: no UTF-8, no YAML, empty, several documents, or nested beyond reason."""
+    """Read PyYAML nodes. NeuralArtError: no UTF-8, no YAML, empty, several documents, or nested too deeply."""
     import yaml
 
     text = _text_of(data, display)
@@ -104,7 +103,7 @@ def _syntax_error(error: Any, text: str, display: str) -> NeuralArtError:
 
 
 class YamlValue(Value):
-    """One value of a YAML file; ``line``: from 1, of the key where there is one."""
+    """A value of a YAML file; ``line``: from 1, that of the key if there is one."""
 
     __slots__ = ("_entries", "_node", "file", "key", "line")
 
@@ -239,7 +238,7 @@ def read(path: Path, display: str = "") -> YamlValue:
 
 
 def check_schema(top: Value, schema: int) -> None:
-    """The file says which version of its format it is. Raises NeuralArtError: it does not, or it is another version."""
+    """Check the version of the file's format. NeuralArtError: it is missing, or another one."""
     value = top.mapping().get("schema")
     if value is None:
         raise top.error("'schema' is missing", f"begin the file with 'schema: {schema}'")

@@ -79,7 +79,7 @@ read_cpu_pools = of_file(parse_cpu_pools)
 
 
 def check_cpu_pools(pools: CpuPools) -> tuple[str, ...]:
-    """What does not go together: findings, none if all is well."""
+    """List findings about pools that do not fit together."""
     findings = []
     names = [pool.name for pool in pools.pools]
     findings += [f"pool {name} is listed twice" for name in dict.fromkeys(names) if names.count(name) > 1]

@@ -140,7 +140,7 @@ def pools_of(document: JsonValue, file: str) -> PoolFile:
 
 
 def check_pools(pools: PoolFile, document: JsonValue) -> None:
-    """Whether the pools of a document fit; NeuralArtError if two overlap or share a name, or none is enabled."""
+    """Check the pools of a document. NeuralArtError: two overlap or share a name, or none is enabled."""
     seen: dict[str, MemoryPool] = {}
     for pool in pools.pools:
         # Two names that differ only in case would be one file on many file systems.

@@ -1,4 +1,4 @@
-"""Profile files (``neural_art.json``): which pools and which compiler options belong to a profile name."""
+"""Reads profile files (``neural_art.json``): the pools and compiler options of each profile."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class ProfileArgument:
-    """What ``--st-neural-art`` named."""
+    """The argument of ``--st-neural-art``."""
 
     name: str  # The profile
     file: str = ""  # The file; empty: the board's own
@@ -213,5 +213,5 @@ def parse_profiles(data: bytes, file: str, folder: Path | None = None) -> Profil
 
 
 def read_profiles(path: Path, display: str = "") -> ProfileFile:
-    """As :func:`parse_profiles`, of a file, which may be called otherwise in messages."""
+    """As :func:`parse_profiles`, for a file; ``display``: its name in messages."""
     return parse_profiles(read_bytes(path), display or str(path), path.parent)

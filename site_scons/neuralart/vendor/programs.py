@@ -1,4 +1,4 @@
-"""Where programs are, what they say of themselves, and whether that is the version that is wanted."""
+"""Finds programs of others, asks for their versions, and compares these with wanted ranges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_FOR_THEM = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MAKEFLAGS", "SCON
 
 
 def check_range(wanted: str, where: str) -> SpecifierSet:
-    """Read a range; NeuralArtError where one of its parts is none."""
+    """Read a range of versions. NeuralArtError: a part of it is none."""
     # Imported late: every command line of ours would pay for it.
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -50,7 +50,7 @@ def fits(version: str, wanted: str) -> bool:
 
 
 def end_tree(process: Any) -> None:
-    """End a program (a Popen that leads a session), and what it started: they write to the same pipe."""
+    """Kill a process (a Popen that leads a session) and its children, which write to the same pipe."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.kill(-process.pid, signal.SIGKILL)  # The group that it leads
@@ -83,8 +83,8 @@ def _executable(path: Path) -> bool:
 
 
 def on_path(programs: tuple[str, ...], environ: Mapping[str, str], system: str) -> list[Path]:
-    """All hits on PATH in its order, without those that are the same file again under another name. Of several names of
-    a program, the first that a folder has counts for that folder. ``system``: ``windows``, ``linux`` or ``mac``.
+    """List all hits on PATH, in its order, each file once. Of several names of a program, a folder's first counts.
+    ``system``: ``windows``, ``linux`` or ``mac``.
     """
     names = [name for program in programs for name in _names(program, environ, system)]
     found: dict[Path, Path] = {}
@@ -96,7 +96,7 @@ def on_path(programs: tuple[str, ...], environ: Mapping[str, str], system: str) 
 
 
 def in_places(patterns: tuple[str, ...], environ: Mapping[str, str], system: str) -> Iterator[Path]:
-    """Programs in the folders where installers put them, newest name first; in the globs ``~`` is the user's folder."""
+    """Find programs where installers put them, newest name first; ``~`` in a pattern is the user's folder."""
     home = environ.get("USERPROFILE" if system == "windows" else "HOME", "")
     for pattern in patterns:
         if pattern.startswith("~"):
@@ -117,8 +117,8 @@ def _newest(path: Path) -> tuple[list[int], str]:
 
 
 def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds: float = 10.0) -> str:
-    """Start a program with words that make it say something of itself, in an empty folder, with nothing to read from;
-    what it prints (both streams, 64 KiB at most). NeuralArtError where it cannot be started or does not end in time.
+    """Run a program that describes itself, in an empty folder and without input. Returns both output streams, at most
+    64 KiB. NeuralArtError: it cannot be started, or does not end in time.
     """
     import subprocess
     import tempfile

@@ -1,6 +1,5 @@
-"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them. All
-code that must know what a release does (the command line, the readers of its files, the builder and the loader of
-relocatable models, the lock of versions) reads this table. A new release is one row, see docs/developing.md.
+"""Releases of ST Edge AI Core: a row for each, with all that differs between them; versions and pins. All code that
+depends on a release reads this table. A new release is one row, see docs/developing.md.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class CoreVersion(NamedTuple):
 
 
 def parse_core(text: str) -> CoreVersion | None:
-    """Understand a version, with or without ``ST Edge AI Core v`` in front; None if it is none."""
+    """Read a version, with or without ``ST Edge AI Core v`` in front; None: it is none."""
     found = _CORE.fullmatch(text.strip())
     if found is None:
         return None
@@ -47,7 +46,7 @@ Version = tuple[int, int, int, int]
 
 
 class Habits(NamedTuple):
-    """What the tool is told and what it writes."""
+    """The options and files of a release."""
 
     front_end: str  # Suffix of the exported ONNX model
     header: bool  # ``N.h`` is written
@@ -59,7 +58,7 @@ class Habits(NamedTuple):
 
 
 class RelocatableForm(NamedTuple):
-    """The form of the relocatable models."""
+    """The format of a release's relocatable models."""
 
     header_words: int  # Of the binary header: 24 or 26
     context_words: int  # Of the runtime's context: 16 or 17
@@ -81,7 +80,7 @@ class Release:
 
     @property
     def series(self) -> tuple[int, int]:
-        """Major and minor: within them the habits stay."""
+        """Major and minor number, which decide the habits."""
         major, minor, _ = map(int, self.core.split("."))
         return major, minor
 
@@ -127,45 +126,45 @@ RELEASES: tuple[Release, ...] = (
 
 
 def dotted(version: tuple[int, ...]) -> str:
-    """``1.1.3.262``."""
+    """Write a runtime's version: ``1.1.3.262``."""
     return ".".join(map(str, version))
 
 
 def of_runtime(runtime: Version | None) -> Release | None:
-    """The release whose networks ask for that runtime; None if none is known."""
+    """Find the release of a runtime's version; None: unknown."""
     return next((release for release in RELEASES if release.runtime == runtime), None)
 
 
 def before_runtime(runtime: tuple[int, ...]) -> Release:
-    """The newest release whose runtime is not newer; the oldest if there is none."""
+    """Find the newest release whose runtime is not newer, else the oldest."""
     older = [release for release in RELEASES if release.runtime <= (*runtime, 0, 0, 0)[:4]]
     return (older or RELEASES)[-1 if older else 0]
 
 
 def of_branch(branch: str) -> tuple[Release, ...]:
-    """Releases that write that GIT_BRANCH."""
+    """List the releases with this GIT_BRANCH."""
     return tuple(release for release in RELEASES if release.branch == branch)
 
 
 def is_known(series: tuple[int, ...]) -> bool:
-    """The habits of a ``major.minor`` were looked at."""
+    """Whether the table has this ``major.minor``."""
     return any(release.series == series[:2] for release in RELEASES)
 
 
 def relocatable() -> tuple[Release, ...]:
-    """Releases that make relocatable models."""
+    """List the releases that make relocatable models."""
     return tuple(release for release in RELEASES if release.relocation is not None)
 
 
 def relocation_of(runtime: tuple[int, ...]) -> RelocatableForm | None:
-    """The form of the models of a runtime, known or near a known one; None for the reference runtime's (0.x)."""
+    """Find the model format of a runtime's version or a near one; None for the reference runtime (0.x)."""
     if not runtime[0]:
         return None
     return before_runtime(runtime).relocation or relocatable()[0].relocation
 
 
 def synonyms() -> Mapping[str, tuple[str, ...]]:
-    """For each key of c_info.json as 2.0 has it: what later releases call it."""
+    """Names of later releases for each key of c_info.json of 2.0."""
     found: dict[str, tuple[str, ...]] = {}
     for release in RELEASES:
         for key, own in release.renamed.items():
@@ -179,7 +178,7 @@ OLDEST = (2, 0)
 
 
 def release_of(version: CoreVersion) -> Release:
-    """The release whose habits a version has; NeuralArtError if it is older than the first with an NPU compiler."""
+    """Find the release that a version behaves like. NeuralArtError: it is older than the first with an NPU compiler."""
     fitting = [release for release in RELEASES if release.series <= version.numbers[:2]]
     same = [release for release in fitting if release.core == dotted(version.numbers[:3])]
     release = (same or fitting)[-1] if fitting else None
@@ -190,7 +189,7 @@ def release_of(version: CoreVersion) -> Release:
 
 
 def parse_answer(answer: str, where: str) -> CoreVersion:
-    """Understand what ``--version`` printed, whatever stands around it; NeuralArtError if there is no version."""
+    """Find the version in what ``--version`` printed. NeuralArtError: there is none."""
     lines = [line.strip() for line in answer.replace("\r", "\n").splitlines() if line.strip()]
     for line in lines:
         found = parse_core(line) if line.startswith(_SPOKEN) else None
@@ -201,7 +200,7 @@ def parse_answer(answer: str, where: str) -> CoreVersion:
 
 
 def check_pin(pin: str, where: str) -> None:
-    """Refuse what is not the form of a pin: neither numbers nor a star at the end."""
+    """Refuse a pin that has neither numbers nor a star at the end."""
     found = _PIN.fullmatch(pin)
     parts = [part for part in (found.groups() if found else ()) if part is not None]
     if not found or "*" in parts[:-1]:
@@ -213,7 +212,7 @@ def check_pin(pin: str, where: str) -> None:
 
 
 def fits(version: CoreVersion, pin: str) -> bool:
-    """Whether a version is what a pin asks for: ``4``, ``4.0``, ``4.0.*``, ``4.0.1``, ``4.0.1-20581``; empty: any."""
+    """Whether a version satisfies a pin: ``4``, ``4.0``, ``4.0.*``, ``4.0.1``, ``4.0.1-20581``; empty: any does."""
     if not pin:
         return True
     # Imported late: networks without a pin need none of it.

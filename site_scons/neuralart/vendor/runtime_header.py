@@ -1,4 +1,4 @@
-"""The header with the version of the vendor's runtime."""
+"""Reads the header with the version of the vendor's runtime."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RuntimeHeader:
 
     @property
     def ours(self) -> bool:
-        """The runtime of this project: no vendor's has major 0."""
+        """Whether it is this project's runtime, which alone has major number 0."""
         return self.version[0] == 0
 
 
@@ -56,8 +56,8 @@ def parse_runtime(text: str, where: str) -> RuntimeHeader | None:
 
 
 def runtime_headers(folder: Path) -> Iterator[Path]:
-    """Headers in a folder and below, in a fixed order. Hidden folders and build folders are left out; in a very large
-    tree the search ends early.
+    """Find such headers in a folder and below, in a fixed order. Hidden folders and build folders are left out; a very
+    large tree is not searched completely.
     """
     seen = 0
     for here, folders, names in os.walk(folder):

@@ -1,4 +1,4 @@
-"""Columns and amounts for people; what the records of several kinds share."""
+"""Formats columns and amounts for people, for the records of several kinds of files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], indent: str = "  ") -> list[str]:
-    """Lines of a table; numbers stand on the right of their column, None is shown as ``-``."""
+    """Format a table; numbers are right-aligned, None is ``-``."""
     listed = [["-" if cell is None else cell for cell in row] for row in rows]
     texts = [[f"{cell:,}" if _number(cell) else str(cell) for cell in row] for row in listed]
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
@@ -32,12 +32,12 @@ def _number(cell: object) -> bool:
 
 
 def address(value: int) -> str:
-    """``0x34200000``."""
+    """Format an address: ``0x34200000``."""
     return f"0x{value:08x}"
 
 
 def address_or_none(value: int | None) -> str | None:
-    """The same for what may have none."""
+    """Format an address, or None."""
     return None if value is None else address(value)
 
 
@@ -61,7 +61,7 @@ def rows(records: Iterable[dict[str, Any]], columns: str) -> list[str]:
 
 
 def plural(count: int, what: str) -> str:
-    """``1 pool``, ``2 pools``."""
+    """Format a count: ``1 pool``, ``2 pools``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
@@ -74,13 +74,13 @@ def quantization(tensor: dict[str, Any]) -> str:
 
 
 def page(record: dict[str, Any], lines: Iterable[str]) -> str:
-    """Lines as a text, with those for the contradictions and notes of a record."""
+    """Join lines to a text, with the contradictions and notes of a record."""
     findings = [f"  finding ({found['code']}): {found['text']}" for found in record.get("findings", ())]
     return "\n".join([*lines, *findings, *(f"  note: {note}" for note in record.get("notes", ()))]) + "\n"
 
 
 def figures(values: dict[str, float | None]) -> str:
-    """Figures of a validation on one line."""
+    """Format the figures of a validation in one line."""
     return ", ".join(f"{name} {'n.a.' if value is None else format(value, 'g')}" for name, value in values.items())
 
 
@@ -90,7 +90,7 @@ def validation_title(validation: dict[str, Any]) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """A figure for JSON, which has neither infinity nor "not a number"."""
+    """Make a figure fit for JSON, which has no infinity and no NaN."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -109,22 +109,22 @@ def _ready(value: Any) -> Any:
 
 
 def core(version: CoreVersion | None) -> dict[str, Any]:
-    """The version of ST Edge AI Core: as written, and its three numbers."""
+    """Make the entries of a version of ST Edge AI Core: as written, and its three numbers."""
     return {"core_version": version.text if version else None, "core": list(version.numbers) if version else None}
 
 
 def findings(code: str, texts: Iterable[str]) -> list[dict[str, str]]:
-    """Contradictions that a check has found."""
+    """Make the entries of contradictions that a check has found."""
     return [{"code": code, "text": text} for text in texts]
 
 
 def problems(found: Iterable[Any]) -> list[dict[str, str]]:
-    """Contradictions with their places, as the readers of generated C tell them."""
+    """Make the entries of contradictions in generated C, with their places."""
     return [fields(each, "code where text=what") for each in found]
 
 
 def port(given: InfoPort) -> dict[str, Any]:
-    """An input or output as the model declares it."""
+    """Make the entry of an input or output of the model."""
     return fields(given, "name shape axes type bits scales zero_points")
 
 

@@ -1,4 +1,4 @@
-"""Programs of others: what they are called, how they say their version, where installers put them."""
+"""Programs of others: their names, version options, and where installers put them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ToolRow:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something about several tools, or about places."""
+    """A remark about several tools, or about places."""
 
     id: str  # Short name
     level: str  # ``error``, ``warning`` or ``note``
@@ -127,7 +127,7 @@ def _version(tool: Tool, path: Path, host: Host) -> str:
 
 
 def row(tool: Tool, host: Host) -> ToolRow:
-    """Look for a program: on PATH, then where installers put it."""
+    """Find a program: on PATH, then where installers put it."""
     made = partial(ToolRow, tool.name, means=tool.means, get=tool.get)
     hits = on_path(tool.programs, host.environ, host.system)
     details = () if hits else ("not on PATH",)
@@ -148,7 +148,7 @@ def row(tool: Tool, host: Host) -> ToolRow:
 
 
 def shadowed(tool: Tool, host: Host) -> list[Remark]:
-    """Say that a second program of the same name is on PATH, and whether it is another version."""
+    """Find a second program of the same name on PATH, and whether its version differs."""
     hits = on_path(tool.programs, host.environ, host.system)
     if len(hits) < 2:
         return []
@@ -166,5 +166,5 @@ def shadowed(tool: Tool, host: Host) -> list[Remark]:
 
 
 def system_of(platform: str) -> str:
-    """``windows``, ``mac`` or ``linux``, from ``sys.platform``."""
+    """Translate ``sys.platform`` to ``windows``, ``mac`` or ``linux``."""
     return {"win32": "windows", "cygwin": "windows", "darwin": "mac"}.get(platform, "linux")

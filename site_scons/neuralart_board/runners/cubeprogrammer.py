@@ -9,16 +9,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import (
-    EXTERNAL,
-    INTERNAL,
-    RAM,
-    RESET,
-    SERIAL,
-    Capabilities,
-    FlashJob,
-    Refusal,
-)
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal
 from neuralart.flashing.script import CommandScript, Loader, Word
 from neuralart.vendor.programs import fits
 from neuralart_board.runners import process

@@ -14,28 +14,13 @@ from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.flashing.runners import (
-    EXTERNAL,
-    GDB,
-    INTERNAL,
-    RAM,
-    RESET,
-    SERIAL,
-    Capabilities,
-    FlashJob,
-)
+from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob
 from neuralart.flashing.script import CommandScript, Word
 from neuralart.text.ihex import ihex
 from neuralart_board.runners import process
 from neuralart_board.runners.process import Answer, ServerEnded, cube_places, reason, served
 from neuralart_board.runners.programmer import Programmer
-from neuralart_board.runners.session import (
-    ConnectedProbe,
-    Identity,
-    ProbeSession,
-    image_parts,
-    usb_probes,
-)
+from neuralart_board.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts, usb_probes
 
 SERVER = "ST-LINK_gdbserver"
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])?:\d{1,5}")

@@ -9,16 +9,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import (
-    GDB,
-    INTERNAL,
-    RAM,
-    RESET,
-    SERIAL,
-    Capabilities,
-    FlashJob,
-    Refusal,
-)
+from neuralart.flashing.runners import GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal
 from neuralart.flashing.script import CommandScript, Word
 from neuralart_board.runners import process
 from neuralart_board.runners.process import Answer

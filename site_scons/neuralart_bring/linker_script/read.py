@@ -8,13 +8,7 @@ from pathlib import Path
 
 from neuralart.files import is_file, read_bytes
 from neuralart_bring.linker_script.expression import Expression, Script, Tree
-from neuralart_bring.linker_script.types import (
-    Assignment,
-    LinkerScript,
-    OutputSection,
-    Region,
-    worked_out,
-)
+from neuralart_bring.linker_script.types import Assignment, LinkerScript, OutputSection, Region, worked_out
 
 _WRAPPERS = ("KEEP", "SORT", "SORT_NONE", "SORT_BY_NAME", "SORT_BY_ALIGNMENT", "SORT_BY_INIT_PRIORITY")
 FUNCTIONS = (

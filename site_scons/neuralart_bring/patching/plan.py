@@ -22,14 +22,7 @@ from neuralart_bring.patching.apply import PatchedPiece, apply
 from neuralart_bring.patching.edit_sites import definitions
 from neuralart_bring.patching.network_files import NetworkFiles
 from neuralart_bring.patching.patch_values import Decision, decide
-from neuralart_bring.patching.patchlist import (
-    BLOCK,
-    SECTION,
-    Operation,
-    PatchList,
-    choose_list,
-    find_root,
-)
+from neuralart_bring.patching.patchlist import BLOCK, SECTION, Operation, PatchList, choose_list, find_root
 
 if TYPE_CHECKING:
     from jinja2 import Template

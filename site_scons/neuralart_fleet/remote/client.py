@@ -18,15 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import new_file
 from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import messages
-from neuralart_fleet.remote.messages import (
-    DAMAGED,
-    DeniedError,
-    Digest,
-    StepResult,
-    UnansweredError,
-    message,
-    parse,
-)
+from neuralart_fleet.remote.messages import DAMAGED, DeniedError, Digest, StepResult, UnansweredError, message, parse
 
 _FORMAT = 1  # Of keys: with another number, no older entry is found
 _FAILURES = 3  # So many answers in a row that did not come, and the rest of the build does without the cache

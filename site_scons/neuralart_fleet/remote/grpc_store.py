@@ -16,15 +16,7 @@ from urllib.parse import urlsplit
 from neuralart.errors import NeuralArtError
 from neuralart_fleet.config import CacheConfig
 from neuralart_fleet.remote import packing
-from neuralart_fleet.remote.messages import (
-    DAMAGED,
-    AbsentError,
-    DeniedError,
-    Digest,
-    UnansweredError,
-    message,
-    parse,
-)
+from neuralart_fleet.remote.messages import DAMAGED, AbsentError, DeniedError, Digest, UnansweredError, message, parse
 
 _API, _STREAM = "/build.bazel.remote.execution.v2.", "/google.bytestream.ByteStream/"
 _CONTENTS = f"{_API}ContentAddressableStorage/"

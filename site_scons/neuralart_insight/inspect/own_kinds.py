@@ -197,9 +197,10 @@ def _names(wanted: str) -> Callable[[bytes, str], bool]:
     return lambda data, name: _json(data) and wanted in outer_names(data)
 
 
-def _with_keys(*wanted: str) -> Callable[[bytes, str], bool]:
+def _with_keys(wanted: str) -> Callable[[bytes, str], bool]:
     """JSON that has these names, among others."""
-    return lambda data, name: set(wanted) <= _keys(data)
+    names = {*wanted.split()}
+    return lambda data, name: names <= _keys(data)
 
 
 def _manifest(data: bytes, name: str) -> bool:
@@ -228,31 +229,16 @@ KINDS = tuple(
             "network_json",
             "facts of a compile (network.json)",
             "build_records:NETWORK",
-            _with_keys("abi_stamp", "epochs", "macc"),
+            _with_keys("abi_stamp epochs macc"),
         ),
         ("manifest", "the manifest of a compile (manifest.json)", "build_records:MANIFEST", _manifest),
-        ("flash_plan", "a flash plan (flash_plan.json)", "build_records:FLASH_PLAN", _with_keys("board", "writes")),
-        (
-            "plan",
-            "an address plan (plan.json)",
-            "build_records:PLAN",
-            _with_keys("memories", "placements", "initializers"),
-        ),
-        (
-            "check",
-            "the check of an image (check.json)",
-            "build_records:CHECK",
-            _with_keys("image", "initial_sp", "findings"),
-        ),
-        (
-            "index",
-            "the index of a build (index.json)",
-            "build_records:INDEX",
-            _with_keys("variant", "firmware", "artefacts"),
-        ),
+        ("flash_plan", "a flash plan (flash_plan.json)", "build_records:FLASH_PLAN", _with_keys("board writes")),
+        ("plan", "an address plan (plan.json)", "build_records:PLAN", _with_keys("memories placements initializers")),
+        ("check", "the check of an image (check.json)", "build_records:CHECK", _with_keys("image initial_sp findings")),
+        ("index", "the index of a build (index.json)", "build_records:INDEX", _with_keys("variant firmware artefacts")),
         (
             *("network_rel", "results of a relocatable build (network_rel.json)", "build_records:NETWORK_REL"),
-            _with_keys("schema", "gen_files", "reloc_binary_image"),
+            _with_keys("schema gen_files reloc_binary_image"),
         ),
         ("descriptor", "an identity descriptor", "build_records:DESCRIPTOR", lambda data, name: data[:4] == b"NAID"),
         ("load_table", "a load table", "build_records:LOAD_TABLE", lambda data, name: data[:4] == b"MREL"),

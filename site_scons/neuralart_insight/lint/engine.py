@@ -29,7 +29,7 @@ def markdown() -> str:
     lines = ["| rule | level | finds | looks at |", "|---|---|---|---|"]
     lines += [f"| [{rule.id}](#{rule.id}) | {rule.level} | {rule.finds} | {', '.join(rule.looks_at)} |" for rule in own]
     for rule in own:
-        lines += ["", f"### {rule.id}", "", f"Finds {rule.finds}. {rule.why}", "", f"What to do: {rule.hint}."]
+        lines += ["", f"### {rule.id}", "", rule.why, "", f"What to do: {rule.hint}."]
     return "\n".join(lines) + "\n"
 
 

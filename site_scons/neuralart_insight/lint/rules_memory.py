@@ -9,15 +9,13 @@ from neuralart.memory.layout.flash_areas import cut_off
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
-from neuralart.plugins import register
 from neuralart_bring.linker_script.types import Memory
-from neuralart_insight.lint.types import Facts, Hit, LintedNetwork, LintedPool, Rules
+from neuralart_insight.lint.types import Facts, Hit, LintedNetwork, LintedPool, rule
 
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
 FSBL = (0x34180000, 0x34200000)
 # Ways by which start-up code brings constants to their pool, after the boot loader.
 _AFTERWARDS = (BOOT_COPY, LINK)
-RULES = Rules()
 
 
 def _who(network: LintedNetwork, pool: LintedPool) -> str:
@@ -41,7 +39,7 @@ def _folded(facts: Facts, address: int) -> int:
     return fold(facts.board, address) if facts.board is not None else address
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("board", "network"),
     "a network that uses external RAM, above all on a board that has none",
@@ -66,7 +64,7 @@ def _psram_spill(facts: Facts) -> Iterator[Hit]:
             yield Hit(pool.where, f"{said}, in the external RAM", WARNING, hint)
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("board", "network or pool file"),
     "a pool at an address where the board has no memory",
@@ -93,7 +91,7 @@ def _pool_without_memory(facts: Facts) -> Iterator[Hit]:
             yield Hit(declared.where, f"{said} has no memory; nothing is in it yet", WARNING, hint)
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("board", "network or linker script"),
     "constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)",
@@ -120,7 +118,7 @@ def _fsbl_range(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said} while it copies the image", WARNING, hint)
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("board", "network or linker script"),
     "a pool, or a memory of a linker script, at the non-secure alias in a secure build",
@@ -142,7 +140,7 @@ def _ns_alias(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said}; the firmware is secure", hint=f"ORIGIN = 0x{start:08x}")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network",),
     "two networks that use the same bytes",
@@ -163,7 +161,7 @@ def _overlapping_networks(facts: Facts) -> Iterator[Hit]:
             yield Hit(after.place, said, NOTE, fine)
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("network", "linker script"),
     "a memory of a linker script that contains what a network uses",
@@ -185,7 +183,7 @@ def _linker_over_pool(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("board", "network"),
     "a relative pool in internal RAM that goes through the NPU cache",
@@ -200,7 +198,3 @@ def _cached_relative(facts: Facts) -> Iterator[Hit]:
             if pool.relative and pool.cacheable and pool.writable and pool.used and internal:
                 said = f"{_who(network, pool)} is relative, in internal RAM, and goes through the NPU cache"
                 yield Hit(pool.where, said)
-
-
-for _rule in RULES:
-    register("lint", _rule.id, _rule, protocol=1)

@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from neuralart.errors import first_names
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.network.facts import LL_ATON
-from neuralart.plugins import register
 from neuralart.vendor.releases import before_runtime, of_runtime
-from neuralart_insight.lint.types import Facts, Hit, Rules
+from neuralart_insight.lint.types import Facts, Hit, rule
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
 _SHOWN = 4
-RULES = Rules()
 
 
 def _release(version: tuple[int, int, int, int]) -> str:
@@ -26,7 +24,7 @@ def _release(version: tuple[int, int, int, int]) -> str:
     return f"{text} (the reference compiler)" if version[0] == 0 else text
 
 
-@RULES.rule(
+@rule(
     NOTE,
     ("network",),
     "epochs of a vendor network that the CPU computes",
@@ -47,7 +45,7 @@ def _software_epochs(facts: Facts) -> Iterator[Hit]:
         yield Hit(steps[0].where, f"{said}{together}{which}")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("network",),
     "buffers of floats inside of a vendor network",
@@ -63,7 +61,7 @@ def _float_layers(facts: Facts) -> Iterator[Hit]:
             yield Hit(network.floats[0][1], f"{said}: {first_names(names, _SHOWN)}")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("model",),
     "a file *_OE_*.onnx as a model",
@@ -77,7 +75,7 @@ def _exported_model(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"{name} is what the tool's own front end wrote (_OE_)")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("quantization file",),
     "truth values in a quantization file (*_Q.json)",
@@ -91,7 +89,7 @@ def _bool_tensor(facts: Facts) -> Iterator[Hit]:
             yield Hit(exported.file, f"{len(names)} tensors are truth values: {first_names(names, _SHOWN)}")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "ll_aton_version.h"),
     "a network that was made for another runtime than the application brings",
@@ -109,7 +107,7 @@ def _runtime_guard(facts: Facts) -> Iterator[Hit]:
                 yield Hit(where, f"{said} {_release(header.version)} at {header.where}.{quiet}")
 
 
-@RULES.rule(
+@rule(
     NOTE,
     ("network",),
     "a guard that only warns, and no runtime to compare with",
@@ -123,7 +121,7 @@ def _quiet_guard(facts: Facts) -> Iterator[Hit]:
             yield Hit(network.guard_where or network.where, f"{said} {_release(network.guard)}")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("profile",),
     "the key memory_desc in a profile",
@@ -140,7 +138,7 @@ def _memory_desc(facts: Facts) -> Iterator[Hit]:
                 yield Hit(f"{file.file}:{profile.line}", f"profile '{profile.name}' names its machine with memory_desc")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "variant"),
     "constants in a pool whose initializer is not declared",
@@ -157,7 +155,7 @@ def _undeclared_raw(facts: Facts) -> Iterator[Hit]:
                 yield Hit(network.where, f"{said}, which is not declared: nothing loads them", hint=hint)
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("network", "its folder"),
     "a pool with constants, and no file that holds them",
@@ -176,7 +174,7 @@ def _missing_raw(facts: Facts) -> Iterator[Hit]:
                 yield Hit(pool.where or network.where, f"network {network.name} has {kind}, and no file with them")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "its folder"),
     "files beside a network.c that are of another compile",
@@ -187,7 +185,7 @@ def _mixed_set(facts: Facts) -> Iterator[Hit]:
     return (Hit(where, what) for network in facts.networks for where, what in network.mixed)
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("network", "its folder"),
     "a header with blobs beside a network without epoch controller",
@@ -202,7 +200,7 @@ def _stale_blobs(facts: Facts) -> Iterator[Hit]:
             yield Hit(network.where, f"{left[0]} is beside network {network.name}, which has no epoch controller")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "its folder"),
     "a network with epoch controller and without its header",
@@ -215,7 +213,7 @@ def _missing_blobs(facts: Facts) -> Iterator[Hit]:
             yield Hit(network.where, f"network {network.name} includes {network.blob_header}, which is not beside it")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("network", "its folder"),
     "a relative pool with constants that is not written as C",
@@ -232,7 +230,7 @@ def _relative_raw(facts: Facts) -> Iterator[Hit]:
                 yield Hit(pool.where, f"{said} _mem_pool_{pool.fname}_{network.name}")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "its folder", "hex file"),
     "an Intel HEX file with a pool's bytes at another address than the network reads them",
@@ -249,7 +247,3 @@ def _hex_address(facts: Facts) -> Iterator[Hit]:
                 if file.address != pool.address:
                     said = f"it holds the bytes of {raw.name} at 0x{file.address:08x}, network {network.name} reads"
                     yield Hit(file.file, f"{said} them at 0x{pool.address:08x}")
-
-
-for _rule in RULES:
-    register("lint", _rule.id, _rule, protocol=1)

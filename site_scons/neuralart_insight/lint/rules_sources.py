@@ -9,9 +9,8 @@ from itertools import islice
 from neuralart.findings import ERROR, NOTE, WARNING
 from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.network.facts import NETWORK_RUNTIME
-from neuralart.plugins import register
 from neuralart.text.c_source import Lines
-from neuralart_insight.lint.types import Facts, Hit, Rules, Source
+from neuralart_insight.lint.types import Facts, Hit, Source, rule
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
 _HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
@@ -27,7 +26,6 @@ _SECTION = re.compile(r'\bsection\s*\(\s*"([^"\n]+)"')
 _MAKE_FLAG = re.compile(r"-fcyclomatic-complexity\b")
 _NEAR = 600
 STACKS = ("_estack", "__StackTop", "__stack_top", "_stack_top", "__initial_sp", "__INITIAL_SP", "__stack", "stack_top")
-RULES = Rules()
 
 
 def _sources(facts: Facts, kind: str = "c") -> list[Source]:
@@ -57,7 +55,7 @@ def _blocks(facts: Facts) -> set[int]:
     return {(address - 0x10000000) & ~0xFFF for address in secure}
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("sources",),
     "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
@@ -74,7 +72,7 @@ def _ramcfg_alias(facts: Facts) -> Iterator[Hit]:
         yield Hit(where, f"{name} is RAMCFG through its non-secure alias{secure}")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("board", "sources"),
     "other registers that turn memories on, through their non-secure alias, in the C of a secure application",
@@ -90,7 +88,7 @@ def _ns_register(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"{said}0x{address + 0x10000000:08x}")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("sources",),
     "a call that runs a network, and none of LL_ATON_RT_RuntimeInit",
@@ -103,7 +101,7 @@ def _no_runtime_init(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, "a network runs, and nothing initializes the runtime")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "sources"),
     "LL_ATON_DECLARE_NAMED_NN_... of a network that is not there",
@@ -119,7 +117,7 @@ def _unknown_network(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, said + (old if match[1] == "Default" else ""))
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("sources",),
     "an application that includes a network's ..._ecblobs.h",
@@ -132,7 +130,7 @@ def _blobs_included(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"{match[1]} is included here, too")
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("sources", "build files"),
     "printf of a float without -u _printf_float",
@@ -152,7 +150,7 @@ def _printf_float(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, "a float is printed", level)
 
 
-@RULES.rule(
+@rule(
     WARNING,
     ("sources", "linker script"),
     "a section that is named in C and in no linker script",
@@ -169,7 +167,7 @@ def _orphan_section(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"no linker script says where section {match[1]} goes ({names})")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("network", "linker script"),
     "a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has",
@@ -190,7 +188,7 @@ def _pool_section(facts: Facts) -> Iterator[Hit]:
                 yield Hit(network.where, f"{said}; no linker script says where section {section} goes ({names})")
 
 
-@RULES.rule(
+@rule(
     NOTE,
     ("build files",),
     "-fcyclomatic-complexity in a build file",
@@ -202,7 +200,7 @@ def _vendor_gcc_flag(facts: Facts) -> Iterator[Hit]:
         yield Hit(where, f"{match.group()} is known to ST's own build of gcc alone")
 
 
-@RULES.rule(
+@rule(
     ERROR,
     ("board", "linker script"),
     "a stack in a memory that is off at reset: above 0x34200000 on an STM32N6",
@@ -223,7 +221,3 @@ def _stack_bank(facts: Facts) -> Iterator[Hit]:
             yield Hit(symbol.where, f"{said}, in {region.name}, which is {region.kind}")
         elif not is_on(board, region):
             yield Hit(symbol.where, f"{said}, in {region.name}, which is off at reset: {turned_on_by(board, region)}")
-
-
-for _rule in RULES:
-    register("lint", _rule.id, _rule, protocol=1)

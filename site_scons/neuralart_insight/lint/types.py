@@ -11,6 +11,7 @@ from neuralart.findings import NOTE as NOTE
 from neuralart.findings import WARNING as WARNING
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
+from neuralart.plugins import register
 from neuralart.vendor.profile import ProfileFile
 from neuralart.vendor.runtime_header import RuntimeHeader
 from neuralart_bring.linker_script.types import LinkerScript
@@ -168,15 +169,14 @@ class Rule:
 Check = Callable[[Facts], Iterator[Hit]]
 
 
-class Rules(list[Rule]):
-    """The rules of a module, in the order of the documentation."""
+def rule(level: str, looks_at: tuple[str, ...], finds: str, why: str, hint: str) -> Callable[[Check], Check]:
+    """Register a function as a rule, in the order of the documentation; its name is the rule's: ``_ns_alias`` of
+    ``ns-alias``.
+    """
 
-    def rule(self, level: str, looks_at: tuple[str, ...], finds: str, why: str, hint: str) -> Callable[[Check], Check]:
-        """Make a rule of a function, whose name is the rule's: ``_ns_alias`` of ``ns-alias``."""
+    def add(check: Check) -> Check:
+        name = check.__name__.strip("_").replace("_", "-")
+        register("lint", name, Rule(name, level, finds, why, hint, looks_at, check), protocol=1)
+        return check
 
-        def add(check: Check) -> Check:
-            name = check.__name__.strip("_").replace("_", "-")
-            self.append(Rule(name, level, finds, why, hint, looks_at, check))
-            return check
-
-        return add
+    return add

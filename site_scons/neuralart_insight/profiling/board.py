@@ -7,13 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from neuralart.errors import NeuralArtError, printable
-from neuralart_virtual.validation_link.client import (
-    PER_LAYER,
-    PERF,
-    LayerRecord,
-    ValidationClient,
-    check_stamp,
-)
+from neuralart_virtual.validation_link.client import PER_LAYER, PERF, LayerRecord, ValidationClient, check_stamp
 from neuralart_virtual.validation_link.messages import Fields, dtype
 
 PASSES = (0x31, 0x51, 0x08)

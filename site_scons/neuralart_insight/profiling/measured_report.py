@@ -13,13 +13,7 @@ from typing import Any
 
 from neuralart_insight.profiling.estimate import PoolAccess, traffic_of
 from neuralart_insight.profiling.join import ProfiledEpoch, ProfiledNetwork
-from neuralart_insight.profiling.measured import (
-    BURSTS,
-    Phases,
-    jitter,
-    milliseconds,
-    total_phases,
-)
+from neuralart_insight.profiling.measured import BURSTS, Phases, jitter, milliseconds, total_phases
 from neuralart_insight.profiling.totals import bandwidth, gops, in_words, pool_lines, pool_record, ratio
 
 _TIMES, _CYCLES = ("ms", "%", "cumul %"), ("CPU cycles", "NPU core", "- max_cycles")
@@ -93,9 +87,7 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
     whole = PoolAccess(sum(p.read for p in pools.values()), sum(p.written for p in pools.values()))
     speeds = {
         name: pool_record(
-            access,
-            bandwidth(access.bytes, _core(npu), clocks.npu),
-            bandwidth(access.bytes, cycles, clocks.mcu),
+            access, bandwidth(access.bytes, _core(npu), clocks.npu), bandwidth(access.bytes, cycles, clocks.mcu)
         )
         for name, access in {**pools, "": whole}.items()
     }

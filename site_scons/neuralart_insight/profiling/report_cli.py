@@ -19,15 +19,7 @@ from neuralart_insight.profiling.totals import in_words, ratio, summary, to_reco
 from neuralart_insight.report.page import figures
 from neuralart_insight.report.page.gather import ReportNetwork
 from neuralart_insight.report.page.network_graph import why_cpu
-from neuralart_insight.report.page.parts import (
-    Jump,
-    Note,
-    PageSection,
-    PageTable,
-    Part,
-    Picture,
-    cut,
-)
+from neuralart_insight.report.page.parts import Jump, Note, PageSection, PageTable, Part, Picture, cut
 
 if TYPE_CHECKING:
     from neuralart_insight.report.page.document import More

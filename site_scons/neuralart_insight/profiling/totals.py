@@ -12,13 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neuralart_insight.profiling.cost import cost_model
-from neuralart_insight.profiling.estimate import (
-    EpochEstimate,
-    NetworkEstimate,
-    PoolAccess,
-    known_sum,
-    traffic_of,
-)
+from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, known_sum, traffic_of
 
 GIGA = 1e9
 HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal", "bound", "operators", "mem accesses")

@@ -89,10 +89,7 @@ def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
         version = metadata.version("bokeh")
     except metadata.PackageNotFoundError:
         version = ""
-    return [
-        code_value(env, "page", *_PAGE_CODE),
-        fact(version, name="bokeh"),
-    ]
+    return [code_value(env, "page", *_PAGE_CODE), fact(version, name="bokeh")]
 
 
 _PAGE_NEEDS = SCons.Scanner.ScannerBase(function=_page_needs, name="neuralart-page", node_class=None)

@@ -11,14 +11,7 @@ from typing import Any
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart_reference.emit.ctext import data_type
 from neuralart_reference.emit.emission import TOOL, Emission, score
-from neuralart_reference.emit.rows import (
-    Row,
-    constant_row,
-    constant_rows,
-    internal,
-    internal_rows,
-    port_rows,
-)
+from neuralart_reference.emit.rows import Row, constant_row, constant_rows, internal, internal_rows, port_rows
 from neuralart_reference.ir import Call
 from neuralart_reference.model.graph import Quantization, Tensor
 

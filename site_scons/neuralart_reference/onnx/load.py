@@ -75,6 +75,11 @@ class Node:
         """An attribute."""
         return self.attributes.get(name, default)
 
+    def factors(self, gain: Array, offset: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Of a BatchNormalization: what it multiplies each channel by, and what it adds then."""
+        gain = gain / np.sqrt(variance + self.get("epsilon", 1e-5))
+        return gain, offset - mean * gain
+
 
 @dataclass
 class OnnxGraph:

@@ -15,7 +15,7 @@ import numpy as np
 
 from neuralart_reference.onnx.builder import GRID, Builder, Held, Order, channels_last, order_of
 from neuralart_reference.onnx.load import Array, Node, Scale, Unfit, run
-from neuralart_reference.onnx.plain import PLAIN
+from neuralart_reference.onnx.plain import PLAIN, factors
 from neuralart_reference.onnx.qoperator import DYNAMIC, FORMS
 from neuralart_reference.onnx.quantization import MOVES
 from neuralart_reference.onnx.windows import LAST, convolution, in_rows, pool, product, transposed
@@ -257,18 +257,14 @@ def _normalization(builder: Builder, node: Node) -> None:
     A scale for each channel makes its factor of that without a loss.
     """
     graph, (source, target) = builder.graph, (node.inputs[0], node.outputs[0])
-    given = [builder.real(name) for name in node.inputs[1:]]
-    if len(given) != 4 or any(each is None for each in given) or len(node.outputs) > 1:
-        raise Unfit("its factors are computed, or it is that of a training")
-    gain, offset, mean, variance = (np.ravel(each).astype(np.float64) for each in given if each is not None)
-    gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
+    gain, offset = factors(builder, node)
     shape, order = graph.shapes[source], channels_last(len(graph.shapes[source]))
     names = [builder.free(f"{target} {what}") for what in ("weights", "bias", "source", "result")]
     # A factor of 0 has no scale: its weight is 0.
     steps = np.where(gain == 0, 1.0, np.abs(gain) / 127).astype(np.float32)
     stored = (127 * np.sign(gain)).astype(np.int8).reshape(-1, 1, 1, 1)
     graph.stored[names[0]] = stored, Scale(tuple(steps.tolist()), (0,) * len(gain))
-    graph.fix(names[1], (offset - mean * gain).astype(np.float64))
+    graph.fix(names[1], offset)
     wide = (*shape, 1, 1) if len(shape) == 2 else (*shape[:2], prod(shape[2:-1]), shape[-1])
     for old, new in ((source, names[2]), (target, names[3])):
         graph.shapes[new] = wide

@@ -282,16 +282,21 @@ def _computed(builder: Builder, bias: str, weights: Array) -> bool:
     return bool(bias) and (found is None or found.size not in (1, found.shape[-1]))
 
 
+def factors(builder: Builder, node: Node) -> tuple[Array, Array]:
+    """What a BatchNormalization multiplies by and adds, for each channel. Unfit: it is computed."""
+    given = [builder.real(name) for name in node.inputs[1:]]
+    constants = [np.ravel(each).astype(np.float64) for each in given if each is not None]
+    if len(given) != 4 or len(constants) != 4 or len(node.outputs) > 1:
+        raise Unfit("its factors are computed, or it is that of a training")
+    return node.factors(*constants)
+
+
 def _normalization(builder: Builder, node: Node) -> None:
     """Lower a BatchNormalization."""
-    given = [builder.real(name) for name in node.inputs[1:]]
-    if len(given) != 4 or any(each is None for each in given) or len(node.outputs) > 1:
-        raise Unfit("its factors are computed, or it is that of a training")
-    gain, offset, mean, variance = (np.ravel(each).astype(np.float64) for each in given if each is not None)
-    gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
+    gain, offset = factors(builder, node)
     order = order_of(builder, node)
     made, at = builder.plain(node.inputs[0], order), order.index(1)
-    for kind, each in (("MUL", gain), ("ADD", offset - mean * gain)):
+    for kind, each in (("MUL", gain), ("ADD", offset)):
         shape = [len(gain) if axis == at else 1 for axis in range(len(order))]
         made = builder.apply(kind, [made, builder.constant(each.reshape(shape), "float32")])
     _done(builder, node, made, order)

@@ -122,9 +122,7 @@ def _fuse(graph: OnnxGraph) -> None:
         constants = [graph.constants[name].astype(np.float64) for name in node.inputs if name in graph.constants]
         before, alone = writers.get(source), counted[source] == 1 and source not in graph.scales
         if before is not None and alone and node.kind == "BatchNormalization" and len(constants) == 4:
-            gain, offset, mean, variance = constants
-            gain = gain / np.sqrt(variance + node.get("epsilon", 1e-5))
-            before.affine, before.outputs = (gain, offset - mean * gain), node.outputs
+            before.affine, before.outputs = node.factors(*constants), node.outputs
         else:
             graph.nodes.append(node)
             layer = node.kind == "Conv" or (node.kind in ("Gemm", "MatMul") and node.inputs[1] not in graph.shapes)

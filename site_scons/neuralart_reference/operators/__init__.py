@@ -55,12 +55,12 @@ class Registration:
 
 
 def operator(
-    kind: str, *, limits: str, floats: bool = False, plain: Plain | None = None, protocol: int = 0
+    *kinds: str, limits: str, floats: bool = False, plain: Plain | None = None, protocol: int = 0
 ) -> Callable[[Lower], Lower]:
-    """Register the lowering of an operator kind.
+    """Register the lowering of an operator kind, or of several with the same limits.
 
     Args:
-        kind: Upper-case TFLite name.
+        kinds: Upper-case TFLite names.
         limits: What of it is supported, for people: types, shapes, options.
         floats: It takes float32 tensors itself; otherwise they are refused before it is called.
         plain: What lowers it instead where its first input is a plain number; the limits name the types.
@@ -68,11 +68,12 @@ def operator(
     """
 
     def register(lower: Lower) -> Lower:
-        made = Registration(kind, limits, lower, floats)
+        made, said, real = lower, limits, floats
         if plain is not None:
             said = f"{limits}; also {' and '.join(plain.types)}" if limits else " and ".join(plain.types)
-            made = Registration(kind, said, _either(lower, plain), floats or "float32" in plain.types)
-        plugins.register("operators", kind, made, protocol=protocol)
+            made, real = _either(lower, plain), floats or "float32" in plain.types
+        for kind in kinds:
+            plugins.register("operators", kind, Registration(kind, said, made, real), protocol=protocol)
         return lower
 
     return register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from neuralart_reference.context import C_TYPES, Lowering, describe, float_literal, struct
+from neuralart_reference.context import C_TYPES, Lowering, describe, float_literal, same_type, struct
 from neuralart_reference.data_movement import BROADCAST_RANK, Broadcast, broadcast
 from neuralart_reference.ir import Arg, Null, TensorArg
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
@@ -23,13 +23,6 @@ _FUNCTIONS: Mapping[str, tuple[str, float, float]] = {
     "RELU_0_TO_1": ("clip", 0.0, 1.0),
     "RELU_N1_TO_1": ("clip", -1.0, 1.0),
 }
-
-
-def same_type(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
-    """Check that all tensors are of one type; NeuralArtError when they are not."""
-    for other in tensors[1:]:
-        if other.dtype != tensors[0].dtype:
-            ctx.refuse(op, f"{describe(tensors[0])} and {describe(other)} have different types")
 
 
 def as_stored(ctx: Lowering, op: Operator) -> None:
@@ -55,7 +48,7 @@ def check_rank(ctx: Lowering, op: Operator, walk: Broadcast) -> None:
 def _two_inputs(ctx: Lowering, op: Operator) -> None:
     """Lower an operator with two inputs. Operations counted as multiply-accumulate: output elements."""
     first, second, target = ctx.input(op), ctx.input(op, 1), ctx.output(op)
-    same_type(ctx, op, first, second, target)
+    same_type(first, second, target)
     walk = walked(ctx, op, first, second, target)
     if op.kind == "PRELU" and walk.output != first.shape:
         ctx.refuse(op, f"slopes {describe(second)} do not broadcast to {describe(first)}")
@@ -73,7 +66,7 @@ def _two_inputs(ctx: Lowering, op: Operator) -> None:
 def _function(ctx: Lowering, op: Operator) -> None:
     """Lower a function of one value. Operations counted as multiply-accumulate: output elements."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     ctx.expect_shape(op, target, source.shape)
     name, low, high = _FUNCTIONS.get(op.kind, (op.kind.lower(), float(op.options.get("alpha", 0.0)), 0.0))
     name += "_by_tanh" if op.options.get("approximate", False) else ""

@@ -16,8 +16,7 @@ _LIMITS = (
 )
 
 
-@operator("ARG_MAX", limits=_LIMITS, floats=True)
-@operator("ARG_MIN", limits=_LIMITS, floats=True)
+@operator("ARG_MAX", "ARG_MIN", limits=_LIMITS, floats=True)
 def arg_max(ctx: Lowering, op: Operator) -> None:
     """Lower a search along a dimension. Operations counted as multiply-accumulate: input elements."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)

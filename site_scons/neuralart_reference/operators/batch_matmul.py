@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from neuralart_reference.context import Lowering, describe, struct
+from neuralart_reference.context import Lowering, describe, same_type, struct
 from neuralart_reference.data_movement import broadcast
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import SUFFIXES, as_stored, check_rank, same_type
+from neuralart_reference.operators._plain import SUFFIXES, as_stored, check_rank
 from neuralart_reference.quantize import single
 
 
@@ -45,7 +45,7 @@ def _emit(ctx: Lowering, op: Operator, first: Tensor, second: Tensor, target: Te
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a product of float32 matrices."""
     first, second, target = ctx.input(op), ctx.input(op, 1), ctx.output(op)
-    same_type(ctx, op, first, second, target)
+    same_type(first, second, target)
     _emit(ctx, op, first, second, target)
 
 

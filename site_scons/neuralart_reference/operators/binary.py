@@ -83,8 +83,7 @@ _WIDE_LIMITS = _FUSED_LIMITS.replace("int8", "int8 or int16", 1)
 _NO_POWERS = "; int16 not with scales that are all powers of two, unless pot_scale_int16 is false"
 
 
-@operator("ADD", limits=_WIDE_LIMITS + _NO_POWERS, plain=NUMBERS)
-@operator("SUB", limits=_WIDE_LIMITS + _NO_POWERS, plain=NUMBERS)
+@operator("ADD", "SUB", limits=_WIDE_LIMITS + _NO_POWERS, plain=NUMBERS)
 def add(ctx: Lowering, op: Operator) -> None:
     """Lower an addition or a subtraction, which is an addition with a negative second factor."""
     sides = binary(ctx, op, WIDE)
@@ -159,8 +158,7 @@ def floor_mod(ctx: Lowering, op: Operator) -> None:
 _LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output".replace("int8", "int8 or int16", 1)
 
 
-@operator("MAXIMUM", limits=_LIMITS, plain=NUMBERS)
-@operator("MINIMUM", limits=_LIMITS, plain=NUMBERS)
+@operator("MAXIMUM", "MINIMUM", limits=_LIMITS, plain=NUMBERS)
 def maximum_minimum(ctx: Lowering, op: Operator) -> None:
     """Lower the choice of the larger or smaller value.
 

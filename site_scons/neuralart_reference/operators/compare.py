@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart_reference.context import Lowering, describe, struct
-from neuralart_reference.data_movement import BROADCAST_RANK, Unsupported, dense, filled
+from neuralart_reference.context import Lowering, Unsupported, describe, same_type, struct
+from neuralart_reference.data_movement import BROADCAST_RANK, dense, filled
 from neuralart_reference.ir import TensorArg
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import TYPES, check_types, same_quantization, source_bytes, target_bytes
-from neuralart_reference.operators._plain import EQUAL, GREATER, LESS, NO_NUMBER, SUFFIXES, same_type, walked
+from neuralart_reference.operators._plain import EQUAL, GREATER, LESS, NO_NUMBER, SUFFIXES, walked
 
 _HOLDS = {
     "EQUAL": EQUAL,
@@ -23,19 +23,15 @@ _HOLDS = {
 _LIMITS = "int8, int32, int64, float32 to bool; broadcasting"
 
 
-@operator("EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
-@operator("GREATER", limits=_LIMITS, floats=True)
-@operator("GREATER_EQUAL", limits=_LIMITS, floats=True)
-@operator("LESS", limits=_LIMITS, floats=True)
-@operator("LESS_EQUAL", limits=_LIMITS, floats=True)
-@operator("NOT_EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
+@operator("EQUAL", "NOT_EQUAL", limits=f"{_LIMITS}; also bool", floats=True)
+@operator("GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", limits=_LIMITS, floats=True)
 def compare(ctx: Lowering, op: Operator) -> None:
     """Lower a comparison. Operations counted as multiply-accumulate: output elements."""
     first, second, target = ctx.input(op), ctx.input(op, 1), ctx.output(op)
     boolean = ("bool",) if op.kind.removeprefix("NOT_") == "EQUAL" else ()
     check_types(ctx, op, first, types=("int8", "int32", "int64", "float32", *boolean))
     check_types(ctx, op, target, types=("bool",))
-    same_type(ctx, op, first, second)
+    same_type(first, second)
     scales: dict[str, int] = {}
     if first.dtype == "int8":  # by the scales, each a factor below 1 of its own, as LiteRT does
         for number, tensor in enumerate((first, second), 1):
@@ -50,9 +46,8 @@ def compare(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_compare_{SUFFIXES[first.dtype]}", args, macc=target.elements)
 
 
-@operator("LOGICAL_AND", limits="bool; broadcasting")
+@operator("LOGICAL_AND", "LOGICAL_OR", limits="bool; broadcasting")
 @operator("LOGICAL_NOT", limits="bool")
-@operator("LOGICAL_OR", limits="bool; broadcasting")
 def logical(ctx: Lowering, op: Operator) -> None:
     """Lower a logical operation on bytes that are 0 or 1: the smaller one, the larger one, or not equal to 1."""
     tensors = [ctx.tensors[index] for index in op.inputs if index >= 0]
@@ -89,7 +84,7 @@ def select(ctx: Lowering, op: Operator) -> None:
     condition, first, second, target = *(ctx.input(op, n) for n in range(3)), ctx.output(op)
     check_types(ctx, op, condition, types=("bool",))
     check_types(ctx, op, first)
-    same_type(ctx, op, first, second, target)
+    same_type(first, second, target)
     same_quantization(ctx, op, [first, second, target])
     shape = condition.shape
     if op.kind == "SELECT":

@@ -6,11 +6,11 @@ import struct as binary
 from collections.abc import Sequence
 
 from neuralart_reference import quantize
-from neuralart_reference.context import C_TYPES, WIDE, Lowering, Operand, describe, struct
+from neuralart_reference.context import C_TYPES, WIDE, Lowering, Operand, describe, same_type, struct
 from neuralart_reference.ir import Arg, Null, StructArg
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import bounds, same_type, weights_and_bias
+from neuralart_reference.operators._plain import bounds, weights_and_bias
 from neuralart_reference.operators._window import down_and_right, members, padding_kind, window
 from neuralart_reference.quantize import float32
 from neuralart_reference.unsigned import is_unsigned
@@ -161,7 +161,7 @@ def _windowed(ctx: Lowering, op: Operator, ctype: str, geometry: dict[str, int])
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a convolution in float32."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target, ctx.input(op, 1))
+    same_type(source, target, ctx.input(op, 1))
     geometry, macc = _geometry(ctx, op, source, target)
     parameters = _windowed(ctx, op, "na_conv2d_f32_t", geometry)
     args = (
@@ -257,7 +257,7 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
     """Lower a transposed convolution."""
     weights, given, result = ctx.input(op, 1), ctx.input(op, 2), ctx.output(op)
     if given.dtype == "float32":
-        same_type(ctx, op, given, result, weights)
+        same_type(given, result, weights)
         geometry, macc = _transposed(ctx, op, given, result)
         constants = weights_and_bias(ctx, op, geometry["output_channels"], 3)
         reals = _windowed(ctx, op, "na_transpose_conv_f32_t", geometry)

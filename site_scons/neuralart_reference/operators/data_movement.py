@@ -46,10 +46,9 @@ _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"
 @operator(
     "BROADCAST_TO", limits=f"{TYPES}; constant shape; at most {RANK} dimensions that cannot be joined", floats=True
 )
-@operator("DEPTH_TO_SPACE", limits=_BLOCKS, floats=True)
+@operator("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", limits=_BLOCKS, floats=True)
 @operator("MOVE", limits=f"{TYPES}; of ONNX models: at most {RANK} dimensions that cannot be joined", floats=True)
 @operator("REVERSE_V2", limits=f"{TYPES}; constant dimensions", floats=True)
-@operator("SPACE_TO_DEPTH", limits=_BLOCKS, floats=True)
 @operator("SQUEEZE", limits=f"{TYPES}; costs nothing, except between an input and an output", floats=True)
 @operator("SLICE", limits=f"{TYPES}; constant begin and size", floats=True)
 @operator("SPLIT", limits=f"{TYPES}; constant dimension", floats=True)

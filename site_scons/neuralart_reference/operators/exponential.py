@@ -9,23 +9,8 @@ from neuralart_reference.context import WIDE, Lowering, Operand, describe, struc
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._plain import FUNCTION, REALS
-from neuralart_reference.quantize import (
-    INT32_MAX,
-    RANGES,
-    FixedPoint,
-    float32,
-    power_of_two,
-    round_half_away,
-    single,
-)
-from neuralart_reference.tables import (
-    INT16_MAX,
-    nearest,
-    rounding_shift,
-    sampled,
-    scaled,
-    table,
-)
+from neuralart_reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, power_of_two, round_half_away, single
+from neuralart_reference.tables import INT16_MAX, nearest, rounding_shift, sampled, scaled, table
 
 _LOGISTIC_SCALE = 1 / 256
 _FINE = 20  # bits of an inverse root behind the point
@@ -152,15 +137,7 @@ def _inverse_root(value: int) -> FixedPoint:
     return FixedPoint(x << max(0, shift), min(0, shift))
 
 
-@operator("CEIL", limits="", plain=FUNCTION)
-@operator("COS", limits="", plain=FUNCTION)
-@operator("ERF", limits="", plain=FUNCTION)
-@operator("FLOOR", limits="", plain=FUNCTION)
-@operator("NEG", limits="", plain=FUNCTION)
-@operator("ROUND", limits="", plain=FUNCTION)
-@operator("SIGN", limits="", plain=FUNCTION)
-@operator("SIN", limits="", plain=FUNCTION)
-@operator("SQUARE", limits="", plain=FUNCTION)
+@operator("CEIL", "COS", "ERF", "FLOOR", "NEG", "ROUND", "SIGN", "SIN", "SQUARE", limits="", plain=FUNCTION)
 @operator("POW", limits="", plain=REALS)
 def not_quantized(ctx: Lowering, op: Operator) -> None:
     """Refuse what only float32 has."""

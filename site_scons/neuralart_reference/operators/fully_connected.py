@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct as binary
 
-from neuralart_reference.context import WIDE, Lowering, describe, struct
+from neuralart_reference.context import WIDE, Lowering, describe, same_type, struct
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, convolution, operator
-from neuralart_reference.operators._plain import bounds, same_type, weights_and_bias
+from neuralart_reference.operators._plain import bounds, weights_and_bias
 
 
 def _sizes(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> dict[str, int]:
@@ -29,7 +29,7 @@ def _sizes(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> dict[
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a fully connected layer in float32."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target, ctx.input(op, 1))
+    same_type(source, target, ctx.input(op, 1))
     sizes = _sizes(ctx, op, source, target)
     parameters = struct("na_fully_connected_f32_t", **sizes, **bounds(ctx, op))
     args = (ctx.read(op, source), *weights_and_bias(ctx, op, sizes["units"]), ctx.write(target), parameters)

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from neuralart_reference.context import Lowering, describe, integers, struct
+from neuralart_reference.context import Lowering, describe, integers, same_type, struct
 from neuralart_reference.data_movement import Sources, dense
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
-from neuralart_reference.operators._movement import (
-    RANK,
-    TYPES,
-    check_types,
-    source_bytes,
-    target_bytes,
-)
+from neuralart_reference.operators._movement import RANK, TYPES, check_types, source_bytes, target_bytes
 
 
 def _tensors(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Tensor]:
@@ -24,7 +18,7 @@ def _tensors(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Tensor]:
     check_types(ctx, op, source, target)
     if indices.dtype != "int32":
         ctx.refuse(op, f"indices of type {indices.dtype} are not supported: {describe(indices)}", "supported: int32")
-    Sources(ctx.tensors, op).same_dtype(source, target)
+    same_type(source, target)
     return source, indices, target
 
 

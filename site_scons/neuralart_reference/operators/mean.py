@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from neuralart_reference.context import WIDE, Lowering, describe, struct
+from neuralart_reference.context import WIDE, Lowering, describe, same_type, struct
 from neuralart_reference.data_movement import filled
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import SUFFIXES, as_stored, same_type
+from neuralart_reference.operators._plain import SUFFIXES, as_stored
 from neuralart_reference.quantize import FixedPoint
 
 RANK = 3
@@ -41,15 +41,10 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
     return sides
 
 
-class _Reduction(NamedTuple):
-    source: Tensor
-    target: Tensor
-    values: int  # per result
-    walk: dict[str, str]  # shapes and strides of the kernel's parameters
-
-
-def _reduction(ctx: Lowering, op: Operator) -> _Reduction:
-    """Check shapes and axes; NeuralArtError when something is not supported."""
+def _reduction(ctx: Lowering, op: Operator) -> tuple[int, dict[str, str]]:
+    """Values per result, and shapes and strides of the kernel's parameters; NeuralArtError when something is not
+    supported.
+    """
     source, target = ctx.input(op), ctx.output(op)
     axes = _axes(ctx, op, source)
     keep = bool(op.options.get("keep_dims", False))
@@ -63,28 +58,24 @@ def _reduction(ctx: Lowering, op: Operator) -> _Reduction:
     for name, side in (("kept", kept), ("summed", summed)):
         walk[name] = filled([group.size for group in side], 1, RANK)
         walk[f"{name}_stride"] = filled([group.stride for group in side], 0, RANK)
-    return _Reduction(source, target, prod(group.size for group in summed), walk)
+    return prod(group.size for group in summed), walk
 
 
-def _emit(ctx: Lowering, op: Operator, found: _Reduction, **quantized: int) -> None:
+def _emit(ctx: Lowering, op: Operator, values: int, walk: dict[str, str], **quantized: int) -> None:
     """Emit a call of a reduction's own kernel. Operations counted as multiply-accumulate: input elements."""
-    name = op.kind.lower().removeprefix("reduce_")
-    parameters = struct("na_reduce_t", **found.walk, count=found.values, **quantized)
-    args = (ctx.read(op, found.source), ctx.write(found.target), parameters)
-    ctx.emit(op, f"na_reduce_{name}_{SUFFIXES[found.source.dtype]}", args, macc=found.source.elements)
+    name, source = op.kind.lower().removeprefix("reduce_"), ctx.input(op)
+    args = (ctx.read(op, source), ctx.write(ctx.output(op)), struct("na_reduce_t", **walk, count=values, **quantized))
+    ctx.emit(op, f"na_reduce_{name}_{SUFFIXES[source.dtype]}", args, macc=source.elements)
 
 
 def _plain(ctx: Lowering, op: Operator) -> None:
     found = _reduction(ctx, op)
-    same_type(ctx, op, found.source, found.target)
-    _emit(ctx, op, found)
+    same_type(ctx.input(op), ctx.output(op))
+    _emit(ctx, op, *found)
 
 
 _REALS, _NUMBERS = Plain(_plain, ("float32",)), Plain(_plain, ("float32", "int32"))
-_LIMITS = (
-    f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighboring dimensions that "
-    f"are reduced, and {RANK} that are kept"
-)
+_LIMITS = f"int8; constant axes; at most {RANK} groups of neighboring dimensions are reduced, and {RANK} are kept"
 
 
 @operator("MEAN", limits=_LIMITS.replace("int8", "int8 or int16", 1), plain=_REALS)
@@ -92,14 +83,14 @@ _LIMITS = (
 def mean(ctx: Lowering, op: Operator) -> None:
     """Lower a mean or a sum over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
     source, target = ctx.ends(op, WIDE if op.kind == "MEAN" else ("int8",))
-    found = _reduction(ctx, op)
+    values, walk = _reduction(ctx, op)
     factor = ctx.fixed_point(op, source.scale / target.scale)
     if op.kind == "MEAN":
-        factor = _divided(factor, found.values)
+        factor = _divided(factor, values)
     parameters = struct(
         "na_mean_t",
-        **found.walk,
-        sum_offset=_int32(-source.zero_point * found.values),
+        **walk,
+        sum_offset=_int32(-source.zero_point * values),
         **factor.members(),
         output_offset=target.zero_point,
     )
@@ -107,12 +98,11 @@ def mean(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, f"na_mean_{SUFFIXES[source.dtype]}", args, macc=source.tensor.elements)
 
 
-@operator("REDUCE_MAX", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
-@operator("REDUCE_MIN", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
+@operator("REDUCE_MAX", "REDUCE_MIN", limits=f"{_LIMITS}; equal quantization of input and output", plain=_NUMBERS)
 def extremum(ctx: Lowering, op: Operator) -> None:
     """Lower the largest or smallest value over the axes of input 1."""
     ctx.same_quantization(op, *ctx.ends(op))
-    _emit(ctx, op, _reduction(ctx, op))
+    _emit(ctx, op, *_reduction(ctx, op))
 
 
 @operator("REDUCE_PROD", limits=f"{_LIMITS}; not uint8", plain=_NUMBERS)
@@ -120,12 +110,12 @@ def product(ctx: Lowering, op: Operator) -> None:
     """Lower a product over the axes of input 1, which the profile scales after each factor."""
     source, target = ctx.ends(op)
     as_stored(ctx, op)
-    found = _reduction(ctx, op)
-    factor = source.scale / target.scale ** (1.0 / found.values)
+    values, walk = _reduction(ctx, op)
+    factor = source.scale / target.scale ** (1.0 / values)
     fixed = ctx.fixed_point(op, factor)
     if fixed.shift > _LARGEST_FACTOR:
         ctx.refuse(op, f"the scale factor {factor:g} is too large", f"less than {1 << _LARGEST_FACTOR}")
-    _emit(ctx, op, found, input_offset=-source.zero_point, **fixed.members(), output_offset=target.zero_point)
+    _emit(ctx, op, values, walk, input_offset=-source.zero_point, **fixed.members(), output_offset=target.zero_point)
 
 
 def _axes(ctx: Lowering, op: Operator, source: Tensor) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from neuralart_reference.block_movement import space_to_batch
-from neuralart_reference.context import Lowering, describe, struct
+from neuralart_reference.context import Lowering, describe, same_type, struct
 from neuralart_reference.data_movement import Sources, dense
 from neuralart_reference.ir import Arg, Null
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
@@ -33,7 +33,7 @@ def _paddings(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Paddings]:
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     check_types(ctx, op, source, target)
     rank = len(source.shape)
-    sources.same_dtype(source, target)
+    same_type(source, target)
     given = sources.numbers(1, "paddings")
     if len(given) != 2 * rank:
         ctx.refuse(op, f"{len(given)} paddings for {rank} dimensions of {describe(source)}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from neuralart_reference.context import WIDE, Lowering, struct
+from neuralart_reference.context import WIDE, Lowering, same_type, struct
 from neuralart_reference.ir import StructArg
 from neuralart_reference.model.graph import Operator, Tensor
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import SUFFIXES, bounds, same_type
+from neuralart_reference.operators._plain import SUFFIXES, bounds
 from neuralart_reference.operators._window import members, window
 from neuralart_reference.unsigned import is_unsigned
 
@@ -51,7 +51,7 @@ def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a pooling in float32."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     geometry, taps = _geometry(ctx, op, source, target)
     fields = (*((f"window.{name}", str(value)) for name, value in geometry.items()), *bounds(ctx, op).items())
     kernel = "na_max_pool_f32" if op.kind == "MAX_POOL_2D" else "na_average_pool_f32"

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart_reference.context import (
-    BYTES_T,
-    WIDE,
-    Lowering,
-    Operand,
-    describe,
-    float_literal,
-    struct,
-)
+from neuralart_reference.context import BYTES_T, WIDE, Lowering, Operand, describe, float_literal, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import operator
 from neuralart_reference.operators._movement import check_types
@@ -105,14 +97,11 @@ def cast(ctx: Lowering, op: Operator) -> None:
 
 
 _WITH_INT32 = (("int16", "int32"), ("int32", "int16"), ("int32", "int8"))
-_RELU_LIMITS = "int8, with requantization"
 _FROM = {"int8": ("int8", "uint8"), "uint8": ("int8", "uint8"), "int16": WIDE}
 
 
-@operator("RELU", limits="int8 or int16, with requantization", plain=FUNCTION)
-@operator("RELU6", limits="int8 or int16, with requantization", plain=FUNCTION)
-@operator("RELU_N1_TO_1", limits=_RELU_LIMITS, plain=FUNCTION)
-@operator("RELU_0_TO_1", limits=_RELU_LIMITS, plain=FUNCTION)
+@operator("RELU", "RELU6", limits="int8 or int16, with requantization", plain=FUNCTION)
+@operator("RELU_N1_TO_1", "RELU_0_TO_1", limits="int8, with requantization", plain=FUNCTION)
 def relu(ctx: Lowering, op: Operator) -> None:
     """Lower an activation; its kind names the bounds. The profile divides the scales in float32 here."""
     source, target = ctx.ends(op, WIDE if op.kind in ("RELU", "RELU6") else ("int8",))

@@ -24,7 +24,7 @@ from neuralart_reference.operators._recurrent import (
     Gate,
     States,
 )
-from neuralart_reference.operators._recurrent.in_float import lstm_f32, rnn_f32, svdf_f32
+from neuralart_reference.operators._recurrent.in_float import lstm_f32, rnn_f32, svdf_f32, svdf_sizes
 from neuralart_reference.operators._recurrent.sequences import sequence
 from neuralart_reference.quantize import single
 
@@ -56,15 +56,9 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     if len(op.inputs) != 5:
         ctx.refuse(op, f"it has {len(op.inputs)} inputs, not 5")
     (source, target), parts = ctx.ends(op), States(ctx, op)
-    weights, time = ctx.input(op, 1), ctx.input(op, 2)
-    rank = int(op.options.get("rank", 0))
-    if len(source.shape) != 2 or len(weights.shape) != 2 or len(time.shape) != 2:
-        ctx.refuse(op, f"{describe(source.tensor)}, {describe(weights)} or {describe(time)} has not 2 dimensions")
-    (batches, inputs), filters, memory = source.shape, weights.shape[0], time.shape[1]
-    if rank < 1 or filters % rank:
-        ctx.refuse(op, f"{filters} filters of rank {rank} are no whole number of units")
-    units = filters // rank
-    ctx.expect_shape(op, target.tensor, (batches, units))
+    weights, time, sizes = ctx.input(op, 1), ctx.input(op, 2), svdf_sizes(ctx, op)
+    batches, inputs, units, rank, memory = sizes.values()
+    filters = units * rank
     if (activation := ctx.activation(op)) != "RELU":
         ctx.refuse(op, f"fused activation {activation} is not supported", "supported: RELU, as in LiteRT")
     narrow = ctx.input(op, 4).dtype == "int8"
@@ -76,11 +70,7 @@ def svdf(ctx: Lowering, op: Operator) -> None:
     after = ctx.fixed_point(op, single(single(inner * parts.scale(2)) / target.scale))
     parameters = struct(
         "na_svdf_t",
-        batches=batches,
-        inputs=inputs,
-        units=units,
-        rank=rank,
-        memory=memory,
+        **sizes,
         input_offset=-source.zero_point,
         **before.members("state_"),
         **after.members("output_"),
@@ -169,13 +159,7 @@ def lstm(ctx: Lowering, op: Operator) -> None:
 
 
 def _gates(
-    ctx: Lowering,
-    op: Operator,
-    parts: States,
-    gates: Sequence[Gate],
-    source: Operand,
-    last: Operand,
-    cells: int,
+    ctx: Lowering, op: Operator, parts: States, gates: Sequence[Gate], source: Operand, last: Operand, cells: int
 ) -> tuple[tuple[Arg, ...], list[str]]:
     """Constants of all gates one behind the other, and each gate's factors as a C initializer."""
     inputs, outputs = source.shape[-1], ctx.output(op).shape[-1]
@@ -242,17 +226,14 @@ def _clip(ctx: Lowering, op: Operator, name: str, scale: float, most: int) -> in
     return int(min(single(bound / scale), most))
 
 
-@operator("SEQUENCE_GRU", limits="float32; of ONNX models", floats=True)
-@operator("SEQUENCE_LSTM", limits="float32; of ONNX models", floats=True)
-@operator("SEQUENCE_RNN", limits="float32; of ONNX models", floats=True)
+@operator("SEQUENCE_GRU", "SEQUENCE_LSTM", "SEQUENCE_RNN", limits="float32; of ONNX models", floats=True)
 def of_onnx(ctx: Lowering, op: Operator) -> None:
     """Lower a whole sequence."""
     sequence(ctx, op)
 
 
 @operator("LSTM", limits="", plain=Plain(lstm_f32, ("float32",)))
-@operator("RNN", limits="", plain=Plain(rnn_f32, ("float32",)))
-@operator("UNIDIRECTIONAL_SEQUENCE_RNN", limits="", plain=Plain(rnn_f32, ("float32",)))
+@operator("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", limits="", plain=Plain(rnn_f32, ("float32",)))
 def not_quantized(ctx: Lowering, op: Operator) -> None:
     """Refuse what LiteRT has in float32 only, and one step of an LSTM in integers."""
     ctx.refuse(op, f"{describe(ctx.input(op))} is not supported", "supported: float32")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
-from neuralart_reference.context import Lowering, describe, float_literal, struct
+from neuralart_reference.context import Lowering, describe, float_literal, same_type, struct
 from neuralart_reference.ir import TensorArg
 from neuralart_reference.model.graph import DTYPE_BYTES, Operator, Tensor
 from neuralart_reference.operators import operator
-from neuralart_reference.operators._plain import same_type
 from neuralart_reference.operators._window import members
 from neuralart_reference.operators.convolution import int32_bytes
 from neuralart_reference.quantize import float32, round_half_away
@@ -48,7 +47,7 @@ def resize(ctx: Lowering, op: Operator) -> Resize:
     """Check an operator; NeuralArtError when something is not supported."""
     source, target = ctx.input(op), ctx.output(op)
     if source.dtype in PLAIN:
-        same_type(ctx, op, source, target)
+        same_type(source, target)
     else:
         ctx.same_quantization(op, *ctx.ends(op))
     if len(source.shape) != 4:
@@ -95,9 +94,7 @@ _ONE = 1 << 10  # a step of the input
 
 
 @operator(
-    "RESIZE_BILINEAR",
-    limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both; also float32",
-    floats=True,
+    "RESIZE_BILINEAR", limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both; also float32", floats=True
 )
 def resize_bilinear(ctx: Lowering, op: Operator) -> None:
     """Lower an interpolation in fixed point (uint8: float32). Multiply-accumulate operations: 4 x output elements."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, struct
+from neuralart_reference.context import WIDE, Lowering, Operand, describe, float_literal, same_type, struct
 from neuralart_reference.model.graph import Operator
 from neuralart_reference.operators import Plain, operator
-from neuralart_reference.operators._plain import same_type
 from neuralart_reference.quantize import INT32_MAX, quantize_multiplier, single
 from neuralart_reference.tables import INT16_MAX, interpolation
 
@@ -21,7 +20,7 @@ _LOWEST_EXPONENT, _STEPS = 10.0, 65535  # of int16
 def _plain(ctx: Lowering, op: Operator) -> None:
     """Lower a function of rows in float32."""
     source, target = ctx.input(op), ctx.output(op)
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     ctx.expect_shape(op, target, source.shape)
     if (activation := ctx.activation(op)) != "NONE":
         ctx.refuse(op, f"fused activation {activation} is not supported", "supported: NONE")
@@ -39,7 +38,7 @@ def _by_tables(ctx: Lowering, op: Operator, source: Operand, target: Operand) ->
         ctx.refuse(op, f"output scale {target.scale:g}", "a softmax of int16 has scale 1/32768")
     rescale = single(source.scale * float(op.options.get("beta", 1.0))) / (_LOWEST_EXPONENT / _STEPS)
     fixed = ctx.scale_factor(op, rescale, values=_STEPS)
-    exponentials = interpolation(lambda x: math.exp(x), -_LOWEST_EXPONENT, 0.0)
+    exponentials = interpolation(math.exp, -_LOWEST_EXPONENT, 0.0)
     reciprocals = interpolation(lambda x: 1.0 / (1.0 + x), 0.0, 1.0)
     depth = source.shape[-1]
     parameters = struct("na_softmax_s16_t", rows=source.tensor.elements // depth, depth=depth, **fixed.members())
@@ -91,8 +90,7 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     ctx.emit(op, "na_softmax_s8_s16" if rises else "na_softmax_s8", args, macc=target.tensor.elements)
 
 
-@operator("L2_NORMALIZATION", limits="", plain=Plain(_plain, ("float32",)))
-@operator("LOG_SOFTMAX", limits="", plain=Plain(_plain, ("float32",)))
+@operator("L2_NORMALIZATION", "LOG_SOFTMAX", limits="", plain=Plain(_plain, ("float32",)))
 def rows(ctx: Lowering, op: Operator) -> None:
     """Refuse the integer forms of functions of rows."""
     ctx.operand(op, ctx.input(op), ("float32",))

@@ -15,22 +15,9 @@ from dataclasses import dataclass
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart_reference.ir import Program
-from neuralart_reference.planning.arenas import (
-    Arena,
-    for_activations,
-    for_constants,
-    speed_rank,
-    usable,
-)
+from neuralart_reference.planning.arenas import Arena, for_activations, for_constants, speed_rank, usable
 from neuralart_reference.planning.exact import lowered
-from neuralart_reference.planning.lifetimes import (
-    Block,
-    Constant,
-    Key,
-    blocks,
-    constants,
-    live_bytes,
-)
+from neuralart_reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart_reference.planning.placement import ASK_FIT, place_best, place_constants
 
 

@@ -81,12 +81,12 @@ class Check:
     image: Image | None = None  # The relocatable model that the virtual NPU is to run
 
 
-def refuse_vendor(image: Image, who: str) -> None:
-    """NeuralArtError: a relocatable model is for the vendor's runtime; ``who`` runs ours only."""
+def refuse_vendor(image: Image) -> None:
+    """NeuralArtError: a relocatable model is for the vendor's runtime; the loading application runs ours only."""
     if image.context.version[0] != 0:
         version = ".".join(str(part) for part in (*image.context.version, image.context.extra))
-        what = f"a model for runtime {version} ({image.context.description}): {who} {NEURALART} only"
-        raise NeuralArtError(what, where=image.where)
+        what = f"a model for runtime {version} ({image.context.description})"
+        raise NeuralArtError(f"{what}: the loading application runs {NEURALART} only", where=image.where)
 
 
 def check_of(one: NetworkRun) -> Check:
@@ -101,7 +101,7 @@ def check_of(one: NetworkRun) -> Check:
     params = None if one.params is None else products.read(one.params)
     image = container.parse(products.read(one.model), str(one.model), params)
     if network.runtime == NEURALART:
-        refuse_vendor(image, "the loading application runs")
+        refuse_vendor(image)
     theirs = (one.network.parent, one.npu, image) if network.runtime != NEURALART else ()
     return Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness, *theirs)
 

@@ -9,7 +9,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -97,10 +96,12 @@ class NativeNetwork:
         return read_bytes(files[1])
 
 
-def build(folders: Sequence[Path], work: Path, extra: Sequence[str] = ()) -> list[NativeNetwork]:
+def build(
+    folders: Sequence[Path], work: Path, extra: Sequence[str] = (), runtime: Sequence[Path] = ()
+) -> list[NativeNetwork]:
     """Build compiled networks, whose C names differ, into one program in a folder for objects (``work``). ``extra``:
-    more words for the compiler of runtime and kernels. NeuralArtError: networks cannot run natively here, or one of
-    them cannot be compiled.
+    more words for the compiler. ``runtime``: what :func:`runtime_objects` made with these words; without it, it is
+    compiled, too. NeuralArtError: networks cannot run natively here, or one of them cannot be compiled.
     """
     if why := unavailable():
         raise NeuralArtError(why, hint="a virtual board runs them everywhere")
@@ -116,7 +117,8 @@ def build(folders: Sequence[Path], work: Path, extra: Sequence[str] = ()) -> lis
     # One process for all of them: starting the compiler costs more than a network.c.
     _cc(work, *extra, "-O0", "-I.", "-c", str(runner), *map(str, sources))
     objects = [f"{source.stem}.o" for source in (runner, *sources)]
-    _cc(work, *extra, "-pie", "-o", "native_runner", *objects, *map(str, _runtime_objects(work, tuple(extra))))
+    made = runtime or runtime_objects(work / "runtime", extra)
+    _cc(work, *extra, "-pie", "-o", "native_runner", *objects, *map(str, made))
     return [NativeNetwork(n, folder, work / "native_runner") for n, folder in zip(networks, folders, strict=True)]
 
 
@@ -126,18 +128,13 @@ def _table(names: Sequence[str]) -> str:
     return f"{declared}static const entry_t networks[] = {{\n{rows}  {{NULL, NULL}},\n}};\n"
 
 
-_made: dict[tuple[str, ...], list[Path]] = {}
-
-
-def _runtime_objects(work: Path, extra: tuple[str, ...]) -> list[Path]:
-    """Runtime and kernels, optimized as in the firmware, once per process and words."""
-    if not all(path.is_file() for path in _made.get(extra, [work / "none"])):
-        folder = Path(tempfile.mkdtemp(prefix="runtime-", dir=work))
-        runtime = firmware_dir() / "runtime"
-        sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "kernels").glob("*.c"))]
-        _cc(folder, "-O2", *extra, "-c", *map(str, sources))
-        _made[extra] = [folder / f"{source.stem}.o" for source in sources]
-    return _made[extra]
+def runtime_objects(folder: Path, extra: Sequence[str] = ()) -> list[Path]:
+    """Compile runtime and kernels, optimized as in the firmware, into ``folder``; ``extra``: more words for cc."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runtime = firmware_dir() / "runtime"
+    sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "kernels").glob("*.c"))]
+    _cc(folder, "-O2", *extra, "-c", *map(str, sources))
+    return [folder.resolve() / f"{source.stem}.o" for source in sources]
 
 
 def _cc(folder: Path, *words: str) -> None:

@@ -53,7 +53,7 @@ def _read_model(path: Path) -> Image:
     if image.split:
         params = products.read(params_of(path), "the model is split: copy both files of the build")
         image = container.parse(image.data, str(path), params)
-    refuse_vendor(image, "the loading application runs")
+    refuse_vendor(image)
     return image
 
 

@@ -19,7 +19,7 @@ from neuralart.vendor.network_c.types import GeneratedNetwork
 
 _FUNCTION = lazy_regex(r"\bvoid\s+(\w+)\s*\([^(){};]{0,400}\)\s*\{")
 _ITEM = lazy_regex(
-    r"(?P<type>[A-Za-z_]\w*)[\s*]+(?P<name>[A-Za-z_]\w*)\s*(?P<array>\[[^\]\n]{0,80}\])?\s*=\s*(?=\{)"
+    r"\b(?P<type>[A-Za-z_]\w*)[\s*]+(?P<name>[A-Za-z_]\w*)\s*(?P<array>\[[^\]\n]{0,80}\])?\s*=\s*(?=\{)"
     r"|\b(?P<call>(?:LL_|ll_)\w+)\s*(?=\()"
 )
 _BRACKET = lazy_regex(r"[{}()]")

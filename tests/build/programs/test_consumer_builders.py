@@ -176,9 +176,7 @@ def test_the_methods_take_the_commands_of_a_clone(project: MakeProject) -> None:
 
 def test_the_users_own_command(project: MakeProject) -> None:
     """The command may be wrapped, or be an action."""
-    mine = project(
-        'env["NEURALARTCOM"] = ["@echo before $SOURCE.file", env["NEURALARTCOM"]]\n' + PLAIN,
-    )
+    mine = project('env["NEURALARTCOM"] = ["@echo before $SOURCE.file", env["NEURALARTCOM"]]\n' + PLAIN)
     assert "before kws.tflite\n" in mine.run().out
     assert names(mine, "build") == MADE
     mine.up_to_date()

@@ -198,9 +198,7 @@ def test_a_deleted_image_comes_back_alone(consumer: Project) -> None:
 @pytest.mark.parametrize("duplicate", [0, 1])
 def test_variant_dir(tmp_path: Path, duplicate: int) -> None:
     project = _project(
-        tmp_path,
-        ENV,
-        f'SConscript("product/SConscript", variant_dir="out", duplicate={duplicate}, exports="env")\n',
+        tmp_path, ENV, f'SConscript("product/SConscript", variant_dir="out", duplicate={duplicate}, exports="env")\n'
     )
     (project.root / "product").mkdir()
     shutil.copy2(REPO / "models" / "digits" / "digits.tflite", project.root / "product")
@@ -251,11 +249,7 @@ Command("sum.txt", Glob("build/*.bin"), "cat $SOURCES > $TARGET")
     import zipfile
 
     with zipfile.ZipFile(project.path("release.zip")) as archive:
-        assert sorted(archive.namelist()) == [
-            "build/descriptor.bin",
-            "build/digits.xSPI2.bin",
-            "build/flash_plan.json",
-        ]
+        assert sorted(archive.namelist()) == ["build/descriptor.bin", "build/digits.xSPI2.bin", "build/flash_plan.json"]
     sizes = [project.path(f"build/{name}").stat().st_size for name in names if name.endswith(".bin")]
     assert project.path("sum.txt").stat().st_size == sum(sizes)
     project.up_to_date(".")

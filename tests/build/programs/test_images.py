@@ -31,8 +31,7 @@ def facts(project: Project, variant: str) -> str:
 
 @pytest.mark.parametrize("file", ["firmware.elf", "firmware.bin"])
 @pytest.mark.parametrize(
-    ("variant", "board", "machine"),
-    [("digits-n6", "stm32n6570-dk", "unicorn"), ("digits-an547", "mps3-an547", "qemu")],
+    ("variant", "board", "machine"), [("digits-n6", "stm32n6570-dk", "unicorn"), ("digits-an547", "mps3-an547", "qemu")]
 )
 def test_for_its_own_machine(template: Project, variant: str, board: str, machine: str, file: str) -> None:
     words = ["--board", board, "--machine", machine, "--network", facts(template, variant)]

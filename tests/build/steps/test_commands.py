@@ -115,8 +115,7 @@ def test_commands_name_no_folder_of_this_machine(sources: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "hint"),
-    [("digits-n7", "did you mean 'digits-n6'"), ("run-digit-n6", "did you mean 'run-digits-n6'")],
+    ("target", "hint"), [("digits-n7", "did you mean 'digits-n6'"), ("run-digit-n6", "did you mean 'run-digits-n6'")]
 )
 def test_misspelled_target(sources: Project, target: str, hint: str) -> None:
     failed = sources.run(target, code=2)

@@ -161,11 +161,7 @@ def test_changed_runtime_header_recompiles_the_network(built: Project) -> None:
 
 
 def test_equal_specs_compile_once(sources: Project) -> None:
-    sources.edit(
-        "variants.yaml",
-        "default:",
-        "# the same network on the same board, twice\ndefault:",
-    )
+    sources.edit("variants.yaml", "default:", "# the same network on the same board, twice\ndefault:")
     text = sources.path("variants.yaml").read_text("utf-8").rstrip() + (
         "\n  digits-n6-again:\n    title: The same again\n    board: stm32n6570-dk\n    networks: [digits]\n"
     )

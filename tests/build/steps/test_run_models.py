@@ -27,70 +27,45 @@ def _half(project: Project, title: str, first: int, more: str = "") -> None:
     project.edit("variants.yaml", title, f"{title}    overrides: {{mobilenet: {{{keys}}}}}\n")
 
 
-def _int16_network(project: Project) -> None:
-    """Two variants of a network of int16 activations, with vectors of LiteRT."""
-    folder, data, inputs = project.path("models/wide"), wide.network(), wide.vectors(3)
+def _network(project: Project, name: str, file: str, model: bytes, golden: dict[str, bytes], more: str = "") -> None:
+    """Two variants of a network with a model of its own and golden vectors; ``more`` keys of it."""
+    folder = project.path(f"models/{name}")
     (folder / "vectors").mkdir(parents=True)
-    (folder / "wide.tflite").write_bytes(data)
-    ends = [wide.INPUT], [wide.OUTPUT]
-    for name, content in vectors.encode(inputs, oracle.run(data, inputs), *ends, oracle.identity()).items():
-        (folder / "vectors" / name).write_bytes(content)
-    project.edit(
-        "variants.yaml",
-        "networks:\n",
-        "networks:\n  wide: {model: models/wide/wide.tflite, vectors: models/wide/vectors}\n",
-    )
-    more = "".join(
-        f"  wide-{name}: {{title: int16, board: {board}, network: wide}}\n"
-        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
-    )
-    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+    (folder / file).write_bytes(model)
+    for each, content in golden.items():
+        (folder / "vectors" / each).write_bytes(content)
+    row = f"  {name}: {{model: models/{name}/{file}, vectors: models/{name}/vectors{more}}}\n"
+    project.edit("variants.yaml", "networks:\n", f"networks:\n{row}")
+    boards = (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
+    rows = [f"  {name}-{on}: {{title: {name}, board: {board}, network: {name}}}\n" for on, board in boards]
+    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{''.join(rows)}")
+
+
+def _int16_network(project: Project) -> None:
+    """A network of int16 activations, with vectors of LiteRT."""
+    data, inputs = wide.network(), wide.vectors(3)
+    golden = vectors.encode(inputs, oracle.run(data, inputs), [wide.INPUT], [wide.OUTPUT], oracle.identity())
+    _network(project, "wide", "wide.tflite", data, golden)
 
 
 def _cut_detector(project: Project) -> None:
-    """Two variants of a detector that ends in a custom operator, cut in front of it, with vectors of LiteRT."""
-    folder, data = project.path("models/ssd"), ssd.detector()
-    (folder / "vectors").mkdir(parents=True)
-    (folder / "ssd.tflite").write_bytes(data)
-    rng = np.random.default_rng(5)
+    """A detector that ends in a custom operator, cut in front of it, with vectors of LiteRT."""
+    data, rng = ssd.detector(), np.random.default_rng(5)
     inputs = [[rng.integers(-128, 128, (1, 16, 16, 3)).astype(np.int8)] for _ in range(3)]
     outputs = oracle.run(tflite.ended(data, "ssd", ssd.ENDS), inputs)
-    for name, content in vectors.encode(inputs, outputs, ["image"], ssd.ENDS, oracle.identity()).items():
-        (folder / "vectors" / name).write_bytes(content)
-    project.edit(
-        "variants.yaml",
-        "networks:\n",
-        f"networks:\n  ssd:\n    model: models/ssd/ssd.tflite\n    vectors: models/ssd/vectors\n"
-        f"    cut: {{outputs: [{', '.join(ssd.ENDS)}]}}\n",
-    )
-    more = "".join(
-        f"  ssd-{name}:\n    title: Cut\n    board: {board}\n    network: ssd\n"
-        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
-    )
-    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+    golden = vectors.encode(inputs, outputs, ["image"], ssd.ENDS, oracle.identity())
+    _network(project, "ssd", "ssd.tflite", data, golden, f", cut: {{outputs: [{', '.join(ssd.ENDS)}]}}")
 
 
 def _onnx_twin(project: Project) -> None:
-    """Two variants of mobilenet as a quantized ONNX file, whose vectors are those of the .tflite, channels first."""
-    folder, path = project.path("models/twin"), project.path("models/mobilenet/mobilenet.tflite")
-    (folder / "vectors").mkdir(parents=True)
-    (folder / "twin.onnx").write_bytes(onnx_twins.twin(path))
+    """Mobilenet as a quantized ONNX file, whose vectors are those of the .tflite, channels first."""
+    path = project.path("models/mobilenet/mobilenet.tflite")
     model = tflite.read(path)
     inputs, outputs, described = vectors.read(path.parent / "vectors")
     values = ([[onnx_twins.channels_first(value) for value in each] for each in kind[:2]] for kind in (inputs, outputs))
     names = [[f"t{number}" for number in ends] for ends in (model.inputs, model.outputs)]
-    for name, content in vectors.encode(*values, *names, described["oracle"]).items():
-        (folder / "vectors" / name).write_bytes(content)
-    project.edit(
-        "variants.yaml",
-        "networks:\n",
-        "networks:\n  twin: {model: models/twin/twin.onnx, vectors: models/twin/vectors}\n",
-    )
-    more = "".join(
-        f"  twin-{name}: {{title: ONNX, board: {board}, network: twin}}\n"
-        for name, board in (("n6", "stm32n6570-dk"), ("an547", "mps3-an547"))
-    )
-    project.edit("variants.yaml", "\nvariants:\n", f"\nvariants:\n{more}")
+    golden = vectors.encode(*values, *names, described["oracle"])
+    _network(project, "twin", "twin.onnx", onnx_twins.twin(path), golden)
 
 
 def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from neuralart import cli, toolchain
 from neuralart.config.types import ToolchainConfig
+from support.boards.plain_qemu import run_in_qemu
 from support.models import tflite_edit
 from support.projects.sconsproject import REPO
 
@@ -31,12 +32,7 @@ FINDS = (f"-DNeuralArt_DIR={CONFIG}", f"-DPython3_EXECUTABLE={sys.executable}")
 def cmake(folder: Path, *words: str, code: int = 0) -> str:
     """What CMake prints, its errors in one line."""
     done = subprocess.run(
-        [str(CMAKE), *words],
-        cwd=folder,
-        env={**os.environ, "PATH": PATH},
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [str(CMAKE), *words], cwd=folder, env={**os.environ, "PATH": PATH}, capture_output=True, text=True, timeout=300
     )
     assert (done.returncode != 0) == bool(code), done.stdout + done.stderr
     return done.stdout + " ".join(done.stderr.split())
@@ -154,8 +150,6 @@ def test_one_network_for_a_target(tmp_path: Path) -> None:
 @pytest.mark.qemu
 def test_a_board_with_pools(tmp_path: Path) -> None:
     """For QEMU: start-up code, images beside the program, and the same calls as on a core."""
-    from test_exported_builds import run_in_qemu
-
     product = REPO / "examples/consumer-wheel"
     main = (product / "main.c").read_text("utf-8")
     own = (EXAMPLE / "main.c").read_text("utf-8")

@@ -14,6 +14,7 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
+from support.boards.plain_qemu import run_in_qemu
 from support.projects.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
 from support.projects.wheels import pip, python_of, python_with_wheel, run, wheel
 
@@ -52,25 +53,6 @@ def wheel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _scons(python: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return run(python, folder, "SCons", "-Q", *args)
-
-
-def _first_line(program: Path, images: list[Path]) -> str:
-    """What a program says first in QEMU."""
-    process = subprocess.Popen(
-        ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
-        + ["-kernel", str(program)]
-        + [word for image in images for word in ("-device", f"loader,file={image}")],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +128,7 @@ def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Pat
 def test_wheel_consumer_runs(doorbell: Path) -> None:
     images = sorted(doorbell.glob("build/initializers/*/*.hex"))
     assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
-    assert _first_line(doorbell / "build/doorbell.elf", images) == "doorbell: digit 7"
+    assert run_in_qemu(doorbell / "build/doorbell.elf", images) == "doorbell: digit 7"
 
 
 @pytest.fixture(scope="module")
@@ -217,4 +199,4 @@ def test_plain_scons_builds_with_builders_alone(reader: Project) -> None:
 def test_plain_scons_runs(reader: Project) -> None:
     images = sorted(reader.path("build").glob("*.hex"))
     assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
-    assert _first_line(reader.path("build/reader.elf"), images) == "reader: digit 7"
+    assert run_in_qemu(reader.path("build/reader.elf"), images) == "reader: digit 7"

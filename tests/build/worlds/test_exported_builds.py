@@ -14,6 +14,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.text import ihex
+from support.boards.plain_qemu import run_in_qemu
 from support.projects.sconsproject import REPO, Project, Result, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -136,26 +137,6 @@ def check(project: Project, elf: Path, board: str, machine: str, facts: list[Pat
     neuralart(project, "tool", "check-image", str(elf), "--board", board, "--machine", machine, *words)
 
 
-def run_in_qemu(elf: Path, images: list[Path]) -> str:
-    process = subprocess.Popen(
-        [
-            *("qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"),
-            *("-kernel", str(elf)),
-            *(word for image in images for word in ("-device", f"loader,file={image}")),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def exported(project: Project, variant: str, to: Path) -> Path:
     neuralart(project, "export", variant, "--to", str(to))
     return to
@@ -197,11 +178,7 @@ def test_what_others_built_recognizes_the_digit(template: Project, tmp_path: Pat
 @needs_cmake
 @pytest.mark.parametrize(
     ("variant", "networks"),
-    [
-        ("digits-n6-link", ["digits"]),
-        ("digits-n6-two", ["digits", "digits_b"]),
-        ("digits-an547-mve", ["digits"]),
-    ],
+    [("digits-n6-link", ["digits"]), ("digits-n6-two", ["digits", "digits_b"]), ("digits-an547-mve", ["digits"])],
 )
 def test_other_variants(
     built: Project, tmp_path: Path, variant: str, networks: list[str], tmp_path_factory: pytest.TempPathFactory

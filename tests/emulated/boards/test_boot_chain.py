@@ -13,13 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.network import facts as network_facts
-from neuralart_virtual.emulator import (
-    Difference,
-    LinkFailure,
-    MachineStop,
-    boot_chain,
-    runner,
-)
+from neuralart_virtual.emulator import Difference, LinkFailure, MachineStop, boot_chain, runner
 from neuralart_virtual.emulator.coherency import Conditions, watched_ranges
 from neuralart_virtual.emulator.image import read_elf, read_raw
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
@@ -516,10 +510,7 @@ def test_maintenance_is_logged(ram_builder, board, tmp_path):
     )
     while b"H" not in machine.read(1.0):
         continue
-    assert machine.maintenance == [
-        "DCCIMVAC 0x342e1000",
-        "CACHEAXI clean and invalidate 0x342e1000..0x342e103f",
-    ]
+    assert machine.maintenance == ["DCCIMVAC 0x342e1000", "CACHEAXI clean and invalidate 0x342e1000..0x342e103f"]
 
 
 @pytest.mark.parametrize(

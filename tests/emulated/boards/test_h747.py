@@ -23,17 +23,10 @@ from support.boards.debugging import Debugged, command, in_order
 from support.boards.firmware import have_gcc, have_qemu
 from support.boards.h747 import ASPECTS, BOARDS, DIGITS, Built, H747Builder, frame_bytes, gray_input, pools, sensor
 
-pytestmark = [
-    pytest.mark.arm,
-    pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH"),
-]
+pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH")]
 
 # Number of pools -> a memory-pool file with which the digits need so many.
-POOLS = {
-    1: ("one", ["AXIRAM"]),
-    2: ("two", ["AXIRAM", "SDRAM"]),
-    3: ("three", ["DTCMRAM", "AXIRAM", "SDRAM"]),
-}
+POOLS = {1: ("one", ["AXIRAM"]), 2: ("two", ["AXIRAM", "SDRAM"]), 3: ("three", ["DTCMRAM", "AXIRAM", "SDRAM"])}
 VIRTUAL = "stm32h747i-disco"
 
 
@@ -47,10 +40,7 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, H747Builder]
         pytest.param(VIRTUAL),
         pytest.param(
             "mps2-an500",
-            marks=[
-                pytest.mark.qemu,
-                pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH"),
-            ],
+            marks=[pytest.mark.qemu, pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH")],
         ),
     ]
 )

@@ -124,10 +124,6 @@ def test_the_reference_application_sends_lines_for_a_profiler(tmp_path):
     # To a host that keeps no lines none are sent. Without such a host they are text of the console.
     client.run(network, [pixels(0)])
     console = runner.run(
-        board,
-        "unicorn",
-        image.elf,
-        [(image.weights, FLASH)],
-        [runner.NetworkRun(image.network, image.vectors)],
+        board, "unicorn", image.elf, [(image.weights, FLASH)], [runner.NetworkRun(image.network, image.vectors)]
     ).console
     assert sum(line.startswith("s:node:evt_post_end") for line in console) == 15

@@ -89,10 +89,7 @@ def test_a_fault_is_reported_by_the_firmware(builder, run, tmp_path):
 
 
 def test_a_stack_overflow_is_reported_by_the_firmware(builder, run, tmp_path):
-    memory = NOTHING.replace(
-        "return 0;",
-        '__asm__ volatile("1: push {r0-r7}\\n b 1b"); return 0;',
-    )
+    memory = NOTHING.replace("return 0;", '__asm__ volatile("1: push {r0-r7}\\n b 1b"); return 0;')
     with pytest.raises(MachineStop, match=r"firmware fault: .*CFSR 0x00100000.*"):
         run(builder.image(tmp_path, memory=memory))
 

@@ -76,8 +76,7 @@ def test_the_flash_of_a_virtual_board(n6: Rig, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "start", "ram"),
-    [("stm32n6570-dk", START, 0x34000000), ("stm32h747i-disco", 0x08000040, 0x24000000)],
+    ("name", "start", "ram"), [("stm32n6570-dk", START, 0x34000000), ("stm32h747i-disco", 0x08000040, 0x24000000)]
 )
 def test_an_image_in_the_ram_of_a_virtual_board(name: str, start: int, ram: int, tmp_path: Path) -> None:
     at, place = ram + 0x800, ram + 0x2000

@@ -19,14 +19,7 @@ from neuralart_virtual.emulator.image import read_elf, read_raw
 from neuralart_virtual.emulator.qemu import QemuMachine
 from neuralart_virtual.emulator.unicorn_board import UnicornBoard
 from neuralart_virtual.validation.reference import on_board, outputs_of
-from neuralart_virtual.validation_link.client import (
-    IO_ONLY,
-    PER_LAYER,
-    PERF,
-    WITH_DATA,
-    ValidationClient,
-    bsd16,
-)
+from neuralart_virtual.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
 from neuralart_virtual.validation_link.messages import PacketLink, decode, encode, varint
 from support.boards.board_ports import on_tcp
 from support.boards.firmware import N6_STEPS, STAMP, Builder, have_gcc, have_qemu, memory_init, pixels, reference

@@ -25,10 +25,7 @@ MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32
 RNG = np.random.default_rng(23)
 PICTURE, ROWS = "float[1,3,8,8] x", "float[1,6,8] x"
 
-pytestmark = [
-    pytest.mark.hostcc,
-    pytest.mark.skipif(bool(native.unavailable()), reason=native.unavailable()),
-]
+pytestmark = [pytest.mark.hostcc, pytest.mark.skipif(bool(native.unavailable()), reason=native.unavailable())]
 
 
 def _weights(*shape: int) -> np.ndarray:

@@ -27,10 +27,7 @@ def board(**changes: Any) -> Board:
 
     flags = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthumb")
     fields = {
-        "machines": {
-            "unicorn": Machine("unicorn", flags, model="cortex-m33"),
-            "silicon": Machine("silicon", flags),
-        },
+        "machines": {"unicorn": Machine("unicorn", flags, model="cortex-m33"), "silicon": Machine("silicon", flags)},
         "boot": Boot("application", BASE, COPY, HEADER),
         "code": BoardSection("BANK1", HEADER, COPY - HEADER),
         **changes,
@@ -107,10 +104,7 @@ def elf(
 ) -> bytes:
     """An ELF executable for Arm, each section in a segment of its own; ``table=False``: without section headers."""
     if sections is None:
-        sections = (
-            Sect(".vectors", TABLE, vectors()),
-            Sect(".text", TABLE + 0x80, b"\x00\xbf" * 0x40, 6),
-        )
+        sections = (Sect(".vectors", TABLE, vectors()), Sect(".text", TABLE + 0x80, b"\x00\xbf" * 0x40, 6))
         symbols = symbols or (Symbol("$t", TABLE + 0x80, 2), Symbol("reset_handler", TABLE + 0x81, 2, 0x20, 2))
     names = b"\0"
     strings = b"\0"

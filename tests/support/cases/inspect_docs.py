@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "inspect.md"
-_ROW = re.compile(r"\| `([^`]+)` \| ([^|]+?) \| ([^|]+?) \|")
-_LIKE = re.compile(r"\| `([^`]+)` \| [^|]+ \| [^|]*members as of `([^`]+)`(?: without `(\w+)`)?")
+_ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+?) \| ([^|]*)\|$", re.M)
+_LIKE = re.compile(r"members as of `([^`]+)`(?: of `(\w+)`)?(?: without `(\w+)`)?")
 _PLAIN = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
@@ -21,24 +21,33 @@ _PLAIN = {
 }
 
 
+def _names(cell: str) -> list[str]:
+    """The members of a row: ``.b`` behind ``a[].x`` stands for ``a[].b``."""
+    first, *others = re.findall(r"`([^`]+)`", cell)
+    return [first, *(f"{first.rpartition('.')[0]}{name}" if name[0] == "." else name for name in others)]
+
+
 @cache
 def kinds() -> dict[str, dict[str, str]]:
     """Kind -> member -> type."""
     found: dict[str, dict[str, str]] = {}
     for section in PAGE.read_text("utf-8").split("\n### ")[1:]:
-        name, _, body = section.partition("\n")
-        rows = {match[1]: match[2] for match in _ROW.finditer(body)}
-        for match in _LIKE.finditer(body):
-            # Members as of another one.
-            member, other, without = match[1], match[2], match[3]
-            rows |= {
-                f"{member}{key.removeprefix(other)}": type_
-                for key, type_ in rows.items()
-                if re.match(re.escape(other) + r"(?:\[\])?\.", key) and not key.endswith(f".{without}")
-            }
-        for member in [key for key in rows if key == "findings"]:
-            rows |= {f"{member}[].{part}": "text" for part in ("code", "where", "text")}
-        found[name.strip()] = rows
+        title, _, body = section.partition("\n")
+        table = [(_names(cells), type_, what) for cells, type_, what in _ROW.findall(body)]
+        rows = {name: type_ for names, type_, _ in table for name in names}
+        for names, _, what in table:
+            # Members as of another one, which may be of a kind above.
+            if like := _LIKE.search(what):
+                other, kind, without = like[1], like[2], like[3]
+                rows |= {
+                    f"{member}{key.removeprefix(other)}": type_
+                    for member in names
+                    for key, type_ in (found[kind] if kind else rows).items()
+                    if re.match(re.escape(other) + r"(?:\[\])?\.", key) and not key.endswith(f".{without}")
+                }
+        if "findings" in rows:
+            rows |= {f"findings[].{part}": "text" for part in ("code", "where", "text")}
+        found |= {name: rows for name in title.split(", ")}
     return found
 
 

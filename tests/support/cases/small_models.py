@@ -190,13 +190,7 @@ _case("CAST", [_IMAGE], [_IMAGE], out_dtype="int32", expected={"in_data_type": "
 _case("GATHER", [_IMAGE, (1, 3)], [(1, 4, 3, 2)], constants={1: _ints([3, 0, 3])}, axis=2, batch_dims=1)
 _case("QUANTIZE", [_IMAGE], [_IMAGE], dtype="float32", out_dtype="int8")
 _case("DEQUANTIZE", [_IMAGE], [_IMAGE], out_dtype="float32")
-_case(
-    "MIRROR_PAD",
-    [(1, 4), (2, 2)],
-    [(1, 6)],
-    constants={1: np.array([[0, 0], [1, 1]], np.int32)},
-    mode="SYMMETRIC",
-)
+_case("MIRROR_PAD", [(1, 4), (2, 2)], [(1, 6)], constants={1: np.array([[0, 0], [1, 1]], np.int32)}, mode="SYMMETRIC")
 _case("GELU", [_IMAGE], [_IMAGE], approximate=True)
 _case("BATCH_MATMUL", [(1, 2, 3), (1, 4, 3)], [(1, 2, 4)], adj_y=True)
 HANDLES = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from neuralart import boards
 from neuralart.boards.types import Board
@@ -202,7 +201,3 @@ def seconds_for(bench: Bench, count: int) -> float:
 
 def word_after(words: list[str], option: str) -> str:
     return words[words.index(option) + 1] if option in words else ""
-
-
-def file_of(folder: Path, name: str) -> Path:
-    return folder / name

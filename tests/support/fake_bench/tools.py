@@ -249,12 +249,7 @@ def _pyocd_line(board: FakeBoard, line: str, folder: Path) -> None:
         board.running = (stack, entry)
 
 
-TOOLS: dict[str, Tool] = {
-    "STM32_Programmer_CLI": programmer,
-    "gdb-multiarch": gdb,
-    "openocd": openocd,
-    "pyocd": pyocd,
-}
+TOOLS: dict[str, Tool] = {"STM32_Programmer_CLI": programmer, "gdb-multiarch": gdb, "openocd": openocd, "pyocd": pyocd}
 
 
 def answer(bench: Bench, words: list[str], folder: Path, seconds: float) -> Answer:

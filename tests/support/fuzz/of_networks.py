@@ -15,7 +15,7 @@ import numpy as np
 from neuralart.compilers.stedgeai import facts_of
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
-from neuralart.relocatable.build import driver_options, network_source
+from neuralart.relocatable.build import driver_options
 from neuralart.text import ihex
 from neuralart.text.c_source import decode
 from neuralart.vendor import mpool, profile
@@ -144,10 +144,6 @@ def _compile(*words: object) -> Any:
         return [*_KNOWN, "--output", path.parent / "out", *(path if word is ... else word for word in words)]
 
     return command(line)
-
-
-def _relocatable_c(path: Path) -> object:
-    return network_source.read(path)
 
 
 _NETWORK_JSON = facts.to_json(_network()).encode()

@@ -28,6 +28,7 @@ from neuralart_bring.patching import patchlist
 from support.boards import firmware
 from support.boards.h747_app import FILES, LINKER, LINKER_TEXT, App, FakeNetwork, FakePool
 from support.boards.h747_app import ROOT as APP_ROOT
+from support.cases.variants_text import GOOD
 from support.fuzz import ROOT
 from support.fuzz.damage import json_tree, text
 from support.fuzz.judge import Kind, command, findings
@@ -41,42 +42,7 @@ _NAMES = boards.names(())
 _BOARDS = [path.read_bytes() for path in sorted(_DATA.glob("*.yaml"))]
 _THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))
 
-VARIANTS = b"""\
-schema: 1
-default: [one]
-boards: [boards/mine.yaml]
-defaults:
-  network:
-    input_data_type: uint8
-    options: [--all-buffers-info]
-  variant:
-    toolchain: {prefix: arm-none-eabi-, libc: picolibc}
-    optimization: -O2
-networks:
-  digits:
-    model: models/digits.tflite
-    vectors: models/vectors
-    budgets: {max_weights: 1M}
-  wake_word:
-    model: models/wake.tflite
-    input_data_type: int8
-    allocate_inputs: false
-    initializers: [xSPI2]
-variants:
-  one:
-    title: First
-    board: stm32n6570-dk
-    network: digits
-  two:
-    board: mine
-    machine: qemu
-    networks: [wake_word, digits]
-    toolchain: {libc: newlib, version: "12.2"}
-    defines: [TRACE, LIMIT=3]
-    optimization: -Os
-    overrides:
-      digits: {output_data_type: float32, options: []}
-"""
+VARIANTS = GOOD.replace("models/vectors\n", "models/vectors\n    budgets: {max_weights: 1M}\n").encode()
 _LINKER = b"""\
 arm-none-eabi/bin/ld: build/v/obj/main.o: in function `helper':
 ./src/main.c:7: undefined reference to `LL_ATON_RT_RuntimInit'
@@ -157,13 +123,6 @@ _CPROJECT = b"""<?xml version="1.0" encoding="UTF-8"?>
 <configuration artifactName="${ProjName}" buildProperties="" name="Debug"/></cconfiguration>
 <configuration artifactName="x" name="Release"/></storageModule></cproject>
 """
-_BOMB = (
-    b'<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "'
-    + b"a" * 100
-    + b'">'
-    + b"".join(f'<!ENTITY a{n + 1} "{f"&a{n or str()};" * 30}">'.encode() for n in range(8))
-    + b"]><projectDescription><name>&a8;</name></projectDescription>"
-)
 _LIST = b"""\
 schema: 1
 title: mine

@@ -395,13 +395,7 @@ KINDS = [
     Kind(
         "variants.costs.json", [b'{"plain": 12, "other": 0}'], lambda p: shards.costs_of(p.with_name(_FILE)), json_tree
     ),
-    Kind(
-        "scons_stats.json",
-        [_STATS],
-        _costs,
-        json_tree,
-        made=_COSTS,
-    ),
+    Kind("scons_stats.json", [_STATS], _costs, json_tree, made=_COSTS),
     Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
     Kind(
         "cache-entry",

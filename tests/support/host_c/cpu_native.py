@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.resources import firmware_dir
+from support.projects import compile_answers
 
 RUNTIME = firmware_dir() / "runtime"
 RUNNER = Path(__file__).with_name("cpu_runner.c")
@@ -22,26 +23,28 @@ INCLUDE = tuple(f"-I{RUNTIME / name}" for name in ("include", "legacy/include"))
 have_cc = shutil.which("cc") is not None
 
 
-def cc(words: Sequence[str]) -> None:
-    """Compile; every warning fails."""
-    done = subprocess.run(["cc", *FLAGS, *INCLUDE, *words], capture_output=True, text=True, check=False)
+def cc(words: Sequence[str], folder: Path | None = None) -> None:
+    """Compile, in a folder; every warning fails."""
+    done = subprocess.run(["cc", *FLAGS, *INCLUDE, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @functools.cache
-def _shared(*, sanitize: bool) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
-    """Compiled once in a run of the tests; the folder goes when the run ends."""
-    folder = tempfile.TemporaryDirectory(prefix="cpu-native-")
-    objects = []
-    for source in (RUNTIME / "legacy" / "legacy_network.c", *sorted((RUNTIME / "kernels").glob("*.c"))):
-        objects.append(f"{folder.name}/{source.stem}.o")
-        cc([*(SANITIZER if sanitize else ("-O2",)), "-c", str(source), "-o", objects[-1]])
-    return folder, objects
+def _alone() -> tempfile.TemporaryDirectory[str]:
+    """For programs that are no run of the tests."""
+    return tempfile.TemporaryDirectory(prefix="cpu-native-")
 
 
 def shared(*, sanitize: bool = True) -> list[str]:
-    """Objects that every program with a CPU network has."""
-    return _shared(sanitize=sanitize)[1]
+    """Objects that every program with a CPU network has, compiled once for all workers of a run."""
+
+    def make(folder: Path) -> list[Path]:
+        sources = [RUNTIME / "legacy" / "legacy_network.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
+        cc([*(SANITIZER if sanitize else ("-O2",)), "-c", *map(str, sources)], folder)
+        return [folder / f"{source.stem}.o" for source in sources]
+
+    name = f"cpu-native-{'checked' if sanitize else 'plain'}"
+    return [str(path) for path in compile_answers.objects(name, make, Path(_alone().name) / name)]
 
 
 def build(network: Path, name: str, target: Path, *, sanitize: bool = True) -> Path:

@@ -49,7 +49,7 @@ static void convolution(result_t *r, int depthwise) {
     p.kernel_channels = one_in(8) ? between(140, 320) : one_in(3) ? between(1, 4) : between(1, 40);
     p.input_channels = groups * p.kernel_channels;
     p.output_channels = groups * (one_in(8) ? between(60, 140) : between(1, 20));
-    /* As large as a gathered window may be. */
+    /* Gathered in two equal parts. */
     if (one_in(16)) p.kernel_height = p.kernel_width = 3, p.kernel_channels = p.input_channels = 256;
   }
   const int32_t taps = p.kernel_height * p.kernel_width;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
@@ -12,9 +14,9 @@ from neuralart.compilers.request import CompileRequest
 from neuralart.network.facts import Network, Port
 from neuralart.resources import PACKAGE
 from neuralart_reference.compile import compile_network, write
-from neuralart_reference.emit import c_info
 from neuralart_virtual.emulator import native
 from neuralart_virtual.emulator.native import unavailable
+from support.projects import compile_answers
 
 __all__ = ["NativeNetwork", "build", "compiled", "unavailable"]
 MPOOL = PACKAGE / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
@@ -51,13 +53,17 @@ class NativeNetwork:
 
 
 def compiled(folder: Path, name: str, model: bytes, *, described: bool = False, **options: object) -> Path:
-    """The folder of a network; its description (``described``) takes half of a compile, and computes nothing."""
+    """The folder of a network. ``described``: as users have it. Otherwise without what takes most of a compile, and on
+    which no output depends: its description, and the search for the order of buffers that needs the least memory.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.tflite"
     path.write_bytes(model)
     request = CompileRequest(model=path, mpool=MPOOL, name=name, report=False, **options)  # type: ignore[arg-type]
-    made = c_info.c_info if described else lambda *_: "{}\n"
-    with mock.patch("neuralart_reference.compile.c_info", made):
+    with contextlib.ExitStack() as less:
+        if not described:
+            less.enter_context(mock.patch("neuralart_reference.compile.c_info", lambda *_: "{}\n"))
+            less.enter_context(mock.patch("neuralart_reference.planning.placement._ORDERS", 0))
         write(compile_network(request), folder / name)
     return folder / name
 
@@ -65,7 +71,13 @@ def compiled(folder: Path, name: str, model: bytes, *, described: bool = False, 
 def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> list[NativeNetwork]:
     """Build compiled networks into one program; ``sanitize``: undefined behavior in runtime or kernels ends the run."""
     extra = (*WARNINGS, *(SANITIZER if sanitize else ()))
-    return [NativeNetwork(network) for network in native.build(folders, work, extra)]
+    return [NativeNetwork(network) for network in native.build(folders, work, extra, _runtime(work, extra))]
+
+
+def _runtime(work: Path, extra: Sequence[str]) -> list[Path]:
+    """Runtime and kernels, compiled once for all workers of a run."""
+    name = f"native{zlib.crc32(' '.join(extra).encode())}"
+    return compile_answers.objects(name, lambda folder: native.runtime_objects(folder, extra), work / "runtime")
 
 
 def _raw(port: Port, value: np.ndarray) -> bytes:

@@ -96,9 +96,7 @@ FACES = Case(
     "face_blazeface", AppConfig("face_detection", "blazeface", **_LIMITS), network(picture(128), *_FACE)
 ).with_outputs("int8")
 POSES = Case(
-    "pose_yolo_v8",
-    AppConfig("pose_estimation", "yolo_v8_pose", **_LIMITS),
-    network(picture(256), tensor(1, 56, 1344)),
+    "pose_yolo_v8", AppConfig("pose_estimation", "yolo_v8_pose", **_LIMITS), network(picture(256), tensor(1, 56, 1344))
 )
 DEEPLAB = Case(
     "segmentation_deeplab_v3",
@@ -124,10 +122,7 @@ AUDIO = Case(
     ),
     network(tensor(1, 64, 96, 1, dtype="int8", name="patch"), tensor(1, 3, name="scores")),
 )
-CASES = (
-    *(CLASSIFIER, MOVENET, POSES, YOLO_V8, YOLO_V5, YOLO_V2, YOLO_X, SSD, BLAZEFACE, FACES, DEEPLAB, SEG),
-    AUDIO,
-)
+CASES = (*(CLASSIFIER, MOVENET, POSES, YOLO_V8, YOLO_V5, YOLO_V2, YOLO_X, SSD, BLAZEFACE, FACES, DEEPLAB, SEG), AUDIO)
 
 # What each generation can do, without an application at hand; other types of output follow in the table of suffixes.
 _POSSIBLE = {

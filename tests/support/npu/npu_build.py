@@ -13,7 +13,6 @@ from neuralart_virtual.npu.state import NpuState, UnitState
 from neuralart_virtual.npu.units.rounding import Ties
 
 RAM, FLASH = 0x34000000, 0x70000000
-NO_SHIFT = 16
 
 
 def memory(ram: int = 1 << 16, flash: int = 1 << 14) -> NpuMemory:
@@ -93,12 +92,7 @@ def arithmetic(state: NpuState, index: int = 0, **fields: Any) -> UnitState:
 
 
 def run(
-    state: NpuState,
-    where: NpuMemory,
-    *,
-    ties: Ties | None = None,
-    assume: tuple[str, ...] = (),
-    work: int = 1 << 22,
+    state: NpuState, where: NpuMemory, *, ties: Ties | None = None, assume: tuple[str, ...] = (), work: int = 1 << 22
 ) -> EpochWork:
     """Run what is enabled."""
     settings = Settings(ties or Ties(), Assumptions.of(assume), work)

@@ -68,10 +68,7 @@ def frame_start(address: int, frame: int, step: int, loop: int, turn: int) -> in
 
 
 def convolution(
-    features: Sequence[int],
-    kernels: Sequence[int],
-    given: dict[str, Any],
-    partial: Sequence[int] | None,
+    features: Sequence[int], kernels: Sequence[int], given: dict[str, Any], partial: Sequence[int] | None
 ) -> list[int]:
     """One frame. Features are numbers already; kernels in the order kernel, row, column, channel."""
     height, width, depth = given["height"], given["width"], given["depth"]

@@ -19,9 +19,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 # Of the preprocessor: where lines come from; 3 stands for a header of the compiler's.
 _MARKER = re.compile(rb'^# \d+ "([^"<]+)"((?: \d)*)$', re.M)
@@ -78,13 +80,25 @@ def install(kept: Path | str) -> None:
     subprocess.Popen = _Popen  # type: ignore[misc]
 
 
-def relocatable_objects(otherwise: Path) -> Path:
-    """Where relocatable models have their objects: one folder for all models of a run, unless everything is compiled.
+def shared(name: str, otherwise: Path) -> Path:
+    """A folder of this name that all workers of a run have in common; ``otherwise``, while everything is compiled."""
+    return folder.with_name(name) if folder else otherwise
 
-    Args:
-        otherwise: The folder then.
-    """
-    return folder.with_name("relocatable") if folder else otherwise
+
+def relocatable_objects(otherwise: Path) -> Path:
+    """Where relocatable models have their objects: one folder for all models of a run."""
+    return shared("relocatable", otherwise)
+
+
+def objects(name: str, make: Callable[[Path], Sequence[Path]], otherwise: Path) -> list[Path]:
+    """What ``make`` compiles into a folder (:func:`shared`): once for all workers of a run."""
+    place = shared(name, otherwise)
+    listed = place.with_name(f"{place.name}.made")
+    with FileLock(f"{place}.lock"):
+        if not listed.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            listed.write_text("".join(f"{path}\n" for path in make(place)), "utf-8")
+    return [Path(line) for line in listed.read_text("utf-8").splitlines()]
 
 
 @contextlib.contextmanager

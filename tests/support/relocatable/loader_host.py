@@ -172,14 +172,7 @@ class Host:
         return int.from_bytes(self.get(address, 4), "little")
 
     def install(
-        self,
-        file: int,
-        exec_ram: int,
-        size: int,
-        mode: int = XIP,
-        *,
-        ext: tuple[int, int] = (0, 0),
-        params: int = 0,
+        self, file: int, exec_ram: int, size: int, mode: int = XIP, *, ext: tuple[int, int] = (0, 0), params: int = 0
     ) -> tuple[int, str]:
         """Error and reason."""
         words = f"{file:x} {exec_ram:x} {size:x} {ext[0]:x} {ext[1]:x} {params:x} {mode:x}"

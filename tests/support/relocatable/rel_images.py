@@ -234,9 +234,7 @@ FULL = Recipe(
     bss=5000,
 )
 IN_PARAMS = Recipe(
-    pools=(PARAM, COPY, RESET),
-    front=ec_binary() + static_blob(),
-    pointers=(P0 + 8, P0 + 200, ROM + 0x101),
+    pools=(PARAM, COPY, RESET), front=ec_binary() + static_blob(), pointers=(P0 + 8, P0 + 200, ROM + 0x101)
 )
 # Every shape that is assembled in tests, by name.
 SHAPES = {

@@ -21,7 +21,6 @@ _FLAGS = (
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9", "--remote-debugging-pipe"),
 )
 _SECONDS = 60
-_READY = "document.documentElement?.dataset.ready"
 # It reads commands from 3 and writes answers to 4, which may be taken.
 _START = """
 import fcntl, os, sys

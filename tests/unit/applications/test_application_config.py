@@ -141,10 +141,7 @@ def test_what_is_read(tmp_path: Path, text: str, made: ApplicationConfig) -> Non
         ("", "application: is empty"),
         ("[make]", "must be text, this is a list"),
         ("{}", "must be one kind of application, this names nothing"),
-        (
-            "{make: {folder: a, artefact: b}, elf: c}",
-            "must be one kind of application, this names make and elf",
-        ),
+        ("{make: {folder: a, artefact: b}, elf: c}", "must be one kind of application, this names make and elf"),
         ("{reference: x}", "unknown key 'reference' in application (known: cmake, cubeide, elf, make, sources)"),
         ("{makefile: x}", "unknown key 'makefile' in application (did you mean 'make'?"),
         ("{elf: ''}", "application.elf: is empty"),

@@ -241,9 +241,7 @@ def test_the_reference_compilers_network_and_a_vendors_runtime(tmp_path: Path) -
 
 def test_two_runtimes_in_one_tree(tmp_path: Path) -> None:
     parts = tree(
-        tmp_path / "app",
-        a__ll_aton_version_dot_h=header((1, 1, 3, 8)),
-        b__ll_aton_version_dot_h=header((1, 1, 3, 275)),
+        tmp_path / "app", a__ll_aton_version_dot_h=header((1, 1, 3, 8)), b__ll_aton_version_dot_h=header((1, 1, 3, 275))
     )
     ((level, said),) = conflicts(network(tmp_path / "n"), parts)
     assert level == "note"

@@ -54,10 +54,7 @@ def test_gaps_of_a_hex_file_stay_erased(made):
         (image_header.make(BARE, "application"), "binary type 0x0, not 0x10"),
         (SIGNED[:-32], "the signed image is wrong: truncated: "),
         (SIGNED[:0x100], "the file ends inside the image header"),
-        (
-            ihex(0x70100000, SIGNED).encode(),
-            "it goes to 0x70100000, the slot of the first-",
-        ),
+        (ihex(0x70100000, SIGNED).encode(), "it goes to 0x70100000, the slot of the first-"),
         (b":00000001FF\n", "it holds no bytes"),
         (b":0000", "is no record of an Intel HEX file"),
         (b"\x7fELF", "fsbl.x"),

@@ -590,11 +590,7 @@ BAD = [
         "ramcfg_offset: 0x81",
         "mine.yaml:11: memory.BANK.enable.ramcfg_offset: 0x81 is not a multiple of 4",
     ),
-    (
-        "  memory_clock: 0x5602824C\n",
-        "",
-        "mine.yaml:11: memory.BANK.enable: clock_bit needs 'registers: memory_clock'",
-    ),
+    ("  memory_clock: 0x5602824C\n", "", "mine.yaml:11: memory.BANK.enable: clock_bit needs 'registers: memory_clock'"),
     (
         "  shutdown_bit: 20\n",
         "",
@@ -621,11 +617,7 @@ BAD = [
         "console: {driver: uart_stm32, base: 0x52001000, clock_bit: 4}",
         "mine.yaml:17: console: 'clock_register' and 'clock_bit' belong together (give both, or none)",
     ),
-    (
-        "base: 0x52001000}",
-        "base: 0x52001001}",
-        "mine.yaml:17: console.base: 0x52001001 is not a multiple of 4",
-    ),
+    ("base: 0x52001000}", "base: 0x52001001}", "mine.yaml:17: console.base: 0x52001001 is not a multiple of 4"),
     (
         "console: {driver: uart_stm32",
         "console: {driver: ../uart",

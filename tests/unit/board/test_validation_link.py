@@ -12,13 +12,7 @@ from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart_board import ports
 from neuralart_virtual.validation_link import client as clients
-from neuralart_virtual.validation_link.client import (
-    IO_ONLY,
-    PER_LAYER,
-    PERF,
-    WITH_DATA,
-    ValidationClient,
-)
+from neuralart_virtual.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient
 from neuralart_virtual.validation_link.messages import PacketLink, _schema, decode, encode, varint
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: it comes with the extra 'test'")

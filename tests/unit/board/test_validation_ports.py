@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import socket
 import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +22,14 @@ from support.boards.validation_board import ValidationBoard, network
 
 INPUT = bytes(range(100, 116))
 pytestmark = pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # pyserial's own
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyserial waits 0.3 s when it closes a port, for servers that are not ready for the next connection."""
+    hurried = SimpleNamespace(time=time.time, sleep=lambda seconds: time.sleep(seconds / 10))
+    for module in ("rfc2217", "urlhandler.protocol_socket"):
+        monkeypatch.setattr(importlib.import_module(f"serial.{module}"), "time", hurried)
 
 
 @pytest.mark.parametrize("framing", ["31", "32"])

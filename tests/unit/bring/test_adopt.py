@@ -59,11 +59,7 @@ def test_what_is_found(adopt: Adopt) -> None:
     assert made["linker_scripts"] == [f"Application/{board}/app.ld" for board in ("NUCLEO-N657X0-Q", "STM32N6570-DK")]
     assert made["flash"][:3] == [
         {"file": "FSBL/ai_fsbl.hex", "address": "0x70000000", "said_in": "README.md:3"},
-        {
-            "file": "build/Application/STM32N6570-DK/Project_sign.bin",
-            "address": "0x70100000",
-            "said_in": "README.md:4",
-        },
+        {"file": "build/Application/STM32N6570-DK/Project_sign.bin", "address": "0x70100000", "said_in": "README.md:4"},
         {"file": "Model/STM32N6570-DK/network_data.hex", "address": "0x71000000", "said_in": "README.md:5"},
     ]
 

@@ -111,12 +111,7 @@ def test_files_and_manifest(tmp_path: Path, inputs: ExportInputs) -> None:
         assert (row["bytes"], row["sha256"]) == (len(found[row["name"]]), plan.sha256(found[row["name"]]))
     (network,) = manifest["networks"]
     assert network["initializers"] == [
-        {
-            "pool": "xSPI2",
-            "address": 0x70380000,
-            "bytes": 7,
-            "file": "networks/digits/digits_atonbuf.xSPI2.raw",
-        }
+        {"pool": "xSPI2", "address": 0x70380000, "bytes": 7, "file": "networks/digits/digits_atonbuf.xSPI2.raw"}
     ]
     assert [(row["network"], row["bytes"], row["external"]) for row in manifest["images"]] == [
         ("digits", 7, False),

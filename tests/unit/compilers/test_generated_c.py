@@ -541,11 +541,7 @@ def test_tables_of_relocations_that_lead_out():
         changed = list(words)
         changed[index] = value
         text = re.sub(
-            r"= \{.*?\};",
-            "= {" + ", ".join(map(hex, changed)) + "};",
-            vendor.ecblobs(want),
-            count=1,
-            flags=re.S,
+            r"= \{.*?\};", "= {" + ", ".join(map(hex, changed)) + "};", vendor.ecblobs(want), count=1, flags=re.S
         )
         problems = ecblobs.parse(text, "e.h").problems
         line = text[: text.index("uint64_t _ec_blob")].count("\n") + 1

@@ -14,54 +14,13 @@ from neuralart import config
 from neuralart.config import variant_keys
 from neuralart.config.read import KEYS as TOP_KEYS
 from neuralart.config.read import RESERVED, verbs
-from neuralart.config.types import (
-    STRATEGIES,
-    Location,
-    NetworkConfig,
-    Reserved,
-    ToolchainConfig,
-)
+from neuralart.config.types import STRATEGIES, Location, NetworkConfig, Reserved, ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text import yaml_values
+from support.cases.variants_text import GOOD
 from support.servers.messages import one_message
 
 ROOT = Path(__file__).resolve().parents[3]
-
-GOOD = """\
-schema: 1
-default: [one]
-boards: [boards/mine.yaml]
-defaults:
-  network:
-    input_data_type: uint8
-    options: [--all-buffers-info]
-  variant:
-    toolchain: {prefix: arm-none-eabi-, libc: picolibc}
-    optimization: -O2
-networks:
-  digits:
-    model: models/digits.tflite
-    vectors: models/vectors
-  wake_word:
-    model: models/wake.tflite
-    input_data_type: int8
-    allocate_inputs: false
-    initializers: [xSPI2]
-variants:
-  one:
-    title: First
-    board: stm32n6570-dk
-    network: digits
-  two:
-    board: mine
-    machine: qemu
-    networks: [wake_word, digits]
-    toolchain: {libc: newlib, version: "12.2"}
-    defines: [TRACE, LIMIT=3]
-    optimization: -Os
-    overrides:
-      digits: {output_data_type: float32, options: []}
-"""
 
 
 def read(tmp_path: Path, text: str | bytes) -> config.ProjectFile:
@@ -358,11 +317,7 @@ BAD = [
         "    allocate_inputs: 'false'",
         "variants.yaml:18: networks.wake_word.allocate_inputs: must be true or false, this is 'false'",
     ),
-    (
-        "[xSPI2]",
-        "[xSPI2, xSPI2]",
-        "variants.yaml:19: networks.wake_word.initializers[1]: 'xSPI2' is named twice",
-    ),
+    ("[xSPI2]", "[xSPI2, xSPI2]", "variants.yaml:19: networks.wake_word.initializers[1]: 'xSPI2' is named twice"),
     (
         "[xSPI2]",
         "[../x]",

@@ -11,14 +11,7 @@ from neuralart.config import app_config, application, keys, network_sections, ne
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
-from neuralart.config.types import (
-    Budgets,
-    NetworkConfig,
-    RelocatableConfig,
-    SignConfig,
-    ToolchainConfig,
-    VariantConfig,
-)
+from neuralart.config.types import Budgets, NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
 from neuralart_bring.schema import tables

@@ -21,10 +21,13 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as flash_plan
 from neuralart.plugins import collection, origins
 from neuralart.resources import PACKAGE
+from neuralart_reference.lower import lower
+from neuralart_reference.model import reader
 from support.cases.lowering import Graph, lowered
 from support.models import app_configs
 from support.projects.plugin_places import Places, fresh, rule
 from support.projects.sconsproject import REPO
+from tflite_writer import ModelWriter
 
 PAGE = "docs/reference/plugins.md"
 KINDS = plugins.kinds()
@@ -327,10 +330,7 @@ def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
 
 @pytest.mark.parametrize(
     ("check", "what"),
-    [
-        ("facts.nothing", "AttributeError: 'Facts' object has no attribute 'nothing'"),
-        ("exit(7)", "SystemExit: 7"),
-    ],
+    [("facts.nothing", "AttributeError: 'Facts' object has no attribute 'nothing'"), ("exit(7)", "SystemExit: 7")],
     ids=["raises", "exits"],
 )
 def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str], check: str, what: str) -> None:
@@ -581,6 +581,12 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
     )
     (call,) = lowered(graph, [x], [y]).calls
     assert (call.kind, call.kernel) == ("STABLEHLO_COSINE", "na_table_s8")
+    writer = ModelWriter()
+    ends = [writer.tensor(name, (2, 1), "int8", 0.5, signature=(2, -1)) for name in "xy"]
+    writer.op("STABLEHLO_COSINE", ends[:1], ends[1:])
+    (places.top / "open.tflite").write_bytes(writer.finish(ends[:1], ends[1:]))
+    model = reader.read(places.top / "open.tflite", shapes={"x": (2, 3)})
+    assert [tensor.shape for tensor in lower(model).tensors[:2]] == [(2, 3), (2, 3)]
     assert cli.main(["operators", "STABLEHLO_COSINE"]) == 0
     assert "int8, by table" in capsys.readouterr().out
     assert plugins.code_of("operators").startswith("STABLEHLO_COSINE=")

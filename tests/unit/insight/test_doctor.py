@@ -200,10 +200,7 @@ def test_versions_in_what_programs_say(fake: FakeMachine, tool, text: str, versi
 
 @pytest.mark.parametrize(
     ("text", "status", "said"),
-    [
-        ("cmake version 3.10.2", UNFIT, "version 3.10.2, needed: >=3.16"),
-        ("hello", UNFIT, "does not say a version"),
-    ],
+    [("cmake version 3.10.2", UNFIT, "version 3.10.2, needed: >=3.16"), ("hello", UNFIT, "does not say a version")],
 )
 def test_a_version_that_does_not_do(fake: FakeMachine, text: str, status: str, said: str) -> None:
     fake.says("cmake", text)

@@ -299,11 +299,7 @@ def edited(name: str, change: Callable[[dict], object]) -> bytes:
         ("plan.json", edited("plan.json", lambda d: d.update(memories={})), ": memories: {} is no list"),
         ("plan.json", FILES["plan.json"][1][:-9], ": no JSON: "),
         ("check.json", edited("check.json", lambda d: d.update(ok=1)), ": ok: 1 is no bool"),
-        (
-            "check.json",
-            edited("check.json", lambda d: d.update(copy_size=True)),
-            ": copy_size: True is no int or null",
-        ),
+        ("check.json", edited("check.json", lambda d: d.update(copy_size=True)), ": copy_size: True is no int or null"),
         ("check.json", edited("check.json", lambda d: d["findings"][0].pop("remedy")), "findings[0]: 'remedy' is"),
         ("index.json", edited("index.json", lambda d: d["firmware"]["DTCM"].pop("used")), "'firmware' is damaged"),
         (

@@ -30,10 +30,7 @@ FILES = {
     "report validate": ("report", vendor.report("4.0", "validate").encode()),
     "report UTF-16": ("report", vendor.report("2.2").encode("utf-16")),
     "report log": ("report", b"Copy done\n  " + vendor.report("2.2").encode()),
-    "report stamped": (
-        "report",
-        b"2026-06-16 21:30:05,481 [INFO] CmdLine:76 - ST Edge AI Core v2.2.0-20266\n",
-    ),
+    "report stamped": ("report", b"2026-06-16 21:30:05,481 [INFO] CmdLine:76 - ST Edge AI Core v2.2.0-20266\n"),
     "report failed": ("report", b"Run failed: x. Output: ST Edge AI Core v4.0.1-20581 7ed50de05\n"),
     "report tail": ("report", vendor.MEMORY.encode()),
     "network_csv": ("network_csv", vendor.CSV.encode()),

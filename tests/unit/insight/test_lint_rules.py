@@ -18,15 +18,7 @@ from neuralart.vendor.runtime_header import RuntimeHeader
 from neuralart_bring.linker_script import read as linker_script
 from neuralart_bring.linker_script.types import LinkerScript
 from neuralart_insight.lint import engine
-from neuralart_insight.lint.types import (
-    Facts,
-    HexPiece,
-    LintedNetwork,
-    LintedPool,
-    RawFile,
-    Source,
-    Step,
-)
+from neuralart_insight.lint.types import Facts, HexPiece, LintedNetwork, LintedPool, RawFile, Source, Step
 from neuralart_insight.vendor.q_json import QFile, QTensor
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "reference" / "lint.md"

@@ -19,23 +19,8 @@ from neuralart import cli
 from neuralart.text.elf import Elf
 from neuralart.vendor.c_info.types import InfoBuffer, InfoNode
 from neuralart_insight.profiling import report_cli
-from neuralart_insight.report.page import (
-    document,
-    lifetimes,
-    memory_map,
-    network_graph,
-    treemap,
-)
-from neuralart_insight.report.page.gather import (
-    CODE,
-    CONSTANTS,
-    UNNAMED,
-    ZEROED,
-    PageFacts,
-    gather,
-    groups,
-    sizes,
-)
+from neuralart_insight.report.page import document, lifetimes, memory_map, network_graph, treemap
+from neuralart_insight.report.page.gather import CODE, CONSTANTS, UNNAMED, ZEROED, PageFacts, gather, groups, sizes
 from neuralart_insight.report.page.network_graph import edges_of, rows_of
 from neuralart_insight.report.page.parts import Jump, Note, PageSection, PageTable, Picture
 from support.boards import images

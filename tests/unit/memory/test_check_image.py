@@ -112,10 +112,7 @@ def test_stack_inside_and_at_the_end(stack):
 @pytest.mark.parametrize(
     ("stack", "text"),
     [
-        (
-            0x3001_2000,
-            "initial stack pointer 0x30012000: no memory of small is at 0x30011ffc (link for this board)",
-        ),
+        (0x3001_2000, "initial stack pointer 0x30012000: no memory of small is at 0x30011ffc (link for this board)"),
         (
             0,
             "initial stack pointer 0x00000000: there is nothing below it "
@@ -160,14 +157,8 @@ def test_stack_in_the_other_alias_is_a_warning():
     ("handler", "text"),
     [
         (CODE, "reset handler 0x34000180 has no Thumb bit: the core faults at once (set bit 0 of the vector)"),
-        (
-            TABLE + 0x21,
-            "reset handler 0x34000120 is in .vectors, which holds no code (is the vector table right?)",
-        ),
-        (
-            BASE + 0x801,
-            "reset handler 0x34000800 is not inside the image's code (is the vector table right?)",
-        ),
+        (TABLE + 0x21, "reset handler 0x34000120 is in .vectors, which holds no code (is the vector table right?)"),
+        (BASE + 0x801, "reset handler 0x34000800 is not inside the image's code (is the vector table right?)"),
     ],
 )
 def test_reset_handler(handler, text):
@@ -282,10 +273,7 @@ OFF = "turned on by the firmware: set bit 0 of 0x50000010 (memory clock), clear 
                 "(put them in RAM)"
             ],
         ),
-        (
-            Part(".data", 0x3001_0000, CODE + 0x80, 16, bytes(16)),
-            [],
-        ),
+        (Part(".data", 0x3001_0000, CODE + 0x80, 16, bytes(16)), []),
         (
             Part(".bss", 0x3400_1000, 0x3400_1000, 16),
             [
@@ -694,10 +682,7 @@ def test_an_image_that_is_cut_off(cut):
             b":020000040800F2\r\n",
             "x.bin: an Intel HEX file, not a binary (give the ELF file or the .bin it was made of)",
         ),
-        (
-            b"1234567",
-            "x.bin: 7 bytes: not even a stack pointer and a reset handler (8 bytes) (build it again)",
-        ),
+        (b"1234567", "x.bin: 7 bytes: not even a stack pointer and a reset handler (8 bytes) (build it again)"),
         (
             b"\xff" * HEADER,
             "x.bin: 256 bytes: not even a stack pointer and a reset handler (8 bytes) behind a header of 256 "
@@ -886,11 +871,7 @@ N6 = 0x3400_0400
 
 
 def n6_elf(stack=0x3002_0000, more=(), tags=None):
-    sections = (
-        Sect(".vectors", N6, vectors(stack, N6 + 0x81)),
-        Sect(".text", N6 + 0x80, NOP * 0x40, 6),
-        *more,
-    )
+    sections = (Sect(".vectors", N6, vectors(stack, N6 + 0x81)), Sect(".text", N6 + 0x80, NOP * 0x40, 6), *more)
     return images.elf(sections, (Symbol("$t", N6 + 0x80, 2),), entry=N6 + 0x81, tags=tags)
 
 

@@ -106,10 +106,7 @@ GOOD = {"name": "RAM", "size": "1KB"}
         (text({**GOOD, "size": "12QB"}), "size of pool RAM is '12QB', not a size (such as 4096, 0x1000, 72K"),
         (text({**GOOD, "size": "-1"}), "size of pool RAM is '-1', not a size"),
         (text({**GOOD, "size": -1}), "size of pool RAM is -1 bytes, possible are 0 to 4294967296"),
-        (
-            text({**GOOD, "size": True}),
-            "size of pool RAM must be a number, a text or value and magnitude, not true",
-        ),
+        (text({**GOOD, "size": True}), "size of pool RAM must be a number, a text or value and magnitude, not true"),
         (text({**GOOD, "size": None}), "size of pool RAM must be a number, a text or value and magnitude, not null"),
         (text({**GOOD, "size": 1.5}), "size of pool RAM must be a number, a text or value and magnitude, not a number"),
         (text({**GOOD, "size": "8GB"}), "size of pool RAM is 8589934592 bytes"),

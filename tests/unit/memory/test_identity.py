@@ -124,23 +124,14 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "d.bin@0x0: 0 bytes, an identity descriptor has 32 at least"),
     "a byte less than the header": (GOOD[:31], "d.bin@0x1f: 31 bytes, an identity descriptor has 32 at least"),
     "erased": (b"\xff" * 4096, "d.bin@0x0: no identity descriptor: the flash is erased here (flash the model)"),
-    "something else": (
-        b"ELF!" + GOOD[4:],
-        "d.bin@0x0: no identity descriptor: b'ELF!' (it begins with NAID)",
-    ),
+    "something else": (b"ELF!" + GOOD[4:], "d.bin@0x0: no identity descriptor: b'ELF!' (it begins with NAID)"),
     "magic half erased": (
         b"NAI\xff" + b"\xff" * 28,
         "d.bin@0x0: no identity descriptor: b'NAI\\xff' (it begins with NAID)",
     ),
     "version": (patched(4, b"\2"), "d.bin@0x4: identity descriptor of version 2, this program reads 1"),
-    "length": (
-        patched(8, b"\x7f"),
-        "d.bin@0x8: 2 entries are 128 bytes, it says 127 (it is damaged: flash the model)",
-    ),
-    "entries": (
-        patched(6, b"\3"),
-        "d.bin@0x8: 3 entries are 176 bytes, it says 128 (it is damaged: flash the model)",
-    ),
+    "length": (patched(8, b"\x7f"), "d.bin@0x8: 2 entries are 128 bytes, it says 127 (it is damaged: flash the model)"),
+    "entries": (patched(6, b"\3"), "d.bin@0x8: 3 entries are 176 bytes, it says 128 (it is damaged: flash the model)"),
     "cut off": (GOOD[:127], "d.bin@0x7f: 128 bytes announced, 127 are there (it was cut off)"),
     "cut off after the header": (GOOD[:32], "d.bin@0x20: 128 bytes announced, 32 are there (it was cut off)"),
     "crc": (
@@ -180,10 +171,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
         patched(124, bytes(4)),
         f"d.bin@0x50: network 0 has ABI stamp fedcba9876543210 here and {STAMP} before",
     ),
-    "twice": (
-        sealed(GOOD[:80] + GOOD[32:80]),
-        "d.bin@0x50: pool AXISRAM5 of network 0 has two entries",
-    ),
+    "twice": (sealed(GOOD[:80] + GOOD[32:80]), "d.bin@0x50: pool AXISRAM5 of network 0 has two entries"),
 }
 
 
@@ -211,10 +199,7 @@ def test_name_for_messages_has_a_default() -> None:
         ({"crc32": 1 << 32}, "CRC 4294967296 of pool AXISRAM5 is not a 32-bit number"),
         ({"network": -1}, "network number -1 of pool AXISRAM5 is not a 32-bit number"),
         ({"size": 0}, "pool AXISRAM5 has an entry of 0 bytes; what is empty has none"),
-        (
-            {"load_address": 0xFFFFFFFF, "size": 2},
-            "2 bytes of pool AXISRAM5 at 0xffffffff run over the address space",
-        ),
+        ({"load_address": 0xFFFFFFFF, "size": 2}, "2 bytes of pool AXISRAM5 at 0xffffffff run over the address space"),
     ],
 )
 def test_entries_that_cannot_be_written(change: dict[str, Any], said: str) -> None:

@@ -426,10 +426,7 @@ def test_staging_that_the_variant_places() -> None:
             f"variants.yaml:30: slot application [0x70000000, 0x70100000) overlaps slot fsbl [0x70000000, 0x70380000) "
             f"of {DK.place('slots.fsbl')} by 1048576 bytes",
         ),
-        (
-            {"application": 0x70380000},
-            "stock.mpool:",
-        ),
+        ({"application": 0x70380000}, "stock.mpool:"),
         (
             {"staging": 0x77FF0000},
             "variants.yaml:30: staging of pool AXISRAM5 of network digits [0x77ff0000, 0x78060000) runs over the end "

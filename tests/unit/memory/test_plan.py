@@ -607,10 +607,7 @@ def test_a_plan_that_is_accepted_is_disjoint(
         there = network(pools(pool("B", int(free[1], 16), 0x1800), path="b.mpool"), "b", [])
         check(
             make_plan(
-                layout(board, a, there),
-                board,
-                [facts(a, {"A": (0, one_used)}), facts(there, {"B": (0, two_used)})],
-                {},
+                layout(board, a, there), board, [facts(a, {"A": (0, one_used)}), facts(there, {"B": (0, two_used)})], {}
             )
         )
     else:

@@ -327,10 +327,7 @@ def _reads_and_writes(state: NpuState) -> None:
         (_circle, "epoch 7: ARITH0: it waits for its own next frame (ARITH0 <- ARITH1): deadlock"),
         (_waits_for_itself, "epoch 7: STRENG1: it waits for a frame that it has to write itself: deadlock"),
         (_waits_for_too_much, "epoch 7: STRENG0: frame 1 waits for a frame of STRENG2 that never comes"),
-        (
-            _waits_for_a_reader,
-            "epoch 7: STRENG0 EVENT (0x028) FRMTRG_SRC = 5: no output engine: it never triggers",
-        ),
+        (_waits_for_a_reader, "epoch 7: STRENG0 EVENT (0x028) FRMTRG_SRC = 5: no output engine: it never triggers"),
         (_endless, "epoch 7: STRENG1: the epoch does not end: its frames are too many or too large"),
         (_huge_frame, "epoch 7: STRENG0: the epoch does not end: its frames are too many or too large"),
         (_empty_frame, "epoch 7: STRENG0: a frame has no elements"),

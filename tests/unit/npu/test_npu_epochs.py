@@ -133,7 +133,7 @@ def test_inspect_shows_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     text, record = inspected(path, capsys)
     rows = [line.split("  ") for line in text.splitlines() if line.startswith("  2 ")]
     assert [cell.strip() for cell in rows[-1] if cell] == [
-        *("2", "3 STRENG, 1 CONVACC, 2 ARITH, 1 POOL", "npuRAM5 144, octoFlash 288", "npuRAM5 72", "10,368", "12.5 %"),
+        *("2", "3 STRENG, 1 CONVACC, 2 ARITH, 1 POOL", "npuRAM5 144, octoFlash 288", "npuRAM5 72", "10,368", "12.5 %")
     ]
     assert "softmax  " in text and "4 epochs on the NPU, 2 by software; 10,944 MACs, 10.6 % of the most" in text
     assert [each["epoch"] for each in record["npu"]["epochs"]] == ["1", "2", "3", "4", "5", "6"]

@@ -369,7 +369,7 @@ def test_what_damaged_structures_once_did(tmp_path: Path, old: str, new: str, sa
 
 def test_a_long_word_in_a_function_is_read_once() -> None:
     """A search that tries each letter of it took minutes."""
-    text = "void f(void) {\n  " + "A" * 20_000 + " " * 20_000 + "\n  const float x = 1;\n}\n"
+    text = "void f(void) {\n  " + "A" * 200_000 + " " * 200_000 + "\n  const float x = 1;\n}\n"
     network = replace(parse(made.network_c(made.Weights(), controller=False), "x.c"), text=text)
     description = epochs.Description(network)
     function = description.function("f")

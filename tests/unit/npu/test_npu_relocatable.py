@@ -110,10 +110,7 @@ def test_split_and_other_headers(mode: str) -> None:
         ({"flags": (0x17, 0x43)}, "epoch 5 (HYBRID) is computed by code of the image, which is not executed"),
         ({"flags": (0x13,)}, "epoch 4 (HW) sets up its units by code of the image, which is not executed"),
         ({"getters": ()}, "get_epoch_items is code of another form than gcc's for a table, and code is not executed"),
-        (
-            {"blobs": ()},
-            "has no program that begins with epoch 1 of made_rel.bin (is it the image of this network.c?)",
-        ),
+        ({"blobs": ()}, "has no program that begins with epoch 1 of made_rel.bin (is it the image of this network.c?)"),
     ],
 )
 def test_an_image_alone_that_cannot_be_executed(how: dict[str, Any], said: str) -> None:

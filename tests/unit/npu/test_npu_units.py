@@ -419,9 +419,7 @@ def test_affine(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "function"),
-    [(7, lambda x, y: x * y), (1, min), (2, max)],
-    ids=["product", "minimum", "maximum"],
+    ("operation", "function"), [(7, lambda x, y: x * y), (1, min), (2, max)], ids=["product", "minimum", "maximum"]
 )
 def test_two_inputs(operation: int, function: Any) -> None:
     unit = build.arithmetic(NpuState(), CTRL={"OP": operation, "DUALIN": 1, "OBYTES": 2}, SHIFT={"RES": 1})

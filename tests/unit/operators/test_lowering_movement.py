@@ -173,9 +173,7 @@ def test_padding_with_a_value_keeps_it_out_of_the_code() -> None:
 
 
 def test_concatenation_that_rescales() -> None:
-    same, other = calls(
-        several("CONCATENATION", [((2, 3),), ((2, 1), "int8", 0.25, 7)], [((2, 4),)], axis=1),
-    )
+    same, other = calls(several("CONCATENATION", [((2, 3),), ((2, 1), "int8", 0.25, 7)], [((2, 4),)], axis=1))
     assert same.kernel == "na_move_8" and other.kernel == "na_map_rows_s8"
     assert other.args[2] == TensorArg(2, "int8_t", written=True, offset=3)
     table = other.args[1]

@@ -184,11 +184,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         one("REDUCE_PROD", x=((4,), "int8", 256.0), a=ints(0), y=((), "int8", 0.5)),
         "(REDUCE_PROD): the scale factor 304.437 is too large (less than 128)",
     ),
-    (
-        "no matrix",
-        one("BATCH_MATMUL", x=((4,),), z=((4, 2),), y=((2,),)),
-        "(BATCH_MATMUL): 'x' int8[4] is no matrix",
-    ),
+    ("no matrix", one("BATCH_MATMUL", x=((4,),), z=((4, 2),), y=((2,),)), "(BATCH_MATMUL): 'x' int8[4] is no matrix"),
     (
         "matrices that do not fit",
         one("BATCH_MATMUL", x=((2, 3),), z=((4, 2),), y=((2, 2),)),

@@ -78,8 +78,7 @@ def test_transposed_convolution() -> None:
 
 
 @pytest.mark.parametrize(
-    ("padding", "output", "pad"),
-    [("SAME", 3, 1), ("SAME", 4, 0), ("VALID", 5, 0), ("VALID", 6, 0)],
+    ("padding", "output", "pad"), [("SAME", 3, 1), ("SAME", 4, 0), ("VALID", 5, 0), ("VALID", 6, 0)]
 )
 def test_padding_of_the_way_back(padding: str, output: int, pad: int) -> None:
     shapes: dict[str, Described] = {"shape": ints(1, output, 6, 3), "y": ((1, output, 6, 3),)}
@@ -187,9 +186,7 @@ def test_an_axis_may_be_a_scalar() -> None:
 def resized(kind: str, before: int, after: int, *, align: bool = False, centers: bool = False) -> Call:
     """One column of so many rows to another number of rows, and two columns to two."""
     options = {"align_corners": align, "half_pixel_centers": centers}
-    return call_of(
-        one(kind, options=options, x=((1, before, 2, 3),), size=ints(after, 2), y=((1, after, 2, 3),)),
-    )
+    return call_of(one(kind, options=options, x=((1, before, 2, 3),), size=ints(after, 2), y=((1, after, 2, 3),)))
 
 
 @pytest.mark.parametrize(
@@ -318,11 +315,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         transposed(b=((4,), "int32", None, 0, bytes(16))),
         "(TRANSPOSE_CONV): bias 'b' int32[4] has 4 elements, expected 3",
     ),
-    (
-        "no stride",
-        transposed(options={"stride_h": 0}),
-        "(TRANSPOSE_CONV): stride_h is 0, expected at least 1",
-    ),
+    ("no stride", transposed(options={"stride_h": 0}), "(TRANSPOSE_CONV): stride_h is 0, expected at least 1"),
     (
         "padding",
         transposed(options={"padding": "EXPLICIT"}),

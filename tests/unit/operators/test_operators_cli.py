@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart_reference.operators import every
+from neuralart_reference.operators import TYPES, every
+from neuralart_reference.operators_cli import beside_types
 from support.servers.messages import flat
 
 DOC = Path(__file__).parents[3] / "docs" / "reference" / "operators.md"
@@ -45,6 +46,23 @@ def test_types_are_those_of_the_limits() -> None:
     assert types["SVDF"] == "int8 float32", "int16 is inside"
     assert types["RESHAPE"] == "int8 uint8 int16 int32 int64 float32 bool"
     assert all(types.values())
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        ("int8, uint8, int64 and bool, equal quantization; any dimension", "equal quantization; any dimension"),
+        (
+            "int8, by table; any slope; also int16, slope not negative; also float32",
+            "int8, by table; any slope; also int16, slope not negative",
+        ),
+        ("int8, int64 to bool; also bool", "int8, int64 to bool"),
+        ("int8; constant weights; int64 bias or none; also float32 and int64", "constant weights; int64 bias or none"),
+        ("float32", ""),
+    ],
+)
+def test_limits_beside_columns_of_types(limits: str, left: str) -> None:
+    assert beside_types(limits, TYPES) == left
 
 
 def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,10 +101,7 @@ def hello_payload(version: int = 1) -> bytes:
 
 
 def test_hello():
-    assert parse_hello(hello_payload()) == (
-        RemoteNetwork("toy", "abcd", (4,), (2, 3)),
-        RemoteNetwork("b", "", (), ()),
-    )
+    assert parse_hello(hello_payload()) == (RemoteNetwork("toy", "abcd", (4,), (2, 3)), RemoteNetwork("b", "", (), ()))
 
 
 @pytest.mark.parametrize("length", range(len(hello_payload())))

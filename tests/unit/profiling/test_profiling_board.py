@@ -64,12 +64,12 @@ def test_passes_of_the_profiler(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert record["clocks"] == {"mcu_hz": 800e6, "npu_hz": 1e9, "noc_hz": 400e6, "nic_hz": 900e6}
     first, both, blob, software = record["epochs"]
     assert [(each["first"], each["last"], each["type"]) for each in (first, both, blob, software)] == [
-        *((1, 1, "HW"), (2, 2, "HYBRID"), (3, 9, "EC"), (10, 10, "SW")),
+        *((1, 1, "HW"), (2, 2, "HYBRID"), (3, 9, "EC"), (10, 10, "SW"))
     ]
     # Runs of 80 and 81 cycles in turns, and means are rounded up; an EXTRA epoch belongs to the one before it.
     assert first["mcu_cycles"] == {"pre": 10, "core": 81, "post": 10} and both["npu_cycles"]["core"] == 99
     assert [(each["direction"], each["engine"], each["cycles"]) for each in first["streams"]] == [
-        *(("i", 0, 50), ("i", 4, 9), ("o", 4, 7)),
+        *(("i", 0, 50), ("i", 4, 9), ("o", 4, 7))
     ]
     assert first["bus"]["1"]["read"] == 8 and first["npu_cache"] == {"read": [1, 2, 3, 4], "written": [5, 6, 7, 8]}
     assert record["totals"]["jitter"] == pytest.approx(2 / 83)

@@ -66,10 +66,7 @@ def test_epochs_of_a_c_info_have_their_type_operators_units_traffic_and_bound() 
     first, software, blob = from_c_info(info()).epochs
     assert (first.id, first.type, first.operators, first.units) == (2, "HW", ("Conv", "Add"), ("CONV_ACC_V2 0",))
     assert (first.operations, first.compute_cycles, first.max_cycles) == (453348, 4608, 27648)
-    assert first.pools == {
-        "octoFlash": PoolAccess(4608, 0, 4608, 0),
-        "npuRAM5": PoolAccess(19600, 8820, 2450, 1103),
-    }
+    assert first.pools == {"octoFlash": PoolAccess(4608, 0, 4608, 0), "npuRAM5": PoolAccess(19600, 8820, 2450, 1103)}
     assert [epoch.bound for epoch in (first, software, blob)] == ["octoFlash bytes", "nothing", "compute"]
     assert [epoch.type for epoch in (software, blob)] == ["SW", "EC"]
 

@@ -22,12 +22,7 @@ from neuralart_insight.profiling.counter_log import parse_counter_log, read_coun
 from neuralart_insight.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
 from neuralart_insight.profiling.join import ProfiledNetwork, join
 from neuralart_insight.profiling.measured import BusBursts, CacheCounts, Phases, StreamActivity
-from neuralart_insight.profiling.measured_report import (
-    bars,
-    epoch_lines,
-    measured_rows,
-    measured_summary,
-)
+from neuralart_insight.profiling.measured_report import bars, epoch_lines, measured_rows, measured_summary
 from support.boards.counter_logs import BLOCKS, HEAD, PRINTED, LoggedEpoch, log
 from support.models import vendor_reports as vendor
 

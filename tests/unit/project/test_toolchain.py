@@ -22,10 +22,7 @@ NEWLIB = {"libc.a": "/lib/libc.a", "libc_nano.a": "/lib/libc_nano.a"}
 
 
 def fake_gcc(
-    folder: Path,
-    version: str = "12.2.1",
-    files: Mapping[str, str] = PICOLIBC,
-    name: str = "arm-none-eabi-gcc",
+    folder: Path, version: str = "12.2.1", files: Mapping[str, str] = PICOLIBC, name: str = "arm-none-eabi-gcc"
 ) -> Path:
     """A compiler that answers two questions and writes down what it was asked."""
     folder.mkdir(parents=True, exist_ok=True)

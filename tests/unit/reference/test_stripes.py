@@ -18,14 +18,7 @@ from neuralart_reference.lower import lower
 from neuralart_reference.planning.lifetimes import blocks, constants, live_bytes
 from neuralart_reference.planning.planner import MemoryPlan, plan
 from neuralart_reference.planning.sharing import share
-from neuralart_reference.planning.stripes import (
-    NOTHING,
-    chains,
-    in_stripes,
-    layer_of,
-    smallest,
-    striped,
-)
+from neuralart_reference.planning.stripes import NOTHING, chains, in_stripes, layer_of, smallest, striped
 from support.cases.lowering import parameters
 from support.models.networks import PUBLISHED, Network, tflite_of
 from support.servers.carried_out import carried_out, random_network

@@ -277,10 +277,7 @@ def test_strange_name_stays_on_one_line() -> None:
         ({"signature": (1, 4, 1)}, "tensor 0 'x' has 2 dimensions, its signature 3"),
         ({"shape": (1, 0)}, "tensor 0 'x' has no elements: its shape is 1x0"),
         ({"shape": (1,) * 9}, "tensor 0 'x' has 9 dimensions, the most is 8"),
-        (
-            {"shape": (2**31 - 1, 4)},
-            "tensor 0 'x' (int8 2147483647x4) needs 8589934588 bytes, the most is 2147483647",
-        ),
+        ({"shape": (2**31 - 1, 4)}, "tensor 0 'x' (int8 2147483647x4) needs 8589934588 bytes, the most is 2147483647"),
         ({"scale": float("nan")}, "the quantization of tensor 0 'x': scale 0 is nan, it must be finite and above 0"),
         ({"scale": float("inf")}, "scale 0 is inf"),
         ({"scale": 0.0}, "scale 0 is 0,"),

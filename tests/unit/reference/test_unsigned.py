@@ -144,14 +144,8 @@ def _refused(made: Model) -> str:
             "'w' uint8[1, 1, 1, 3] has 2 scales "
             "(uint8 tensors have one scale; convert the model to int8 for a scale per channel)",
         ),
-        (
-            {"quantization": Quantization((0.5,), (-3,))},
-            "zero point -3 of 'w' uint8[1, 1, 1, 3] is outside 0 to 255",
-        ),
-        (
-            {"quantization": Quantization((0.5,), (256,))},
-            "zero point 256 of 'w' uint8[1, 1, 1, 3] is outside 0 to 255",
-        ),
+        ({"quantization": Quantization((0.5,), (-3,))}, "zero point -3 of 'w' uint8[1, 1, 1, 3] is outside 0 to 255"),
+        ({"quantization": Quantization((0.5,), (256,))}, "zero point 256 of 'w' uint8[1, 1, 1, 3] is outside 0 to 255"),
         ({"data": bytes(2)}, "'w' uint8[1, 1, 1, 3] holds 2 bytes, its shape asks for 3"),
         (
             {"quantization": Quantization((3e38,), (0,))},

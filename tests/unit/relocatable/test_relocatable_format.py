@@ -190,10 +190,7 @@ IMAGE = bytes(build(FULL).data)
             "x.bin@0x0: not a relocatable model: text, beginning with 'hello, world hello, worl' instead of 'NBIN' "
             "(4e 42 49 4e) (give a network_rel.bin)",
         ),
-        (
-            IMAGE[:64],
-            "x.bin: too short: 64 bytes, the header alone has 96 or 104 (the file is cut off; copy it again)",
-        ),
+        (IMAGE[:64], "x.bin: too short: 64 bytes, the header alone has 96 or 104 (the file is cut off; copy it again)"),
         (
             b"NBIN" + b"\x11" * 100,
             "x.bin@0x5c: the header has neither 24 nor 26 words: its last one must point to the context in RAM (0x4…), "

@@ -91,11 +91,7 @@ def test_steps():
             -2,
             "executive RAM at 0x34200002 is not on a multiple of 4 above 0",
         ),
-        (
-            InstallCall(AT, Room(0x34200000, 5000), EXT),
-            -2,
-            "executive RAM has 5,000 bytes, mode XIP needs 5,248",
-        ),
+        (InstallCall(AT, Room(0x34200000, 5000), EXT), -2, "executive RAM has 5,000 bytes, mode XIP needs 5,248"),
         (
             InstallCall(AT, Room(0x34200000, 5248), EXT, copy=True),
             -2,
@@ -131,10 +127,7 @@ def test_exactly_0x60000000_is_not_above():
 
 
 def test_split_without_an_address():
-    assert answer(SHAPES["split"]) == (
-        -7,
-        "the params are in a file of their own and no address is given for them",
-    )
+    assert answer(SHAPES["split"]) == (-7, "the params are in a file of their own and no address is given for them")
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
     """Functions, classes and constants of a module; what a decorator registers needs no other use."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            if not any(ast.unparse(each).startswith(("operator(", "RULES.rule(")) for each in node.decorator_list):
+            if not any(ast.unparse(each).startswith(("operator(", "rule(")) for each in node.decorator_list):
                 yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -14,13 +14,7 @@ OWN = Path(__file__).relative_to(REPO).as_posix()
 # British stem -> what is written instead. `artefact` is not here: it is a key of variants.yaml, which stays readable.
 STEMS = {
     **{"analyse": "analyze", "behaviour": "behavior", "cancelled": "canceled", "catalogue": "catalog"},
-    **{
-        "centre": "center",
-        "colour": "color",
-        "customis": "customiz",
-        "defence": "defense",
-        "emphasise": "emphasize",
-    },
+    **{"centre": "center", "colour": "color", "customis": "customiz", "defence": "defense", "emphasise": "emphasize"},
     **{"favour": "favor", "finalis": "finaliz", "flavour": "flavor", "generalis": "generaliz", "grey": "gray"},
     **{"honour": "honor", "initialis": "initializ", "judgement": "judgment", "labelled": "labeled", "labour": "labor"},
     **{"licence": "license", "maximis": "maximiz", "minimis": "minimiz", "misspelt": "misspelled"},

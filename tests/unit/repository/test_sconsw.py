@@ -86,12 +86,7 @@ class Machine:
         self.log.unlink()
 
     def run(
-        self,
-        *args: str,
-        script: str | None = None,
-        cwd: Path | None = None,
-        shell: str = "",
-        **env: str,
+        self, *args: str, script: str | None = None, cwd: Path | None = None, shell: str = "", **env: str
     ) -> subprocess.CompletedProcess[str]:
         words = [*([shell] if shell else []), script or str(self.tree / "sconsw"), *args]
         return subprocess.run(

@@ -66,10 +66,7 @@ def test_a_misspelled_metric_is_guessed() -> None:
 
 
 BOUNDS = st.builds(
-    Closeness,
-    st.none() | st.integers(0, 1 << 31),
-    st.none() | st.floats(0, 1),
-    st.none() | st.floats(0, 1e30),
+    Closeness, st.none() | st.integers(0, 1 << 31), st.none() | st.floats(0, 1), st.none() | st.floats(0, 1e30)
 )
 
 

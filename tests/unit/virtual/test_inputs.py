@@ -13,13 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart_virtual.emulator.inputs import preprocessing
 from neuralart_virtual.emulator.inputs.preprocessing import Preprocessing
-from neuralart_virtual.emulator.inputs.source import (
-    InputFile,
-    RandomInputs,
-    at_random,
-    inputs_of,
-    read,
-)
+from neuralart_virtual.emulator.inputs.source import InputFile, RandomInputs, at_random, inputs_of, read
 from neuralart_virtual.emulator.vectors import DTYPES
 from support.boards.firmware import facts, write_vectors
 

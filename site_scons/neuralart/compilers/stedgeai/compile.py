@@ -39,7 +39,7 @@ from neuralart.vendor.releases import CoreVersion, is_known, release_of
 
 @dataclass(frozen=True)
 class ToolPlan:
-    """Everything about a compile that is known before it runs."""
+    """All that is known of a compile before it runs."""
 
     staged: StagedProfile  # What the tool is given besides the model
     given: FileConditions  # What decides which files there are
@@ -49,7 +49,7 @@ class ToolPlan:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out."""
+    """The result of a compile."""
 
     facts: Network  # The network
     files: Mapping[str, bytes] = field(repr=False)  # Name -> content of the set
@@ -58,7 +58,7 @@ class Result:
 
 
 def plan(request: ToolRequest, version: CoreVersion) -> ToolPlan:
-    """Check a request and tell which files it will make; nothing is run or written."""
+    """Check a request and list its files; nothing is run or written."""
     check_name(request.name, "--name")
     check_target(request.target)
     staged = stage(request, release_of(version))
@@ -174,7 +174,7 @@ def compile_network(
             raise failures.error_of(why, where=request.model_display, tool=tool, log=log)
         csv = csv_name(planned.staged.options or ())
         found = fileset.collect(place, planned.given, install.version, planned.declared, csv)
-        raw_files = {name: content for name, content in found.initializers.values()}
+        raw_files = dict(found.initializers.values())
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:
             known[install.root] = "STEDGEAI_CORE_DIR"
@@ -194,7 +194,7 @@ def compile_network(
 
 
 def summary(result: Result, install: Install, folder: str, verbosity: int) -> str:
-    """What a person wants to know after a compile."""
+    """Describe a compile, in lines for the user."""
     facts = result.facts
     kinds = [epoch.kind for epoch in facts.epochs]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "EC", "HYBRID", "SW") if kind in kinds)
@@ -221,7 +221,7 @@ def summary(result: Result, install: Install, folder: str, verbosity: int) -> st
 
 
 def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
-    """Compile as the parsed words say, and tell what a person wants to know; errors as of :func:`compile_network`."""
+    """Compile as the parsed words say; returns lines for the user. Errors as of :func:`compile_network`."""
     request_of(args)  # What is wrong with the words is said before a tool is looked for
     install = find_install(args, os.environ)
     request = request_of(args, install.stock_profiles)

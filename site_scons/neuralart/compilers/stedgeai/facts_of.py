@@ -1,4 +1,4 @@
-"""The facts of a network that ST Edge AI Core compiled: the same ``network.json`` as every other compiler's."""
+"""Makes ``network.json`` of a network that ST Edge AI Core compiled, as for every other compiler."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
 
 
 def macc_of(report: str) -> int:
-    """Multiply-accumulate operations by the text report; 0 if it does not tell."""
+    """Read the multiply-accumulate operations from the text report; 0 if it has none."""
     found = _MACC.search(report)
     return int(found[1].replace(",", "")) if found else 0
 
 
 def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
-    """16 hex digits that change when code and initializers no longer belong together. Of the normalized C the first
-    comment does not count.
+    """Hash code and pools to 16 hex digits, which change when initializers no longer fit. The first comment of the
+    normalized C is left out.
     """
     body = text.partition("*/")[2] if text.lstrip().startswith("/*") else text
     layout = "".join(f"{p.fname} 0x{p.address:08x} {p.size} {p.used} {p.weights}\n" for p in pools if not p.virtual)
@@ -54,9 +54,8 @@ def _info_pools(info: CInfo | None) -> dict[str, InfoPool]:
 def pools_of(
     network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int], linked: Collection[str] = ()
 ) -> tuple[PoolUse, ...]:
-    """The pools as the network uses them; NeuralArtError if constants lie in a pool that has no initializer. The
-    compiler's description has exact numbers; ``raws`` are the bytes of each initializer, by the fname of its pool. A
-    relative pool in ``linked`` is an array of the program.
+    """List the pools with their use. ``raws``: bytes of each initializer, by fname. A relative pool in ``linked`` is an
+    array of the program. NeuralArtError: constants are in a pool without an initializer.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -96,7 +95,7 @@ def pools_of(
 
 
 def epochs_of(network: c.GeneratedNetwork, info: CInfo | None) -> tuple[Epoch, ...]:
-    """Every epoch with its kind; those within an epoch-controller blob, too."""
+    """List every epoch with its kind, also those in blobs of the epoch controller."""
     told = {node.number: node for node in (info.epochs if info else ())}
     found: dict[int, Epoch] = {}
     number = 0
@@ -150,8 +149,8 @@ def npu_facts(
 
 
 def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
-    """The facts of a network for a CPU: everything stands in the description; NeuralArtError if it has no graph.
-    ``codes`` is the generated C without weights, normalized, for the stamp.
+    """Make the facts of a network for a core from its description; ``codes``: the normalized C without weights, for the
+    stamp. NeuralArtError: the description has no graph.
     """
     if info.graph is None or info.core is None:
         raise NeuralArtError("there is no graph in it", where=info.file, hint="is it of 'generate', not of 'validate'?")

@@ -1,4 +1,4 @@
-"""What the tool's messages mean: a table of patterns, which users can extend."""
+"""Explains the tool's messages by a table of patterns, which users can extend."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the tool failed."""
+    """The reason why the tool failed."""
 
     id: str  # Of the table's entry; empty if none fits
     said: str  # The tool's own line
@@ -41,7 +41,7 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """One line: the cause and the tool's own category, or the tool's own words where the cause is unknown."""
+        """One line: the cause and the tool's category, or its own words for an unknown cause."""
         if not self.cause:
             return self.said
         code = _CODE.match(self.said)
@@ -50,7 +50,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailureEntry:
-    """A line of the table."""
+    """A row of the table."""
 
     id: str  # A word
     pattern: re.Pattern[str]  # What is looked for
@@ -106,7 +106,7 @@ def _entry(value: Value, text_key: str) -> FailureEntry:
 
 
 def load(path: Path, display: str = "") -> FailureTable:
-    """Read a table; NeuralArtError with ``file:line`` if it is none."""
+    """Read a table. NeuralArtError with ``file:line``: it is none."""
     top = read(path, display)
     check_schema(top, SCHEMA)
     fields = top.fields(("schema", "failures", "warnings"))
@@ -117,7 +117,7 @@ def load(path: Path, display: str = "") -> FailureTable:
 
 
 def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> FailureTable:
-    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own."""
+    """Join all tables: the named ones, those of ``NEURALART_FAILURES`` (a list like PATH), ours."""
     named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
     found = [load(Path(name), name) for name in named]
     found.append(load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml"))
@@ -137,7 +137,7 @@ def _fill(template: str, found: re.Match[str]) -> str:
 
 
 def explain(lines: Sequence[str], table: FailureTable, status: int) -> Failure:
-    """The cause of a failure, from what the tool printed (cleaned) and its exit status."""
+    """Find the cause of a failure in the cleaned output of the tool and its exit status."""
     text = "\n".join(lines)
     errors = _ERROR.findall(text)
     said = _shorten(errors[-1]) if errors else ""
@@ -152,7 +152,7 @@ def explain(lines: Sequence[str], table: FailureTable, status: int) -> Failure:
 
 
 def warnings(lines: Sequence[str], table: FailureTable) -> list[str]:
-    """What a run that succeeded warned of, one line for each kind."""
+    """List the warnings of a successful run, one line for each kind."""
     text = "\n".join(lines)
     said = []
     for entry in table.warnings:
@@ -167,13 +167,13 @@ def warnings(lines: Sequence[str], table: FailureTable) -> list[str]:
 
 
 def error_of(failure: Failure, *, where: str, tool: str, log: str) -> NeuralArtError:
-    """The one line a user sees: ``where`` what was compiled, ``log`` where everything that the tool printed stands."""
+    """Make the error for the user; ``where``: what was compiled, ``log``: the file of the tool's whole output."""
     hint = f"{failure.hint}; log: {log}" if failure.hint else f"log: {log}"
     return NeuralArtError(f"{tool}: {failure.text}", where=where, hint=hint)
 
 
 def late(run: ToolRun, seconds: float, *, where: str, tool: str, log: str) -> NeuralArtError:
-    """The line of a run that was ended because its time was up."""
+    """Make the message for a run that exceeded its time."""
     last = f"its last line: {_shorten(run.lines[-1])}" if run.lines else "it printed nothing"
     reached = f" at {run.reached}" if run.reached else ""
     what = f"{tool}: ended after {seconds:g} s (timeout){reached}; {last}"

@@ -1,4 +1,4 @@
-"""Which files ST Edge AI Core writes, by version and condition, and what a run really left."""
+"""Lists the files that ST Edge AI Core writes, by release and options, and reads what a run left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.(?:raw|c|hex|ihex)")
 
 @dataclass(frozen=True)
 class FileConditions:
-    """What decides which files there are."""
+    """What decides which files a compile writes."""
 
     name: str  # C name of the network
     stem: str  # Name of the model without its last extension
@@ -37,7 +37,7 @@ class FileConditions:
 
 @dataclass(frozen=True)
 class Expected:
-    """Files of the tool's output folder."""
+    """The files of the tool's output folder."""
 
     needed: tuple[str, ...]  # Without one of them the run was none
     # Written by the documented runs; a run without them still counts, and something stands in for them
@@ -64,28 +64,28 @@ def _cpu(given: FileConditions, release: Release) -> list[str]:
 
 
 def front_end_files(given: FileConditions, release: Release) -> tuple[str, str]:
-    """The exported model and its quantization."""
+    """Names of the exported model and its quantization."""
     exported = f"{given.stem}_OE_{release.habits.front_end}"
     return f"{exported}.onnx", f"{exported}_Q.json"
 
 
 def c_info_name(name: str) -> str:
-    """The file that describes the network."""
+    """Name of the file that describes the network."""
     return f"{name}_c_info.json"
 
 
 def report_name(name: str) -> str:
-    """The text report of ``generate``."""
+    """Name of the text report of ``generate``."""
     return f"{name}_generate_report.txt"
 
 
 def csv_output(name: str) -> str:
-    """The table of epochs as a compile delivers it; the tool leaves it in its workspace."""
+    """Name of the delivered table of epochs, which the tool leaves in its workspace."""
     return f"{name}.csv"
 
 
 def expected(given: FileConditions, version: CoreVersion) -> Expected:
-    """What ``stedgeai generate`` writes into its output folder, initializers excepted."""
+    """List what ``stedgeai generate`` writes into its output folder, without initializers."""
     release = release_of(version)
     needed = _npu(given, release) if given.npu else _cpu(given, release)
     # Another version may call the export otherwise: nothing is built on its name then.
@@ -97,7 +97,7 @@ def expected(given: FileConditions, version: CoreVersion) -> Expected:
 
 
 def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]) -> dict[str, str]:
-    """File of each declared initializer, by the fname of its pool."""
+    """Name the file of each declared initializer, by the fname of its pool."""
     files: dict[str, str] = {}
     formats = {pool.fname: pool for pool in pools.pools}
     for fname in declared:
@@ -108,7 +108,7 @@ def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]
 
 
 def file_names(given: FileConditions, version: CoreVersion, raws: Mapping[str, str]) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs; ``raws`` is what :func:`initializers` returned."""
+    """List every file of a compile before it runs; ``raws``: from :func:`initializers`."""
     files = expected(given, version)
     csv = (csv_output(given.name),) if given.csv else ()
     return (*files.needed, *files.usual, *csv, FACTS, MANIFEST, PROVENANCE, *raws.values())
@@ -134,7 +134,7 @@ class Collected:
 
 
 def stand_in(name: str) -> bytes:
-    """What stands for a file that the tool usually writes: honest, and readable by the readers of such files."""
+    """Make a file in place of one that the tool usually writes; it says so, and readers of the format accept it."""
     if name.endswith(".json"):
         return json.dumps({"json_schema_version": "2.0", "environment": {}}, indent=1).encode() + b"\n"
     return b"The compiler wrote no report.\n"
@@ -228,7 +228,7 @@ def _aside(folder: Path, given: FileConditions) -> dict[str, bytes]:
 
 
 def sizes(raws: Mapping[str, tuple[str, bytes]]) -> dict[str, int]:
-    """Bytes of the initializers by pool, as files hold them; of C sources the data, not the text."""
+    """Count the bytes of initializers by pool; of C sources those of the data."""
     from neuralart.vendor.network_c.pools import parse_initializer
 
     def size(name: str, content: bytes) -> int:

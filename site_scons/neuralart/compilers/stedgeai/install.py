@@ -1,4 +1,4 @@
-"""Installations of ST Edge AI Core: where they are looked for, how they tell their version, which one fits."""
+"""Finds installations of ST Edge AI Core and their versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PACKS = "STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI"
 
 @dataclass(frozen=True)
 class Place:
-    """A folder to look into."""
+    """A folder to search."""
 
     said: str  # How a message names it
     programs: tuple[Path, ...]  # The program, if it is there, by any of these paths
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def program(self) -> Path | None:
-        """The program, if it is there."""
+        """The program of an installation there, or None."""
         note(*self.programs)  # It may come later
         return next((path for path in self.programs if path.is_file()), None)
 
@@ -53,14 +53,14 @@ def _programs(root: Path, system: str) -> tuple[Path, ...]:
 
 
 def home_of(environ: Mapping[str, str], system: str) -> Path | None:
-    """The user's own folder."""
+    """The user's home folder."""
     found = environ.get("USERPROFILE" if system == "win32" else "HOME", "")
     return Path(found) if found else None
 
 
 def usual_roots(environ: Mapping[str, str], system: str) -> list[Path]:
-    """Folders that hold one installation per version, as the installers make them on a system (``sys.platform``).
-    ``NEURALART_STEDGEAI_ROOTS``, a list like PATH, replaces them all.
+    """List the folders in which installers put versions on a system (``sys.platform``). ``NEURALART_STEDGEAI_ROOTS``, a
+    list like PATH, replaces them.
     """
     if ROOTS in environ:
         return [Path(entry) for entry in environ[ROOTS].split(os.pathsep) if entry]
@@ -89,7 +89,7 @@ def _below(root: Path, system: str) -> list[Place]:
 
 
 def places(environ: Mapping[str, str], system: str) -> Iterator[Place]:
-    """Everywhere an installation may be, in the order of preference."""
+    """List all places to search, the preferred first."""
     named = environ.get(CORE_DIR, "")
     if named:
         yield Place(f"{CORE_DIR}={named}", _programs(Path(named), system), Path(named))
@@ -102,7 +102,7 @@ def places(environ: Mapping[str, str], system: str) -> Iterator[Place]:
 
 
 def root_of(program: Path) -> Path | None:
-    """The installation a program belongs to; None where it lies like no installation."""
+    """Find the installation of a program; None if its place is unusual."""
     real = program.resolve()
     return real.parents[2] if len(real.parents) > 2 and real.parents[1].name == "Utilities" else None
 
@@ -115,7 +115,7 @@ _NOT_FOR_IT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
 
 
 def child_environment(environ: Mapping[str, str], root: Path | None) -> dict[str, str]:
-    """The environment of the tool: the user's, and where it is installed."""
+    """Make the tool's environment: the user's, with the folder of the installation."""
     child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
     if root is not None:
         child[CORE_DIR] = str(root)
@@ -123,7 +123,7 @@ def child_environment(environ: Mapping[str, str], root: Path | None) -> dict[str
 
 
 def default_cache(environ: Mapping[str, str], system: str) -> Path | None:
-    """The file that remembers versions between builds; None where the user has no folder for such."""
+    """The file that remembers versions; None if the user has no folder for it."""
     folder = environ.get(CACHE_DIR, "")
     if folder:
         return Path(folder) / "stedgeai.json"
@@ -150,7 +150,7 @@ def _patience(environ: Mapping[str, str]) -> float:
 
 
 def ask(program: Path, root: Path | None, environ: Mapping[str, str]) -> CoreVersion:
-    """Start the program and read its answer; NeuralArtError if it has none in time, or none with a version."""
+    """Run the program and return its answer. NeuralArtError: none in time, or none with a version."""
     import subprocess
 
     seconds = _patience(environ)
@@ -185,8 +185,8 @@ def _remembered(cache: Path | None) -> dict[str, str]:
 
 
 def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cache: Path | None) -> CoreVersion:
-    """The version of a program; starting it takes seconds, so it is remembered until the file changes. ``cache`` is the
-    file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of :func:`ask`.
+    """Find the version of a program. Running it takes seconds, so ``cache`` (a file; None: none) remembers it until the
+    program changes. Errors as of :func:`ask`.
     """
     key = f"{program}|{intact.state(str(program))}"
     known = _remembered(cache)
@@ -218,12 +218,12 @@ class Install:
 
     @property
     def identity(self) -> str:
-        """What results depend on: the same on machines that have the same version in other folders."""
+        """What results depend on; equal for the same version in other folders."""
         return f"ST Edge AI Core {self.version.text}"
 
     @property
     def stock_profiles(self) -> Path | None:
-        """The file of its own profiles; None: not where a known version has it."""
+        """The file of the tool's own profiles; None: not where known versions have it."""
         folder = self.program.resolve().parent / "targets" / "stm32" / "resources"
         return next((path for each in _PROFILES if (path := folder / each).is_file()), None)
 
@@ -283,15 +283,15 @@ def find(
 
 
 def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Install:
-    """The installation that the command line asks for; NeuralArtError if there is none."""
+    """Find the installation for a command line. NeuralArtError: there is none."""
     cache = Path(args.tool_cache) if args.tool_cache else None
     pin = args.compiler_version or ""
     return find(pin, environ, where="--compiler-version" if pin else "--compiler stedgeai", cache=cache)
 
 
 def choose(pin: str, environ: Mapping[str, str], *, cache: Path | None = None, system: str = sys.platform) -> str:
-    """What ``auto`` means on this machine: ``stedgeai`` where a fitting one is installed, else ``reference``.
-    NeuralArtError if the pin is none, or what ``STEDGEAI_CORE_DIR`` names.
+    """Decide ``auto``: ``stedgeai`` if a fitting one is installed, else ``reference``. NeuralArtError: the pin or
+    ``STEDGEAI_CORE_DIR`` is wrong.
     """
     if pin:
         check_pin(pin, "")

@@ -1,5 +1,5 @@
-"""Equal inputs give equal bytes: dates, folders and the environment of a run are taken out of what the tool writes.
-Only inside of lines, so that line numbers of C and reports stay; the originals are kept beside (``.vendor``).
+"""Removes dates, folders and the environment from the tool's files, so that equal inputs give equal bytes. Lines keep
+their numbers; originals are kept in ``.vendor``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _forms(path: str) -> list[str]:
 
 
 def folders(known: Mapping[Path, str], texts: Mapping[str, str]) -> Callable[[str], str]:
-    """What replaces the folders of a run (folder -> what stands for it, roots left alone) and further texts."""
+    """Make replacements for the folders of a run (folder -> replacement; roots stay) and for further texts."""
     names: dict[str, str] = {}
     for path, stand_in in known.items():
         for each in (path.absolute(), path.resolve()):
@@ -72,7 +72,7 @@ def _last(path: str) -> str:
 
 
 def code(text: str) -> str:
-    """Generated C: paths of the banner, dates everywhere."""
+    """Normalize C: paths in the banner, dates everywhere."""
     end = text.find(_BANNER_END)
     head = text[:end] if end >= 0 else text
     text = _BANNER_VALUE.sub(lambda found: found[1] + _last(found[2]) + found[3], head) + text[len(head) :]
@@ -87,7 +87,7 @@ def _arguments(text: str) -> str:
 
 
 def data(text: str, signatures: Mapping[str, str]) -> str:
-    """JSON: the environment of the run; ``signatures`` has the MD5 of each file as it is now, as the tool writes it."""
+    """Normalize JSON: the environment of the run. ``signatures``: the new MD5 of each file, as the tool writes it."""
     try:
         model = jsontext.loads(text, duplicates=True)["environment"]["generated_model"]
         listed = [(str(row["name"]), str(row["signature"])) for row in model["model_files"]]
@@ -103,7 +103,7 @@ def data(text: str, signatures: Mapping[str, str]) -> str:
 
 
 def report(text: str) -> str:
-    """A text report: date, command lines, and lines as long as the longest path."""
+    """Normalize a text report: date, command lines, lines as long as the longest path."""
     text = _REPORT_DATE.sub(rf"\1 {DATE}", text)
     text = _REPORT_TIME.sub(r"\1 -", text)
     text = _REPORT_PATHS.sub(lambda found: _arguments(found[0]), text)
@@ -112,9 +112,7 @@ def report(text: str) -> str:
 
 
 def normalize(files: Mapping[str, bytes], without_folders: Callable[[str], str]) -> dict[str, bytes]:
-    """The files of a run as they are delivered; what is no text by its name is left as it is. ``without_folders`` is
-    what :func:`folders` returned.
-    """
+    """Normalize the files of a run; others than texts stay. ``without_folders``: from :func:`folders`."""
     result = dict(files)
 
     def change(suffixes: tuple[str, ...], what: Callable[[str], str]) -> None:

@@ -1,7 +1,4 @@
-"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles, and the command line it gets.
-
-The names are those of the reference compiler's table (one command line for both); here stands what they do there.
-"""
+"""Translates the options of ``neuralart compile``, which all compilers share, into the tool's command line."""
 
 from __future__ import annotations
 
@@ -83,7 +80,7 @@ _ALSO_OURS = ("--no-workspace", "--version", "--help", "-h")
 
 
 def check_extra(words: Sequence[str]) -> None:
-    """Refuse words for the tool that have a place of their own on this command line."""
+    """Refuse words for the tool that are options of our command line."""
     known = {name: option.name for option in GENERATE for name in option.names}
     for word in words:
         if not word.startswith("-"):
@@ -101,9 +98,8 @@ def check_extra(words: Sequence[str]) -> None:
 def handed_on(
     values: Mapping[str, str | bool | None], *, npu: bool, path: Callable[[str], str] = lambda text: text
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words for the tool, and notes on options without effect; NeuralArtError if an option or its value is refused.
-
-    ``values`` are canonical name -> value as parsed, None: not given; ``path`` makes one fit for where the tool runs.
+    """Make words for the tool, and notes on options without effect. ``values``: canonical name -> parsed value, None:
+    not given; ``path``: rewrites paths for the tool's folder. NeuralArtError: an option or value is refused.
     """
     words: list[str] = []
     notes: list[str] = []
@@ -133,7 +129,7 @@ _CONTROLLER = "--enable-epoch-controller"
 
 
 class CommandLine(NamedTuple):
-    """What the tool is started with."""
+    """The tool's command line."""
 
     words: tuple[str, ...]  # Behind the program
     notes: tuple[str, ...]  # Options without effect

@@ -1,4 +1,4 @@
-"""What is asked of ST Edge AI Core, independent of its version and of folders."""
+"""Compile requests for ST Edge AI Core, independent of its version and of folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODELS = (".tflite", ".onnx", ".h5", ".keras")
 
 @dataclass(frozen=True)
 class ProfileChoice:
-    """The profile of an NPU compile."""
+    """The profile of a compile for the NPU."""
 
     argument: ProfileArgument  # As named; an empty file with ``built_in`` means one of the tool's own profiles
     path: Path | None  # The profile file; None: one of the tool's own profiles
@@ -35,13 +35,13 @@ class ProfileChoice:
 
     @property
     def edited(self) -> bool:
-        """It differs from what its file says."""
+        """Whether it differs from its file."""
         return bool(self.add or self.remove or self.profiling)
 
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """A compile."""
+    """A compile by the tool."""
 
     model: Path  # The model file
     model_display: str  # As the user named it
@@ -61,12 +61,12 @@ class ToolRequest:
 
     @property
     def npu(self) -> bool:
-        """The Neural-ART flow."""
+        """Whether it is for the NPU."""
         return self.profile is not None
 
     @property
     def stem(self) -> str:
-        """What the front end calls the model."""
+        """The tool's name of the model."""
         return self.model.stem
 
 
@@ -78,7 +78,7 @@ def check_target(target: str) -> None:
 
 
 def check_model(path: Path, display: str) -> None:
-    """Refuse what cannot be compiled (no model, or a result of an earlier compile), before the tool needs a minute."""
+    """Refuse what is no model (or is a result of an earlier compile) before the slow tool does."""
     if _EXPORTED.fullmatch(path.name):
         raise NeuralArtError(
             "this is the model as the tool's own front end exported it (_OE_): compiled again, "
@@ -105,7 +105,7 @@ def check_model(path: Path, display: str) -> None:
 
 
 def profile_choice(args: argparse.Namespace, stock: Path | None = None) -> ProfileChoice:
-    """The profile that was named, else a board's; NeuralArtError for no known form, or a target without board."""
+    """Choose the named profile, else the board's. NeuralArtError: an unknown form, or a target without a board."""
     own = board_data_dir() / "profiles"
     given = args.st_neural_art or ""
     argument = parse_argument(given)
@@ -124,9 +124,8 @@ def profile_choice(args: argparse.Namespace, stock: Path | None = None) -> Profi
 
 
 def request_of(args: argparse.Namespace, stock: Path | None = None) -> ToolRequest:
-    """What the command line asks for; NeuralArtError if something is missing or contradicts.
-
-    ``stock``: where the tool's own profiles are; None: only the tool knows what they say.
+    """Make the request of a command line. ``stock``: the tool's own profiles; None: unknown. NeuralArtError: something
+    is missing or contradictory.
     """
     for needed in ("model", "target"):
         if not getattr(args, needed):

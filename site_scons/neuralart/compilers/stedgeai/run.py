@@ -1,4 +1,4 @@
-"""The tool started in a folder of its own, and the output folder: emptied before, filled at once when all is well."""
+"""Runs the tool in a folder of its own. The output folder is emptied before, and filled when all files are there."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _PROGRESS = re.compile(r"PASS:\s*(\d{1,3})%\|[^|\n]{0,200}\|\s*(\d{1,6})/(\d{1,6
 
 
 def progress(text: str) -> str:
-    """How far a piece of output says the tool is, ``98 % (102/104)``; empty if it does not say."""
+    """Read the progress from output, ``98 % (102/104)``; empty if there is none."""
     found = _PROGRESS.findall(text)
     return f"{int(found[-1][0])} % ({found[-1][1]}/{found[-1][2]})" if found else ""
 
 
 def clean(text: str) -> list[str]:
-    """The lines that say something, of everything that was printed."""
+    """Select the lines of the output that say something."""
     return [line for each in re.split(r"[\r\n]+", _PROGRESS.sub("\r", text)) if (line := each.rstrip())]
 
 
@@ -51,7 +51,7 @@ _TEMPORARY = ("/tmp",) if os.name == "posix" else ()  # Behind the one that the 
 
 @dataclass(frozen=True)
 class ToolRun:
-    """What a run was."""
+    """The result of a run."""
 
     status: int  # Exit status; negative: killed by that signal
     lines: tuple[str, ...] = field(repr=False)  # What it printed, without its progress bar
@@ -91,7 +91,7 @@ def working_folder(output: Path) -> Iterator[Path]:
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder; NeuralArtError if the disk is full, or the like."""
+    """Write files below a folder. NeuralArtError: the disk is full, or the like."""
     for name, content in files.items():
         path = folder / name
         try:
@@ -163,7 +163,7 @@ def execute(
 
 
 def command_text(install: Install, words: Sequence[str]) -> str:
-    """What was run, to read and to repeat by hand."""
+    """Write the command line, to read and to repeat by hand."""
     return f"{install.identity}\n{shlex.join([install.program.name, *words])}\n"
 
 
@@ -172,8 +172,8 @@ def _cannot(folder: Path, error: OSError) -> NeuralArtError:
 
 
 def clear(folder: Path, network: str) -> None:
-    """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else. NeuralArtError
-    if the folder belongs to another network, or cannot be changed.
+    """Remove files of an earlier compile, by its manifest and by name. NeuralArtError: the folder belongs to another
+    network, or cannot be changed.
     """
     check_owner(folder, network)
     _, names = listed(folder)
@@ -195,8 +195,8 @@ def clear(folder: Path, network: str) -> None:
 
 
 def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) -> None:
-    """Write a complete set to a folder that was cleared, the manifest last; if that fails, nothing of it stays.
-    ``vendor`` goes to ``.vendor``: originals, log. NeuralArtError if the folder cannot be written.
+    """Write a complete set to a cleared folder, the manifest last; on a failure nothing of it stays. ``vendor``:
+    originals and log, for ``.vendor``. NeuralArtError: the folder cannot be written.
     """
     keep(folder, vendor)
     order = sorted(files, key=lambda name: (name == MANIFEST, name))
@@ -215,6 +215,6 @@ def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) 
 
 
 def keep(folder: Path, vendor: Mapping[str, bytes]) -> None:
-    """Write what goes to ``.vendor``; NeuralArtError if the folder cannot be written."""
+    """Write ``.vendor``. NeuralArtError: the folder cannot be written."""
     for name in sorted(vendor):
         write_bytes(folder / VENDOR / name, vendor[name])

@@ -1,4 +1,4 @@
-"""The profile of an NPU compile as the tool gets it: resolved, in the spelling of its version, beside its pool file."""
+"""Prepares the profile for the tool: resolved, in the spelling of its version, beside its pool file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DESCRIPTION_KEYS = ("machine_desc", "memory_desc")
 
 
 def description(base: Path, name: str, display: str = "") -> Path | None:
-    """The machine description that a profile names; NeuralArtError if it is not there."""
+    """Find the machine description of a profile. NeuralArtError: it is missing."""
     document = parse(read_bytes(base), display or str(base), relaxed=True)
     members = document.need("Profiles").need(name).mapping()
     written = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
@@ -41,7 +41,7 @@ def description(base: Path, name: str, display: str = "") -> Path | None:
 
 
 def reference(path: Path, folder: Path) -> str:
-    """How a file is named relative to a folder, with ``/``; absolute where another drive holds it."""
+    """Write a file relative to a folder, with ``/``; absolute if it is on another drive."""
     try:
         return os.path.relpath(path.absolute(), folder.resolve()).replace("\\", "/")
     except ValueError:
@@ -58,9 +58,9 @@ def derive(
     description_key: str = "machine_desc",
     display: str = "",
 ) -> str:
-    """The text of a profile file with one profile, derived from a base; what is not named here is kept from it. The
-    base is called ``display`` in messages; None: from nothing. Pool file and machine description (empty: none) are
-    relative to where the text will be; ``description_key`` is what the tool's version calls the latter.
+    """Write a profile file with one profile, derived from ``base`` (None: nothing), whose other entries stay.
+    ``display``: the base in messages. Pool file and machine description (empty: none) are relative to the new file;
+    ``description_key``: the tool's key for the latter.
     """
     globals_: Any = {}
     profile: dict[str, Any] = {}
@@ -85,7 +85,7 @@ FILE = "profile.json"
 
 @dataclass(frozen=True)
 class StagedProfile:
-    """What the tool is given besides the model."""
+    """What the tool gets besides the model."""
 
     argument: str = ""  # Of ``--st-neural-art``, relative to where the tool runs; empty without NPU
     options: tuple[str, ...] | None = None  # Of the profile; None where only the tool knows them
@@ -132,8 +132,8 @@ def _raw(data: bytes, pools: Sequence[MemoryPool]) -> bytes:
 
 
 def stage(request: ToolRequest, release: Release) -> StagedProfile:
-    """Read profile and pools and make them what the tool of a version needs; nothing is written. NeuralArtError if a
-    file is missing or wrong, or an edit does not fit.
+    """Read profile and pools and adapt them to a version; nothing is written. NeuralArtError: a file is missing or
+    wrong, or an edit is impossible.
     """
     choice = request.profile
     if choice is None:
@@ -187,7 +187,7 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
 
 
 def conditions_of(request: ToolRequest, staged: StagedProfile) -> FileConditions:
-    """Which files a compile writes follows from this."""
+    """Find what decides the files of a compile."""
     options = staged.options or ()
     values = request.values
     return FileConditions(

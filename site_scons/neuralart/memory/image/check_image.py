@@ -1,6 +1,5 @@
-"""Everything that can be wrong with an image before it is flashed, in one list (``neuralart tool check-image``).
-
-Each check has a name (docs/reference/check-image.md). All findings are listed, not only the first.
+"""``neuralart tool check-image``: checks an image before it is flashed. Each check has a name
+(docs/reference/check-image.md). All findings are listed, not only the first.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ REFUSED = 1
 
 
 def machine_of(board: Board, kind: str) -> Machine:
-    """A machine of the board; its first if none is named. NeuralArtError: it has no such machine."""
+    """Find a machine of the board; without a name its first. NeuralArtError: it has no such machine."""
     known = list(board.machines)
     name = kind or (known[0] if known else "")
     if name not in board.machines:
@@ -161,7 +160,7 @@ def machine_of(board: Board, kind: str) -> Machine:
 
 
 def read(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of an ELF file or a binary; ``address``: of its vector table; None: the board's. NeuralArtError: damage."""
+    """Read an ELF file or a binary; ``address``: of its vector table; None: the board's. NeuralArtError: damaged."""
     if data[:4] != b"\x7fELF":
         return image_facts.read_binary(path, data, board, address)
     if address is not None:
@@ -210,7 +209,7 @@ def as_text(data: dict[str, Any]) -> str:
 def as_data(
     image: ImageFacts, board: Board, machine: Machine, networks: Sequence[Network], findings: Sequence[Finding]
 ) -> dict[str, Any]:
-    """The result as plain mappings, lists, texts and integers."""
+    """Make the result plain data, for JSON."""
     plain = folded(board, image)
     errors = sum(finding.level == "error" for finding in findings)
     return {
@@ -240,7 +239,7 @@ def summary(data: dict[str, Any]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check it: 0 without errors, 1 with any. NeuralArtError: the file cannot be read, or another input is wrong."""
+    """Check an image: 0 without errors, else 1. NeuralArtError: the file cannot be read, or another input is wrong."""
     board = boards.load(args.board, args.board_file)
     machine = machine_of(board, args.machine)
     networks = [facts.load(path) for path in args.network]

@@ -33,7 +33,7 @@ FPU_NONE, FPU_SINGLE, FPU_DOUBLE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Core:
-    """What a core executes."""
+    """The instruction sets of a core."""
 
     native: int  # its own architecture (Tag_CPU_arch)
     executes: frozenset[int]  # architectures whose instructions it has
@@ -177,7 +177,7 @@ _ARCHIVE = re.compile(r"^(?:LOAD )?(\S*lib[cg](?:_nano)?\.a)(?:\(|$)", re.M)
 
 
 def of_program(path: Path) -> str:
-    """Compiler, C library, architecture and optimization of a linked program. NeuralArtError: It is none for Arm."""
+    """Read compiler, C library, architecture and optimization of a program. NeuralArtError: no ELF file for Arm."""
     data = read_bytes(path)
     facts, elf = elf_facts.read(path, data), Elf(data, str(path))
     parts = [(elf.section(name), name) for name in (".comment", ".debug_str")]

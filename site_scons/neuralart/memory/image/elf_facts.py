@@ -74,7 +74,7 @@ def _values(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def parse_attributes(data: bytes) -> Attributes:
-    """Attributes of the whole file. ValueError: the section is damaged."""
+    """Read the attributes that hold for the whole file. ValueError: the section is damaged."""
     if data[:1] != b"A":
         raise ValueError(f"format {data[:1]!r} instead of b'A'")
     found: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What is known about a firmware image before it is judged: plain values, and how a raw binary gives them."""
+"""Facts about a firmware image, and how a raw binary gives them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ImageFacts:
         return tuple(part for part in self.parts if part.data)
 
     def span(self, start: int, end: int) -> tuple[int, bytes]:
-        """Address and bytes of what is loaded within [start, end), with 0xFF between parts; no bytes: nothing is."""
+        """Address and bytes of what is loaded in [start, end), joined with 0xFF; no bytes: nothing is."""
         inside = [part for part in self.loaded if start <= part.load < end]
         first = min((part.load for part in inside), default=start)
         data = bytearray(b"\xff" * (max((part.load_end for part in inside), default=start) - first))
@@ -75,19 +75,19 @@ class ImageFacts:
         return first, bytes(data)
 
     def read(self, address: int, count: int) -> bytes | None:
-        """Bytes as the loader leaves them; None unless all of them come from one part."""
+        """Read bytes after loading; None unless one part has them all."""
         for part in self.loaded:
             if part.load <= address and address + count <= part.load_end:
                 return part.data[address - part.load :][:count]
         return None
 
     def word(self, address: int) -> int | None:
-        """A little-endian word as the loader leaves it."""
+        """Read a little-endian word after loading."""
         data = self.read(address, 4)
         return None if data is None else int.from_bytes(data, "little")
 
     def text(self, address: int) -> str | None:
-        """A C string of printable ASCII."""
+        """Read a C string of printable ASCII."""
         for part in self.loaded:
             if part.load <= address < part.load_end:
                 found, end, _ = part.data[address - part.load :][:256].partition(b"\0")
@@ -95,7 +95,7 @@ class ImageFacts:
         return None
 
     def place(self, address: int) -> str:
-        """``copy+0x12 (0x3400121a)`` or ``0x3400121a``."""
+        """Name an address: ``copy+0x12 (0x3400121a)``, or ``0x3400121a``."""
         at = bisect.bisect_right(self.functions, (address, 1 << 32, "")) - 1
         if at >= 0:
             start, size, name = self.functions[at]
@@ -117,7 +117,7 @@ def folded(board: Board, image: ImageFacts) -> ImageFacts:
 
 
 def expected_table(board: Board) -> int | None:
-    """Where the core, or the boot loader, takes the vector table from; None if the board does not say."""
+    """The address where the core or the boot loader takes the vector table from; None: unknown."""
     if board.boot is not None:
         return board.boot.copy_to + board.boot.header
     if board.code is None:

@@ -36,7 +36,7 @@ def table_address(board: Board, image: ImageFacts) -> int | None:
 
 
 def vector(board: Board, image: ImageFacts, number: int) -> int | None:
-    """A word of the vector table: 0 the initial stack pointer, 1 the reset handler."""
+    """Read a word of the vector table: 0 the initial stack pointer, 1 the reset handler."""
     table = table_address(board, image)
     return image.word(table + 4 * number) if table is not None else None
 
@@ -82,7 +82,7 @@ def _other_alias(board: Board, what: str, address: int, probe: int) -> Iterator[
 
 
 def stack_range(board: Board, image: ImageFacts) -> tuple[int, int] | None:
-    """The stack: down to the linker script's symbol, or the first push alone; None without a stack pointer."""
+    """Find the stack: down to the linker script's symbol, or only the first push; None without a stack pointer."""
     pointer = vector(board, image, 0)
     if pointer is None or pointer < 8:
         return None
@@ -199,8 +199,8 @@ def _used(
 
 
 def copied(boot: Boot, image: ImageFacts) -> tuple[list[Part], list[Part]]:
-    """Loaded parts that make up the binary behind the header, and the others. A gap of a whole copy is no padding: what
-    lies behind it, or before the header, is something else.
+    """Split the loaded parts into those of the binary behind the header, and others: a gap larger than what the boot
+    loader copies separates them.
     """
     inside: list[Part] = []
     others: list[Part] = []
@@ -260,7 +260,7 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 
 def header(image: ImageFacts) -> Iterator[Finding]:
-    """Check that a signed header describes the bytes behind it. Its entry point is :func:`reset`'s business."""
+    """Check that a signed header describes the bytes behind it. :func:`reset` checks its entry point."""
     if image.header is None:
         return
     table = image.header.vector_table

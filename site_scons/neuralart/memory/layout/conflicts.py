@@ -1,4 +1,4 @@
-"""Finds owners that claim the same bytes, and says who decided their places and where one of them would fit."""
+"""Finds owners that claim the same bytes; says who chose their places, and where one would fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def claim(placement: Placement, size: int | None = None) -> Span:
 
 
 def head(placement: Placement) -> Span:
-    """The first byte of a placement. Before the compile, no more of a pool is known to be used."""
+    """The first byte of a placement: all that is known of a pool's use before the compile."""
     return claim(placement, 1)
 
 

@@ -1,4 +1,4 @@
-"""Flash that is erased by sectors: where it is, the slots in it, and where something new fits into it."""
+"""Flash with erase sectors: its slots, and where something new fits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Area:
         return f"{self.name} [0x{self.start:08x}, 0x{self.end:08x})"
 
     def sectors_at(self, address: int) -> str:
-        """The start of the sector of an address, or of the next: what to write instead of it."""
+        """The start of an address's sector, and of the next one, to propose instead."""
         below = address // self.sector * self.sector
         return f"0x{below:08x} or 0x{below + self.sector:08x}"
 
 
 def areas(board: Board) -> list[Area]:
-    """The flash of a board: what answers at the start first, the flash that has the slots before others."""
+    """List the flash of a board: what answers at the start first, and flash with slots before others."""
     found = []
     if board.flash:
         start, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
@@ -81,7 +81,7 @@ def written_weights(board: Board, config: NetworkConfig) -> int | None:
 
 
 def cut_off(board: Board, pools: PoolFile) -> Iterator[tuple[MemoryPool, int]]:
-    """Pools that are larger than what there is at their address, and how much that is."""
+    """List pools that exceed the memory at their address, with that memory's size."""
     for pool in pools.enabled:
         if pool.mode == "USEMODE_ABSOLUTE" and board.region_at(pool.address) is not None:
             room = room_at(board, fold(board, pool.address))
@@ -90,12 +90,12 @@ def cut_off(board: Board, pools: PoolFile) -> Iterator[tuple[MemoryPool, int]]:
 
 
 def round_up(number: int, unit: int) -> int:
-    """The next multiple."""
+    """Round up to a multiple of ``unit``."""
     return -(-number // unit) * unit
 
 
 def by_sectors(found: Sequence[Area], span: Span) -> Span:
-    """A range of flash with the rest of its first and last sector: what is erased before it can be written."""
+    """Widen a range to whole sectors: what must be erased to write it."""
     area = area_at(found, span.start)
     if area is None or span.end <= span.start:
         return span
@@ -165,7 +165,7 @@ ADVICE = "weights"
 
 
 def place_of(variant: VariantConfig, key: str) -> str:
-    """``file:line`` of a key of the variant, or what comes nearest to it."""
+    """Where a key of the variant was written, or the nearest place to that."""
     place = variant.place(key)
     return str(place) if place.file else f"variant {variant.name}"
 

@@ -71,7 +71,7 @@ def size_of(entries: int) -> int:
 
 
 def check_name(pool: str, where: str) -> None:
-    """A pool's name must fit into an entry. NeuralArtError: it does not."""
+    """Check that a pool's name fits into an entry. NeuralArtError: it does not."""
     if len(pool) > LONGEST_NAME or not pool.isascii() or not _NAME.fullmatch(pool.encode("ascii")):
         what = f"fname '{pool}' does not fit into the identity descriptor: {LONGEST_NAME} ASCII characters at most,"
         raise NeuralArtError(f"{what} this has {len(pool)}", where=where, hint="give the pool a shorter fname")

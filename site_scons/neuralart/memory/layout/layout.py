@@ -1,5 +1,5 @@
-"""Gives slots, pools, firmware and everything else in flash their places, before anything is built. The pool files of
-the user decide where networks are; everything else moves round them.
+"""Places slots, pools, firmware and everything else in flash before anything is built. Users' pool files place the
+networks; everything else is placed around them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from neuralart.resources import stable_name
 
 @dataclass(frozen=True)
 class InitializerDraft:
-    """A declared initializer on its way to an :class:`~neuralart.memory.layout.strategies.Initializer`."""
+    """A declared initializer that has no place in flash yet."""
 
     network: str  # name of the network
     pool: MemoryPool
@@ -61,12 +61,12 @@ class InitializerDraft:
 
     @property
     def owner(self) -> str:
-        """Owner of its staging place."""
+        """The owner of its staging place."""
         return staging_owner(self.network, self.pool.fname)
 
     @property
     def described(self) -> bool:
-        """The identity descriptor has an entry for it."""
+        """Whether the identity descriptor has an entry for it."""
         return self.strategy not in (LINK, RELOCATABLE)
 
 

@@ -123,7 +123,7 @@ def placed(network: Network, places: LoadPlaces) -> Network:
 
 
 def placed_in(layout: Layout, networks: Sequence[Network]) -> list[Network]:
-    """Facts as the layout's firmware sees them."""
+    """Facts with the addresses that the layout's firmware gives to relative pools."""
     return [network if layout.loaded is None else placed(network, layout.loaded) for network in networks]
 
 

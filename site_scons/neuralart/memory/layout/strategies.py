@@ -1,4 +1,4 @@
-"""Chooses the strategy by which the constants of a pool get into it: the user's, checked, or the rule."""
+"""Chooses how the constants of a pool get there: the strategy that the user names, or the default."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _STAGING = "staging of "
 
 
 def pool_owner(network: str, pool: str) -> str:
-    """Owner of a pool's placement."""
+    """The owner of a pool's placement."""
     return f"pool {pool} of network {network}"
 
 
 def staging_owner(network: str, pool: str) -> str:
-    """Owner of the placement where a pool's initializer is kept in flash."""
+    """The owner of the flash range that keeps a pool's initializer."""
     return _STAGING + pool_owner(network, pool)
 
 
 def staged_pool(owner: str) -> str:
-    """Owner of the pool that a staging place is for."""
+    """The pool's owner, from that of its staging place."""
     return owner.removeprefix(_STAGING)
 
 
@@ -73,17 +73,17 @@ class LoadPlaces:
 
     @property
     def constants(self) -> int:
-        """Where the constants are, or what they are behind."""
+        """Address of the model's constants, or of what is in front of them."""
         return self.model if self.params is None else self.params
 
     def home(self, *, writable: bool) -> int | None:
-        """Address of the relative pool with such rights; None: there is no memory for it."""
+        """Address of the relative pool with these rights; None: it has no memory."""
         return self.ext_ram if writable else self.constants
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is known before anything is built."""
+    """The places of everything, before anything is built."""
 
     board: str  # name of the board
     # Slots, pools (declared capacity), firmware sections, reserved ranges, staging, descriptor.
@@ -177,7 +177,7 @@ class LayoutNetwork:
 
 
 def by_rule(region: MemoryRegion) -> str:
-    """The strategy of a pool for which the user names none."""
+    """The default strategy of a pool in this memory."""
     return FLASH if region.kind == "flash" else BOOT_COPY
 
 
@@ -264,10 +264,9 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
 
 
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
-    """Check that every declared initializer and every strategy names an existing pool.
-
-    ``places``: ``file:line`` of ``initializers`` and of each ``strategies.POOL``. NeuralArtError: one is not; or a
-    strategy for a pool without an initializer.
+    """Check that declared initializers and strategies name existing pools. ``places``: ``file:line`` of
+    ``initializers`` and of each ``strategies.POOL``. NeuralArtError: one does not, or a strategy is for a pool without
+    an initializer.
     """
     for name in network.declared:
         _check_name(network, name, "initializers", places.get("initializers", network.where))
@@ -281,8 +280,8 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
 
 
 def without_linked(network: LayoutNetwork) -> LayoutNetwork:
-    """Leave out the pools whose constants are C of the program: its linker gives them their place. NeuralArtError: such
-    a pool has a strategy that takes a raw file.
+    """Remove the pools whose constants are C of the program, placed by the linker. NeuralArtError: such a pool has a
+    strategy that needs a raw file.
     """
     linked = [pool for pool in network.pools.enabled if pool.in_c and pool.fname in network.declared]
     for pool in linked:

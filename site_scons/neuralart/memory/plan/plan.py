@@ -31,7 +31,7 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class Use:
-    """A placement and how much of it is used."""
+    """A placement, and how much of it is used."""
 
     placement: Placement  # who, where and how much at most
     used: int | None  # bytes from its start on; None if that is not known (yet)
@@ -39,7 +39,7 @@ class Use:
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """Everybody's addresses."""
+    """The addresses of all owners."""
 
     board: Board
     layout: Layout  # what it was made from
@@ -52,18 +52,18 @@ class AddressPlan:
 
     @property
     def in_order(self) -> list[Use]:
-        """Its uses by address."""
+        """Its uses, sorted by address."""
         return sorted(self.uses, key=lambda use: (use.placement.start, use.placement.owner))
 
 
 def raw_key(network: str, pool: str) -> str:
-    """Key in ``sizes`` of the bytes of an initializer."""
+    """The key of an initializer's bytes in ``sizes``."""
     return f"{network}/{pool}"
 
 
 def check(plan: AddressPlan) -> None:
-    """Check that everything fits into its place and that no two places overlap. NeuralArtError: it does not: names the
-    owners, the ranges, who chose them, and what would fit.
+    """Check that everything fits, and that no two places overlap. NeuralArtError: names the owners, the ranges, who
+    chose them, and what would fit.
     """
     for network, pool in plan.undeclared:
         raise _undeclared(plan, network, pool)

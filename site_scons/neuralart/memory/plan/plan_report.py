@@ -1,4 +1,4 @@
-"""The address plan in words: a table for people, JSON for programs (docs/reference/address-plan.md)."""
+"""Writes the address plan as a table for people, and as JSON (docs/reference/address-plan.md)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class MemoryUse:
 
 
 def memories(plan: AddressPlan) -> list[MemoryUse]:
-    """How full each memory is, in the board's order; unused ones too. Used is what is known to be used; of what is not
-    known the whole size, and before a build the declared size.
-    """
+    """Say how full each memory is, in the board's order. What is not known counts with its whole or declared size."""
     spans = []
     for use in plan.in_order:
         spans.append(claim(use.placement, use.placement.size if use.used is None or not plan.actual else use.used))
@@ -61,13 +59,13 @@ _PLAN = {
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A ``plan.json`` as :func:`as_data` made it. NeuralArtError: it is missing, or no such file."""
+    """Read the ``plan.json`` of :func:`as_data`. NeuralArtError: it is missing, or another file."""
     made: dict[str, Any] = shaped(document(path, SCHEMA), _PLAN, str(path))
     return made
 
 
 def as_data(plan: AddressPlan, variant: str) -> dict[str, Any]:
-    """The plan as plain mappings, lists, texts and integers."""
+    """Make the plan plain data, for JSON."""
     placements = [{**vars(use.placement), "used": use.used} for use in plan.uses]
     for placement in placements:
         del placement["group"]
@@ -84,7 +82,7 @@ def as_data(plan: AddressPlan, variant: str) -> dict[str, Any]:
 
 
 def to_json(plan: AddressPlan, variant: str) -> str:
-    """Text of ``plan.json``: the same plan gives the same bytes."""
+    """Write ``plan.json``; equal plans give equal bytes."""
     return json.dumps(as_data(plan, variant), indent=1, sort_keys=True) + "\n"
 
 
@@ -119,8 +117,8 @@ def unpowered(board: Board) -> frozenset[str]:
 
 
 def text(data: Mapping[str, Any], notes: Sequence[str] = (), off: Collection[str] = ()) -> str:
-    """The plan for people. ``data``: as :func:`as_data` makes it, or as ``plan.json`` has it; ``notes``: lines to put
-    at the end; ``off``: memories of the board that stay off (:func:`unpowered`).
+    """Write the plan for people. ``data``: from :func:`as_data` or ``plan.json``; ``notes``: last lines; ``off``: from
+    :func:`unpowered`.
     """
     declared = "as declared: sizes are the most that fits, ? is known after a build"
     lines = [f"{data['variant']} on {data['board']}, {'as built' if data['view'] == 'actual' else declared}"]

@@ -1,6 +1,5 @@
-"""``neuralart_networks.c``: the same calls for networks on the NPU and on the core (firmware/calls).
-
-Networks on the core are called by the legacy API, the others by LL_ATON's, of this project's runtime or the vendor's.
+"""Writes ``neuralart_networks.c``: the same calls for networks on the NPU and on the core (firmware/calls). Networks on
+the core have the legacy API, others LL_ATON's.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _READY = "if (!{n}_ready) {{\n    return NEURALART_E_NOT_READY;\n  }}"
 
 
 def header() -> bytes:
-    """The header, which is the same for all programs."""
+    """Text of the header, which is equal for all programs."""
     return (firmware_dir() / "calls" / HEADER).read_bytes()
 
 
@@ -93,7 +92,7 @@ def _used(network: Network) -> list[str]:
 
 def _core_head(networks: Sequence[Network]) -> list[str]:
     lines = [
-        "/* A memory for the activations of a pool: -DNEURALART_IN_AXIRAM='__attribute__((section(\".axiram\")))' */",
+        "/* A memory for the activations of a pool: -DNEURALART_IN_AXIRAM='__attribute__((section(\".axiram\")))' */"
     ]
     for pool in sorted({pool for network in networks for pool in _used(network)}):
         lines += [f"#ifndef NEURALART_IN_{pool}", f"#define NEURALART_IN_{pool}", "#endif"]

@@ -26,7 +26,7 @@ _CACHED_RANGES = ((0x0000_0000, 0x4000_0000), (0x6000_0000, 0xA000_0000))
 
 @dataclass(frozen=True)
 class Duty:
-    """What to do."""
+    """Cache maintenance that an application must do around a run."""
 
     # (name in small letters, to be done); the same names for every input, and for every output.
     flags: tuple[tuple[str, bool], ...]
@@ -34,7 +34,7 @@ class Duty:
 
 
 def who_computes(network: Network) -> str:
-    """Say in words which unit computes."""
+    """Say which unit computes a network."""
     kinds = {epoch.kind for epoch in network.epochs}
     if kinds <= {"SW"}:
         return "the CPU computes every epoch"
@@ -42,7 +42,7 @@ def who_computes(network: Network) -> str:
 
 
 def cpu_caches(board: Board, port: Port) -> bool:
-    """Does the CPU see this tensor through its data cache? (A buffer of the application: assumed so.)"""
+    """Whether the CPU reads this tensor through its data cache; assumed for buffers of the application."""
     if board.cpu not in _CACHED_CORES:
         return False
     if port.user_allocated:
@@ -56,7 +56,7 @@ def cpu_caches(board: Board, port: Port) -> bool:
 
 
 def duty_of(board: Board, network: Network, port: Port, *, output: bool) -> Duty:
-    """The duty of a tensor: the board says which core and which memory, the network who computes, and how."""
+    """Find the cache maintenance of a tensor, from the core, the memory and who computes the network."""
     cached = cpu_caches(board, port)
     # Facts do not say which epoch reads or writes a tensor: where the NPU takes part, it may.
     npu = any(epoch.kind != "SW" for epoch in network.epochs)
@@ -98,7 +98,7 @@ _SPATIAL = {1: "", 2: "", 3: "W", 4: "HW", 5: "DHW"}
 
 @dataclass(frozen=True)
 class PortTensor:
-    """A port of a network as an application meets it."""
+    """An input or output, as an application needs it."""
 
     prefix: str  # of its macros, DIGITS_IN_1
     port: Port  # the facts
@@ -114,7 +114,7 @@ class PortTensor:
 
     @property
     def quantized(self) -> bool:
-        """Has scale and zero point."""
+        """Whether it has scale and zero point."""
         return self.port.scale != 0.0
 
 

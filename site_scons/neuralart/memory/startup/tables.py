@@ -102,7 +102,7 @@ def bank_rows(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Spa
 
 
 def window_rows(board: Board, names: Collection[str]) -> Rows:
-    """Windows onto some memories (by name)."""
+    """Rows of the flash windows of some memories."""
     return [
         f'{{"{w.region}", .control = 0x{w.control:08x}u, .mask = 0x{w.mask:08x}u, .value = 0x{w.value:08x}u, '
         f".clock_register = 0x{w.clock_register:08x}u, .clock = 0x{1 << w.clock_bit:x}u}}"
@@ -129,7 +129,7 @@ def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
 
 
 def network_rows(networks: Sequence[Network]) -> Rows:
-    """Names and ABI stamps. NeuralArtError: a stamp is none."""
+    """Rows of names and ABI stamps. NeuralArtError: a stamp is wrong."""
     rows = []
     for network in networks:
         if not _STAMP.fullmatch(network.abi_stamp):
@@ -175,7 +175,7 @@ def initializer_rows(
 
 
 def register_lines(board: Board, touched: Sequence[MemoryRegion]) -> list[str]:
-    """The ``.registers`` member: what the steps of start-up write."""
+    """The ``.registers`` member: registers that start-up code writes."""
     registers = board.registers
     enables = [region.enable for region in touched if region.enable is not None]
     lines = []

@@ -1,4 +1,4 @@
-"""``neuralart relocatable build``: the options of the vendor's driver, with their meanings; the image as C."""
+"""``neuralart relocatable build``: has the options of the vendor's driver; also writes the image as C."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(args: argparse.Namespace) -> BuildRequest:
-    """What the command line and the environment ask for. NeuralArtError: there is no network."""
+    """Make the request from command line and environment. NeuralArtError: there is no network."""
     network = find_network(Path(args.input), args.name or "")
     pack = args.pack_dir or os.environ.get("STEDGEAI_CORE_DIR")
     request = BuildRequest(

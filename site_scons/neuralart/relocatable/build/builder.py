@@ -1,4 +1,4 @@
-"""From network.c and its raw files to ``<n>_rel.bin``."""
+"""Builds ``<n>_rel.bin`` from network.c and its raw files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_NAME = "Default"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before anything is compiled."""
+    """All that is known before a compile."""
 
     request: BuildRequest  # with its layout decided
     source: NetworkSource  # network.c
@@ -242,7 +242,7 @@ def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: No
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:
-    """Write the results, each under its name at once. NeuralArtError: the folder cannot be written."""
+    """Write the results, each complete or not at all. NeuralArtError: the folder cannot be written."""
     request = built.prepared.request
     for name, data in (*built.files.items(), *extra.items()):
         write_bytes(request.output / name, data)

@@ -1,4 +1,4 @@
-"""Options of the vendor's driver that say how it builds: a file with places, other compilers, modes of its own."""
+"""Options of the vendor's driver about the build: a file with places, other compilers, special modes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def read_custom(path: Path) -> Mapping[str, str]:
-    """What a file says. NeuralArtError: it is no such file."""
+    """Read the file of ``--custom``. NeuralArtError: it is another file."""
     try:
         found = jsontext.loads(read_bytes(path).decode("utf-8", "replace"))
     except ValueError as error:
@@ -43,7 +43,7 @@ def read_custom(path: Path) -> Mapping[str, str]:
 
 
 def applied(request: BuildRequest, args: argparse.Namespace) -> BuildRequest:
-    """The request with these options. NeuralArtError: one is refused, or its file is wrong."""
+    """Apply these options to the request. NeuralArtError: one is refused, or its file is wrong."""
     clang = WantedClang(args.st_clang, short_enums=args.compatible_mode) if args.llvm or args.st_clang else None
     notes = ["--dev-mode: no effect: it is for the vendor's own developers"] if args.dev_mode is not None else []
     if args.compatible_mode and clang is None:

@@ -32,7 +32,7 @@ class NetworkSource:
 
     @property
     def all_buffers(self) -> bool:
-        """Its tables list the buffers between input and output, too."""
+        """Whether its tables list the buffers between input and output, too."""
         return self.options.get("all-buffers-info") == "true"
 
 

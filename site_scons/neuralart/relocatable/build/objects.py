@@ -221,7 +221,7 @@ class BuildRefusal(NeuralArtError):
 
 
 def refusal(stderr: str, what: str) -> BuildRefusal:
-    """What the compiler or linker complained of, in one line."""
+    """Find the line in which compiler or linker complained."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     missing = sorted(set(re.findall(r"undefined (?:reference to `|(?:hidden )?symbol: )([^\s']+)", stderr)))
     # The driver only says that the linker failed; the linker said why.
@@ -239,7 +239,7 @@ def refusal(stderr: str, what: str) -> BuildRefusal:
 
 
 def write_if_new(path: Path, text: str) -> None:
-    """Leave files alone that are right."""
+    """Write a file unless it has this text."""
     data = text.encode("utf-8")
     if not path.is_file() or path.read_bytes() != data:
         write_bytes(path, data)

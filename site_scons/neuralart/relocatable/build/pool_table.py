@@ -37,7 +37,7 @@ _SECURE_BIT = 0x10000000
 
 
 class SourcePoolUse(NamedTuple):
-    """A physical pool and what the network keeps in it."""
+    """A physical pool, and what the network keeps in it."""
 
     pool: Pool
     size: int  # bytes that the descriptor covers
@@ -202,7 +202,7 @@ _OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bi
 
 
 class Params(NamedTuple):
-    """Initial contents of the pools, one after the other."""
+    """The initial contents of the pools, one after the other."""
 
     data: bytes
     descriptors: tuple[PoolDescriptor, ...]  # the table, in its order

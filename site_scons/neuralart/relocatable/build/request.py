@@ -1,4 +1,4 @@
-"""What a build of a relocatable model is asked for."""
+"""Requests to build a relocatable model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANSWERS = ".objects-toolchain.json"
 
 @dataclass(frozen=True)
 class WantedClang:
-    """Which clang makes an image, instead of gcc."""
+    """The clang that makes an image, instead of gcc."""
 
     st: bool = False  # that of ST
     folder: Path | None = None  # its installation; None: on PATH
@@ -26,7 +26,7 @@ class WantedClang:
 
     @property
     def option(self) -> str:
-        """That asks for it."""
+        """The option that asks for it."""
         return "--st-clang" if self.st else "--llvm"
 
 
@@ -54,7 +54,7 @@ class BuildRequest:
 
     @property
     def toolchain(self) -> tuple[int, str]:
-        """Its number in the flags word, and its name in the description of the runtime."""
+        """The compiler's number in the flags word, and its name in the description of the runtime."""
         return (8, "GCC") if self.clang is None else (0xA, "ST_CLANG") if self.clang.st else (9, "CLANG")
 
 
@@ -91,7 +91,7 @@ def _is_network(path: Path) -> bool:
 
 
 def check(request: BuildRequest) -> None:
-    """Refuse what cannot become file names or symbols. NeuralArtError: see above."""
+    """Refuse names that cannot become file names or symbols. NeuralArtError: one cannot."""
     check_name(request.name, "--name")
     if request.layout and request.layout not in LAYOUTS:
         raise NeuralArtError(f"no layout '{request.layout}'", where="--layout", hint=nearest(request.layout, LAYOUTS))

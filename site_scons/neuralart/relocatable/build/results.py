@@ -1,4 +1,4 @@
-"""The results file of a build for the vendor's runtime: keys and types of the vendor's driver 1.4."""
+"""Writes the results file of a build for the vendor's runtime, with keys and types of its driver 1.4."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def head(version: tuple[int, int, int, int]) -> dict[str, Any]:
 
 
 def image_data(image: Image, files: Mapping[Path, int]) -> dict[str, Any]:
-    """The image, addresses and flags as text. ``files``: all that were written, with their sizes."""
+    """The image, addresses and flags as text. ``files``: all written files, with their sizes."""
     header, context, flags = image.header, image.context, image.flags
     pools = report.image_data(image)["mempool_c_descriptors"]
     sizes = context.struct_sizes or (0, 0)

@@ -53,7 +53,7 @@ class Runtime:
 
 
 def neuralart(request: BuildRequest) -> Runtime:
-    """Our runtime: kernels in C, libgcc, nothing from a C library, nothing asked of the firmware."""
+    """Our runtime: C kernels and libgcc, without a C library and without demands on the firmware."""
     root = firmware_dir()
     runtime = root / "runtime"
     own = runtime / "relocatable"
@@ -63,10 +63,7 @@ def neuralart(request: BuildRequest) -> Runtime:
         name=NEURALART,
         version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
-        sources=(
-            *map(RuntimeSource, kernels),
-            RuntimeSource(own / "memory_functions.c", flags=loops),
-        ),
+        sources=(*map(RuntimeSource, kernels), RuntimeSource(own / "memory_functions.c", flags=loops)),
         per_network=(RuntimeSource(own / "model_entry.c"),),
         defines=("LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1", *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(
@@ -191,7 +188,7 @@ def _archive(root: Path) -> Path:
 
 
 def inputs(pack: Path) -> list[Path]:
-    """Files of an installation that images depend on. NeuralArtError: it is incomplete, or of an unknown version."""
+    """List files of an installation that images depend on. NeuralArtError: incomplete, or an unknown version."""
     nothing = BuildRequest(Path(), Path(), "")
     found = installed(pack, version_of(pack.resolve()), nothing, str(pack))
     headers = [path for folder in found.include_dirs for path in folder.glob("*.h")]

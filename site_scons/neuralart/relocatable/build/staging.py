@@ -1,4 +1,4 @@
-"""The C files of a build that come from the network: its code, its pools, its configuration."""
+"""Generates the C files of a build: the network's code, pools and configuration."""
 
 from __future__ import annotations
 

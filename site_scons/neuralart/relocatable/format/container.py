@@ -1,5 +1,5 @@
-"""Reader of ``network_rel.bin``: bytes to an :class:`~neuralart.relocatable.format.types.Image`. What must be right to
-find the parts of an image is refused here; everything else is the verifier's.
+"""Reads ``network_rel.bin`` into an :class:`~neuralart.relocatable.format.types.Image`. It refuses files whose parts
+cannot be found; the verifier finds all else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SEARCHED = 1 << 20
 
 
 def inner_offset(data: bytes) -> int | None:
-    """Where an image begins that has something else in front of it (in its first MiB, on a multiple of 4)."""
+    """Find an image behind something else (within the first MiB, on a multiple of 4)."""
     at = data.find(_MAGIC_BYTES, 4, _SEARCHED)
     while at >= 0:
         if at % 4 == 0 and len(data) - at >= SHORTEST and struct.unpack_from("<I", data, at + 8)[0] == form.RAM:
@@ -28,7 +28,7 @@ def inner_offset(data: bytes) -> int | None:
 
 
 def refuse(data: bytes, where: str) -> None:
-    """Name what is no image. NeuralArtError: the bytes do not begin with the header of an image."""
+    """Say what a file is that is no image. NeuralArtError: the bytes do not begin with the header of an image."""
     what = "not a relocatable model: "
     place = f"{where}@0x0"
     if not data:
@@ -90,7 +90,7 @@ class _WordReader:
 
 
 def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
-    """Words of the header by name, and how many there are. NeuralArtError: no image, or no header of either size."""
+    """Read the words of the header by name, and their number. NeuralArtError: no image, or a header of unknown size."""
     refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
     if words[23] & form.SEGMENT == form.RAM:
@@ -225,9 +225,8 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
 
 
 def stamp_of(image: Image) -> str:
-    """What the loading application says of a model: CRC-32 of the file without its params, then of these, as hex.
-    ``firmware/app_loader/image_stamp.c`` computes the same where the model is. NeuralArtError: its params are missing
-    or too short.
+    """Compute a model's stamp as the loading application does (``firmware/app_loader/image_stamp.c``): CRC-32 of the
+    file without its params, then of these, as hex. NeuralArtError: its params are missing or too short.
     """
     end, size = image.header["rel_end"] & form.OFFSET, image.context.params_bin_sz
     if image.params is None:

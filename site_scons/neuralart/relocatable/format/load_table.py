@@ -1,6 +1,6 @@
-"""The load table: which models the loading application installs, and how. Words, little endian: magic, number of
-models, flags, then for each model its address and that of its params (0: they are in the model's file). Magic, flags
-and limits are those of the vendor's ``st_load_and_run`` 2.0; ``firmware/app_loader/load_table.c`` reads it.
+"""The load table: which models the loading application installs, and how. Little-endian words: magic, number of models,
+flags, then for each model its address and that of its params (0: in the model's file). Magic, flags and limits are
+those of the vendor's ``st_load_and_run`` 2.0; ``firmware/app_loader/load_table.c`` reads it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
 
 
 def read(data: bytes, where: str) -> LoadTable:
-    """A table's contents. ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or
+    """Read a table. ``data``: its bytes, and perhaps more; ``where``: for messages. NeuralArtError: it is none, or
     damaged.
     """
     if len(data) < _HEAD.size:

@@ -1,5 +1,5 @@
-"""The nouns of a relocatable model, as the vendor's format has them (all words little-endian, 32 bits). The top four
-bits of its virtual addresses name a segment, the others are an offset into it.
+"""The parts of a relocatable model in the vendor's format (little-endian words of 32 bits). The top four bits of a
+virtual address name a segment, the others are an offset into it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class PoolDescriptor:
 
 @dataclass(frozen=True)
 class Context:
-    """``_network_rt_ctx`` as the file has it."""
+    """The runtime context ``_network_rt_ctx``, as the file has it."""
 
     c_name: str  # of the network
     acts_sz: int  # bytes of activations
@@ -144,13 +144,13 @@ class Context:
 
     @property
     def words(self) -> int:
-        """How many the file has."""
+        """Number of its words in the file."""
         return 16 if self.struct_sizes is None else 17
 
 
 @dataclass(frozen=True)
 class Flags:
-    """The flags word of the header, decoded: what the image was built for."""
+    """The flags word of the header, decoded."""
 
     api: tuple[int, int]  # major and minor number of the interface between image and loader (bits 31..24)
     asynchronous: bool  # epochs wait for interrupts (bit 22)
@@ -164,12 +164,12 @@ class Flags:
 
     @property
     def clang(self) -> bool:
-        """Built by a clang: absolute words in FLASH are allowed, the GOT is empty."""
+        """Whether clang built it: absolute words in FLASH are allowed, the GOT is empty."""
         return self.toolchain in (0x9, 0xA)
 
     @property
     def text(self) -> str:
-        """In words: ``API 8.0, Cortex-M55, GCC, float ABI hard, FPU, secure, debug information, asynchronous``."""
+        """For people: ``API 8.0, Cortex-M55, GCC, float ABI hard, FPU, secure, debug information, asynchronous``."""
         return ", ".join(
             [
                 f"API {self.api[0]}.{self.api[1]}",
@@ -185,7 +185,7 @@ class Flags:
 
 
 def decode_flags(word: int) -> Flags:
-    """Take the flags word apart."""
+    """Decode the flags word."""
     return Flags(
         api=(word >> 28, word >> 24 & 0xF),
         asynchronous=bool(word >> 22 & 1),
@@ -214,7 +214,7 @@ class Image:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the header's words, in their order."""
+        """Names of the header's words, in order."""
         return WORDS_24 if self.header_words == 24 else WORDS_26
 
     @property
@@ -237,17 +237,17 @@ class Image:
 
     @property
     def xip_size(self) -> int:
-        """Exec RAM in mode XIP."""
+        """Bytes of executable RAM in mode XIP."""
         return align8(self.rw_size)
 
     @property
     def copy_size(self) -> int:
-        """Exec RAM in mode COPY."""
+        """Bytes of executable RAM in mode COPY."""
         return self.xip_size + align8(self.ro_size)
 
     @property
     def copy_only(self) -> bool:
-        """There are addresses in its code, which a loader can move in RAM alone."""
+        """Whether its code has addresses to relocate, which is only possible in RAM."""
         return any(place & SEGMENT == FLASH for place in self.relocations)
 
     @property
@@ -257,18 +257,18 @@ class Image:
 
 
 def segment_text(address: int) -> str:
-    """``segment 4 (RAM)``, for messages."""
+    """Name an address's segment: ``segment 4 (RAM)``."""
     name = SEGMENT_NAMES.get(address & SEGMENT)
     return f"segment {address >> 28:X}" + (f" ({name})" if name else "")
 
 
 def stored_data(header: dict[str, int]) -> int:
-    """Bytes of the RAM segment that the file holds: data, context, tables and GOT, no bss."""
+    """Bytes of the RAM segment that the file holds: data, context, tables and GOT, without bss."""
     return max(header["data_end"] & OFFSET, header["got_end"] & OFFSET)
 
 
 def file_offset(header: dict[str, int], address: int) -> int | None:
-    """Where a FLASH or RAM address stands in the file; None if the file has no bytes of it."""
+    """Find a FLASH or RAM address in the file; None if the file has no bytes of it."""
     ro_size, offset = header["data_data"] & OFFSET, address & OFFSET
     if address & SEGMENT == FLASH and offset < ro_size:
         return offset
@@ -278,7 +278,7 @@ def file_offset(header: dict[str, int], address: int) -> int | None:
 
 
 def ec_front(image: Image) -> int:
-    """Bytes of epoch-controller blobs in front of the raw data; 0 if the params are not at hand or too short."""
+    """Bytes of epoch-controller blobs in front of the raw data; 0 if the params are missing or too short."""
     blob, context = image.params, image.context
     front = len(blob) - context.params_bin_sz if blob is not None else 0
     if blob is None or front <= 0:
@@ -289,13 +289,13 @@ def ec_front(image: Image) -> int:
 
 
 def raw_data(image: Image) -> bytes:
-    """The memory initializers, without blobs in front and without bytes behind."""
+    """The memory initializers, without blobs before them and bytes behind them."""
     start = ec_front(image)
     return (image.params or b"")[start : start + image.context.params_bin_sz]
 
 
 def limits(image: Image) -> dict[int, int]:
-    """Bytes that exist behind offset 0 of each segment once the image is installed; without those it does not have."""
+    """Size of each segment after the install; segments that do not exist are left out."""
     relocated = {pool.id: pool for pool in reversed(image.pools) if pool.type == RELOC}
     found = {FLASH: image.ro_size, RAM: image.rw_size}
     if 1 in relocated:

@@ -1,5 +1,5 @@
-"""What the install predictor is asked and what it answers; the loader's questions on core, firmware and runtime. All
-answers to the latter are error -1.
+"""Inputs and answers of the install predictor; the loader's checks of core, firmware and runtime, which all give error
+-1.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Room:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """First address behind it."""
         return self.start + self.size
 
     def shares(self, other: Room) -> int:
-        """Bytes that both have."""
+        """Number of bytes that both have."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
 
 @dataclass(frozen=True)
 class LoadingFirmware:
-    """What loads the image."""
+    """The firmware that loads the image."""
 
     version: Version  # of its runtime: major, minor, micro, extra
     secure: bool  # runs in the secure state
@@ -52,17 +52,17 @@ class LoadingFirmware:
 
     @classmethod
     def of(cls, image: Image) -> LoadingFirmware:
-        """Firmware made for an image."""
+        """The firmware that an image was made for."""
         return cls(image.version, image.flags.secure, image.flags.dbg_info)
 
     @property
     def ours(self) -> bool:
-        """The reference runtime's loader: it checks more, and everything before it writes."""
+        """Whether its loader is that of the reference runtime: it checks more, all before it writes."""
         return self.version[0] == 0
 
     @property
     def text(self) -> str:
-        """``1.1.3.262``."""
+        """The runtime's version, ``1.1.3.262``."""
         return dotted(self.version)
 
 
@@ -93,17 +93,17 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """``PARAM_ADDR``, as the interface names the code."""
+        """The code's name in the interface, ``PARAM_ADDR``."""
         return ERRORS[self.code]
 
     @property
     def works(self) -> bool:
-        """It installs, and nothing is known that breaks it later."""
+        """Whether it installs, and nothing is known that breaks it later."""
         return self.code == 0 and all(finding.level != "error" for finding in self.unnoticed)
 
 
 class Refused(Exception):
-    """The loader's answer: a key of :data:`ERRORS`, why, and what to do about it."""
+    """The loader's answer: a key of :data:`ERRORS`, the reason, the remedy."""
 
     def __init__(self, code: int, reason: str, remedy: str = "") -> None:
         self.code, self.reason, self.remedy = code, reason, remedy
@@ -114,7 +114,7 @@ STM32N6_CPUID = 0xD22
 
 
 def text_of(version: Version) -> str:
-    """``1.1.3.8 (ST Edge AI Core 3.0.0)``."""
+    """Version with its release: ``1.1.3.8 (ST Edge AI Core 3.0.0)``."""
     release = of_runtime(version)
     if version == NEURALART_VERSION:
         return f"{dotted(version)} (the reference runtime)"
@@ -122,7 +122,7 @@ def text_of(version: Version) -> str:
 
 
 def read_version(text: str) -> Version:
-    """A runtime's version as users write it; NeuralArtError: it is not four numbers."""
+    """Read a runtime's version. NeuralArtError: it is not four numbers."""
     parts = text.split(".")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
         known = ", ".join(map(dotted, (NEURALART_VERSION, *(release.runtime for release in relocatable()))))
@@ -159,7 +159,7 @@ def _flags(image: Image, firmware: LoadingFirmware) -> None:
 
 
 def check_firmware(image: Image, firmware: LoadingFirmware) -> None:
-    """All of these questions, in the loader's order; raises Refused for the first that fails."""
+    """Ask all of these questions in the loader's order. Refused: the first that fails."""
     _flags(image, firmware)
     version, mine = image.version, firmware.version
     if version[:3] != mine[:3] or (firmware.ours and version != mine):
@@ -176,7 +176,7 @@ def check_firmware(image: Image, firmware: LoadingFirmware) -> None:
 
 
 def unnoticed_by_firmware(image: Image, firmware: LoadingFirmware) -> Iterator[Finding]:
-    """What these questions let pass."""
+    """List faults that these checks do not find."""
     version, mine = image.version, firmware.version
     theirs, own = of_runtime(version), of_runtime(mine)
     known = theirs is not None and own is not None

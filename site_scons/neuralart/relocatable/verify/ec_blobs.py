@@ -41,12 +41,12 @@ class EcBlob:
 
     @property
     def relocatable(self) -> bool:
-        """It is copied to RAM and patched there."""
+        """Whether it is copied to RAM and patched there."""
         return self.blob_offset > 0
 
     @property
     def patches(self) -> int:
-        """Words that are patched."""
+        """Number of patched words."""
         return sum(len(relocation.words) for relocation in self.relocations)
 
 
@@ -139,7 +139,7 @@ def find(image: Image) -> tuple[EcBlob, ...]:
 
 
 def check(image: Image) -> Iterator[Finding]:
-    """Wrappers that lead nowhere."""
+    """Report damaged epoch-controller blobs."""
     for blob in find(image):
         if blob.fault:
             what = f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}"

@@ -1,4 +1,4 @@
-"""What an image says of itself, as the tables of the vendor's tool and as JSON."""
+"""Describes an image, with the tables of the vendor's tool and as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _size(label: str, value: int, what: str = "") -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Iterator[str]:
-    """Lines of a table, as the vendor's tool draws them."""
+    """Format a table as the vendor's tool does."""
     widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     line = _INDENT + "+" + "+".join("-" * (width + 2) for width in widths) + "+"
 
@@ -51,7 +51,7 @@ def _name_pointer(image: Image, number: int) -> int:
 
 
 def notes(image: Image) -> list[str]:
-    """What a user of the image should know."""
+    """List what a user of the image should know."""
     found = []
     if image.flags.clang and image.copy_only:
         found.append("built by clang with absolute words in its code: works in mode COPY only")
@@ -140,7 +140,7 @@ def as_text(image: Image) -> str:
 
 
 def image_data(image: Image) -> dict[str, Any]:
-    """The image as plain mappings, lists, texts and integers; keys as in the vendor tool's results file."""
+    """Make the image plain data, with the keys of the vendor tool's results file."""
     header, context, decoded = image.header, image.context, image.flags
     return {
         "flags": {"raw": header["flags"], **asdict(decoded), "text": decoded.text},

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a relocatable model, in one list (docs/reference/relocatable.md)."""
+"""Checks a relocatable model and lists all findings (docs/reference/relocatable.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _entries(image: Image) -> dict[str, int]:
 
 
 def check_flags(image: Image) -> Iterator[Finding]:
-    """What the image says it was built for."""
+    """Check the flags: what the image was built for."""
     word = image.header["flags"]
     decoded = form.decode_flags(word)
     if decoded.api[0] != form.LOADER_API[0]:
@@ -123,7 +123,7 @@ def _equal_entries(image: Image) -> Iterator[Finding]:
 
 
 def check_entries(image: Image) -> Iterator[Finding]:
-    """Entry points that are no code."""
+    """Check that entry points are code."""
     for position, (name, value) in enumerate(_entries(image).items(), _ENTRY_WORDS):
         place = f"entry {name} at 0x{4 * position:x} is 0x{value:08x}"
         if value & form.SEGMENT != form.FLASH:

@@ -1,4 +1,4 @@
-"""Invariants of the runtime context, and of the words that the loader rebases: the GOT, and the relocation list."""
+"""Checks the runtime context, and the words that the loader rebases: GOT and relocation list."""
 
 from __future__ import annotations
 

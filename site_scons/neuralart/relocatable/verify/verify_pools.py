@@ -1,4 +1,4 @@
-"""Invariants of the memory-pool table: in itself, against context and params, against the memories of boards."""
+"""Checks the memory-pool table: itself, against context and params, against the memories of boards."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _nobodys(image: Image) -> Iterator[Finding]:
 
 
 def check_sums(image: Image) -> Iterator[Finding]:
-    """Check what the context counts against the table and the bytes of the params: nothing more, nothing less."""
+    """Check the sums of the context against the table and the bytes of the params."""
     yield from _within(image, "acts_sz", image.context.acts_sz, form.ACTIV, "activations")
     yield from _within(image, "params_sz", image.context.params_sz, form.PARAM, "constants")
     yield from _nobodys(image)
@@ -206,7 +206,7 @@ class WritableMemories:
         self._ranges = [_joined(board) for board in boards]
 
     def holds(self, start: int, end: int) -> bool:
-        """All of a stretch is memory of one of the boards."""
+        """Whether all of a range is memory of one of the boards."""
         return any(low <= start and end <= high for ranges in self._ranges for low, high in ranges)
 
 
@@ -240,7 +240,7 @@ def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
 
 
 def check_memories(image: Image, memories: WritableMemories) -> Iterator[Finding]:
-    """Check that the fixed destinations of pools lie in memory that a board has."""
+    """Check that the fixed destinations of pools are in memory that a board has."""
     for number, pool in enumerate(image.pools):
         start, end = pool.dst, pool.dst + align8(pool.size)
         if pool.type not in (form.COPY, form.RESET) or not start or end > 1 << 32 or memories.holds(start, end):

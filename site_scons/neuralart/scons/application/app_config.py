@@ -41,7 +41,7 @@ _ROOMS = ("app_config", "config/app_config.py")
 
 @dataclass(frozen=True)
 class AppConfigPlan:
-    """One header."""
+    """A header that will be made."""
 
     config: AppConfig  # The settings, with all paths as commands have them
     generation: str  # Which kind of header it is
@@ -55,7 +55,7 @@ class AppConfigPlan:
 
     @property
     def identity(self) -> str:
-        """A hash of all that decides about the contents, but for what is read."""
+        """A hash of all that decides the contents, except files."""
         config = replace(self.config, where=Location("", 0))
         said = repr((config, self.generation, self.model_name, self.board, self.without, self.narrow_display))
         return hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -104,8 +104,8 @@ def _placed(env: Any, config: AppConfig) -> tuple[AppConfig, list[Any]]:
 
 
 def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name: str) -> AppConfigPlan:
-    """Work out a header.
-    NeuralArtError: A file or the application is missing, or nothing says which kind of header is wanted.
+    """Plan a header. NeuralArtError: a file or the application is missing, or nothing says which kind of header is
+    wanted.
     """
     from neuralart.app_config import generate
     from neuralart.app_config.kinds import kind_of
@@ -242,7 +242,7 @@ class AppConfigNodes:
 
     @property
     def sources(self) -> list[Any]:
-        """C among the companions, to be compiled into the program."""
+        """The C among the companions, for the program."""
         return [node for node in self.companions if str(node).endswith(".c")]
 
 

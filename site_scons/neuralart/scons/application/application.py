@@ -1,4 +1,4 @@
-"""The user's own application: SCons compiles its sources, C, C++ and assembler, or its own build runs in a copy."""
+"""The user's application: SCons compiles its C, C++ and assembler, or its own build runs in a copy."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def _recipe(recipe: Recipe, suffix: str) -> Recipe:
 
 
 def object_names(sources: Sequence[Path]) -> list[str]:
-    """A name for the object of each source, without its suffix. Sources of one name in several folders get several
-    names, also where upper and lower case are the same.
+    """Make an object's name for each source, without suffix. Equal names in several folders get different ones, also if
+    only case differs.
     """
     taken: set[str] = set()
     made = []
@@ -125,7 +125,7 @@ _LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none")
 
 
 def root_of(env: Any, variant: VariantConfig) -> Path:
-    """What paths of the application are relative to."""
+    """The folder where paths of the application start."""
     if variant.folder:
         return top(env) / variant.folder
     return Path(env.Dir(".").srcnode().get_abspath())
@@ -230,7 +230,7 @@ _CORE_FLAGS = {
 
 
 def core_machine(board: Board, machine: Machine, networks: Sequence[NetworkNodes]) -> Machine:
-    """The machine with the flags of the core itself where a vendor's runtime needs them."""
+    """The machine with the core's own flags, if a vendor's runtime needs them."""
     if all(network.runtime != LL_ATON for network in networks):
         return machine
     return replace(machine, cpu_flags=_CORE_FLAGS.get(board.cpu, machine.cpu_flags))

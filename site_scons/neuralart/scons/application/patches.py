@@ -1,4 +1,4 @@
-"""Patched sources of applications, as variants take them from the builder ``NeuralArtPatchedSources``, a plugin."""
+"""Patched sources of applications: what variants need of the builder ``NeuralArtPatchedSources``, a plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``versions.txt``: what is compiled into an application belongs together, looked at before anything is compiled."""
+"""``versions.txt``: checks, before anything is compiled, whether the parts of an application belong together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from neuralart.toolchain import Toolchain
 
 
 def core_name(board: Board) -> str:
-    """``CM55``: as libraries of the runtime name the core."""
+    """The core's name in libraries of the runtime: ``CM55``."""
     return board.cpu.replace("cortex-m", "CM")
 
 
@@ -55,7 +55,7 @@ def version_node(
     vendor: VendorRuntime | None,
     found: Toolchain,
 ) -> Any:
-    """What is compiled and linked belongs together; looked at before anything is compiled."""
+    """Declare the check of what is compiled and linked."""
     names, core = [network.name for network in networks], core_name(board)
     node = base.Command(
         f"#{folder}/versions.txt",

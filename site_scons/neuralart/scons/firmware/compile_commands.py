@@ -18,8 +18,8 @@ from neuralart.scons.paths import build_dir, named, place, top
 
 
 def row(env: Any, target: Any, source: Any, words: Sequence[str], include: Sequence[Any]) -> dict[str, Any]:
-    """An object. ``words``: compiler, flags and definitions. ``include``: nodes of folders. Paths are relative to
-    ``directory``, the top folder, which must be absolute for clangd.
+    """Describe an object. ``words``: compiler, flags and definitions; ``include``: nodes of folders. Paths are relative
+    to ``directory``, the top folder, which clangd wants absolute.
     """
     node = env.arg2nodes(source, env.fs.File)[0]
     file, output = named(env, place(node)), named(env, Path(target.get_abspath()))

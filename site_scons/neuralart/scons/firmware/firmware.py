@@ -37,7 +37,7 @@ from neuralart.toolchain import Toolchain
 
 @dataclass(frozen=True)
 class FirmwareNodes:
-    """An image."""
+    """The files of an image."""
 
     elf: Any  # With symbols
     binary: Any  # Its bytes from the first to the last loaded address
@@ -52,7 +52,7 @@ class FirmwareNodes:
 
     @property
     def files(self) -> list[Any]:
-        """All files; None where there is no map."""
+        """All files; None in place of a missing map."""
         return [self.elf, self.binary, self.hex, self.map, self.check]
 
 
@@ -94,7 +94,7 @@ def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> l
 
 
 def board_folder(env: Any, board: Board, recipe: Recipe) -> str:
-    """Where the objects are that all variants of a board with these flags share, relative to the top folder."""
+    """The folder of objects that all variants of a board with these flags share, relative to the top folder."""
     return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
 
@@ -113,7 +113,7 @@ def _runtime_object(env: Any, recipe: Recipe, source: Path, *more: str) -> Any:
 
 
 def kernel_library(env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe) -> Any:
-    """The kernels, of which a program links those that its networks call."""
+    """Declare the archive of kernels, from which a program links those that it calls."""
     target = f"{_runtime_folder(env, recipe)}/libkernels-{variant.kernels}.a"
     sources = _kernel_sources(variant, board, machine)
 
@@ -124,14 +124,14 @@ def kernel_library(env: Any, variant: VariantConfig, board: Board, machine: Mach
 
 
 def runtime_objects(env: Any, recipe: Recipe) -> list[Any]:
-    """Scheduler, start-up of the memories and loader."""
+    """Declare the objects of scheduler, memory start-up and loader."""
     root = firmware_dir() / "runtime"
     sources = [*sorted(root.glob("*.c")), *sorted((root / "memory").glob("*.c"))]
     return [_runtime_object(env, recipe, source) for source in sources]
 
 
 def runtime_library(env: Any, recipe: Recipe) -> Any:
-    """The same as an archive, of which a program links what it needs."""
+    """Declare the same objects as an archive."""
     target = f"{_runtime_folder(env, recipe)}/libruntime.a"
     return registry_of(env).once("library", target, lambda: make_library(recipe, target, runtime_objects(env, recipe)))
 
@@ -154,14 +154,14 @@ def board_files(env: Any, board: Board, folder: str) -> Any:
 
 
 def console_driver(board: Board) -> Path:
-    """The C file of the board's console. NeuralArtError: It has none."""
+    """Find the C file of the board's console. NeuralArtError: it has none."""
     if board.console is None:
         raise NeuralArtError("the board has no console", where=f"board {board.name}", hint="its YAML needs 'console:'")
     return firmware_dir() / "boards" / "drivers" / f"{board.console.driver}.c"
 
 
 def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Start-up code and console driver: the same for every variant of this board with these flags."""
+    """Declare start-up code and console driver, which variants of a board with equal flags share."""
     registry = registry_of(env)
     folder = board_folder(env, board, recipe)
 
@@ -181,8 +181,8 @@ def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]
 
 
 def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
-    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``. An archive:
-    what the user's own sources define is not taken from it.
+    """Declare what a user's ``main`` needs: start-up code, console and stdio in an archive, so that the user's
+    definitions win; and ``memory.ld``.
     """
     include = [registry_of(env).base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
     objects, memory_ld = board_objects(env, board, recipe, include)
@@ -190,7 +190,7 @@ def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
 
 
 def library_around_main(env: Any, board: Board, recipe: Recipe, objects: Sequence[Any]) -> Any:
-    """Objects of a board and what is the same for each, as an archive."""
+    """Declare a board's objects and those that all boards share, as an archive."""
     registry = registry_of(env)
     folder = board_folder(env, board, recipe)
     root, fs = firmware_dir(), registry.base.fs

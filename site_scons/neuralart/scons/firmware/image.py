@@ -47,7 +47,7 @@ OBJCOPY, APPLICATION, SIGN = "objcopy", "application", "sign"
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """What is made of a program."""
+    """What is made from a program."""
 
     board: Board  # The board it is for
     machine: Machine  # Where it executes

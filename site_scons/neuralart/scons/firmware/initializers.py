@@ -1,4 +1,4 @@
-"""``env.MemoryInitializers(...)``: constants reach the memories that the networks read; start-up code sees to it."""
+"""``env.MemoryInitializers(...)``: images of the constants, and start-up code that brings them to their memories."""
 
 from __future__ import annotations
 

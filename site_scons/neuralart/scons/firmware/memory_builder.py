@@ -54,7 +54,7 @@ class InitializersPlan:
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """Bytes to load."""
+    """Bytes with their load address."""
 
     network: str  # Name of the network; empty for the identity descriptor
     pool: str  # fname of the pool; empty for the identity descriptor
@@ -90,7 +90,7 @@ def _is_int(value: Any) -> bool:
 
 
 def moved_slots(slots: Any, where: str, word: str) -> tuple[tuple[str, int], ...]:
-    """Flash slots that the user moves. NeuralArtError: It is something else."""
+    """Read the flash slots that the user moves. NeuralArtError: the value is wrong."""
     rows = slots.items() if isinstance(slots, dict) else [(None, None)]
     if not all(isinstance(name, str) and _is_int(address) for name, address in rows):
         raise NeuralArtError(f"{word}: a mapping of names to addresses, not {slots!r}", where=where)

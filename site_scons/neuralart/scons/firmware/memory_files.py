@@ -1,4 +1,4 @@
-"""What makes the files of ``NeuralArtInitializers``; each takes some milliseconds."""
+"""Makes the files of ``NeuralArtInitializers`` within SCons's process; each takes milliseconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from neuralart.scons.registry import fact
 
 @dataclass(frozen=True)
 class PlannedNetwork:
-    """A network that ``NeuralArtNetwork`` makes, as far as its constants are concerned."""
+    """What is known of a network's constants before ``NeuralArtNetwork`` runs."""
 
     name: str  # C name
     board: Board  # The board it is compiled for
@@ -44,7 +44,7 @@ Member: TypeAlias = NetworkNodes | PlannedNetwork
 
 
 def board_of(networks: Sequence[Compiled | Member], where: str = "") -> Board:
-    """The one board of a program's networks. NeuralArtError: They are for different boards."""
+    """The common board of a program's networks. NeuralArtError: there are several."""
     names = sorted({network.board.name for network in networks})
     if len(names) != 1:
         raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}", where=where)
@@ -54,7 +54,7 @@ def board_of(networks: Sequence[Compiled | Member], where: str = "") -> Board:
 def layout_of(
     networks: Sequence[Member], variant: VariantConfig, *, board_layout: bool, board: Board | None = None
 ) -> Layout:
-    """Give everything of a program its place. NeuralArtError: Something has no place, or two things have one."""
+    """Place everything of a program. NeuralArtError: there is no room, or a conflict."""
     board = board or board_of(networks)
     loaded = variant.relocatable is not None
     known = [
@@ -117,7 +117,7 @@ def _facts(part: FilePart) -> list[Any]:
 
 
 def write_sources(part: FilePart) -> None:
-    """``npu_memory_init.c`` and ``.h``, once all that the networks use has its place."""
+    """Write ``npu_memory_init.c`` and ``.h``, if all that the networks use has a place."""
     from neuralart.memory.plan import plan
     from neuralart.memory.startup import startup
 
@@ -130,7 +130,7 @@ def write_sources(part: FilePart) -> None:
 
 
 def write_io(part: FilePart) -> None:
-    """``network_io.h`` and its JSON twin."""
+    """Write ``network_io.h`` and ``network_io.json``."""
     from neuralart.memory.startup import network_io
 
     board, layout = part.data
@@ -141,25 +141,25 @@ def write_io(part: FilePart) -> None:
 
 
 def copy_image(part: FilePart) -> None:
-    """The bytes of a file under another name."""
+    """Copy a file."""
     write_bytes(Path(part.names[0]), products.read(Path(str(part.sources[0]))))
 
 
 @in_action
 def copy(target: list[Any], source: list[Any], env: Any) -> None:
-    """The bytes of a file under another name."""
+    """Copy a file."""
     write_bytes(Path(str(target[0])), products.read(Path(str(source[0]))))
 
 
 def write_hex(part: FilePart) -> None:
-    """A binary as Intel HEX at its address."""
+    """Write a binary as Intel HEX at its address."""
     from neuralart.text.ihex import ihex
 
     write_text(Path(part.names[0]), ihex(part.data.address, products.read(Path(str(part.sources[0])))))
 
 
 def write_descriptor(part: FilePart) -> None:
-    """The identity descriptor."""
+    """Write the identity descriptor."""
     from neuralart.memory.layout import identity
 
     networks = _facts(part)
@@ -173,7 +173,7 @@ def write_descriptor(part: FilePart) -> None:
 
 
 def write_link_object(part: FilePart) -> None:
-    """A C file with the bytes of a raw file in it."""
+    """Write a C file with the bytes of a raw file."""
     from neuralart.memory.startup import tables
 
     item: Initializer = part.data

@@ -30,8 +30,8 @@ from neuralart.toolchain import Toolchain
 
 
 def machine_of(variant: VariantConfig, board: Board) -> Machine:
-    """Where an image of a variant executes: what it says, else the board's first.
-    NeuralArtError: The board has no such machine.
+    """The machine of a variant: the one it names, else the board's first. NeuralArtError: the board has no such
+    machine.
     """
     known = list(board.machines)
     name = variant.machine or (known[0] if known else "")
@@ -49,7 +49,7 @@ CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
+    """How objects of one kind are compiled: environment, flags, and a folder name that is unique to both."""
 
     env: Any  # With the toolchain
     found: Toolchain
@@ -62,7 +62,7 @@ class Recipe:
 
 
 class WatchedTools:
-    """What runs the commands of an environment (``SPAWN``), given that of its own."""
+    """Runs the commands of an environment in place of its ``SPAWN``, and explains failed compiles and links."""
 
     def __init__(self, made: Any, prefix: str) -> None:
         """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
@@ -89,7 +89,7 @@ class WatchedTools:
 
 
 def toolchain_env(env: Any, found: Toolchain) -> Any:
-    """An environment with this toolchain's tools, made once."""
+    """Make the environment of a toolchain, once."""
 
     def make() -> Any:
         made = registry_of(env).base.Clone(
@@ -183,8 +183,8 @@ def _cache_file(env: Any) -> Path:
 
 
 def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
-    """A cross compiler; its answers are remembered in the build folder.
-    NeuralArtError: It is not there, or not as wanted.
+    """Find the cross compiler; the build folder keeps its answers. NeuralArtError: it is missing, or not the wanted
+    one.
     """
 
     def find() -> Toolchain:
@@ -194,7 +194,7 @@ def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
 
 
 def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:
-    """How the C of a variant is compiled for a machine."""
+    """Make the recipe for C of a variant on a machine."""
     flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
     text = "\n".join([found.identity, *flags, "", *variant.defines])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -262,12 +262,12 @@ LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl
 
 
 def board_script() -> Path:
-    """The linker script of all boards with an NPU; it includes the ``memory.ld`` of one."""
+    """The linker script of all boards with an NPU; it includes a board's ``memory.ld``."""
     return firmware_dir() / "boards" / "sections.ld"
 
 
 def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any) -> tuple[Any, Any]:
-    """Declare an image that is laid out as the board says, and its map."""
+    """Declare an image in the board's layout, and its map."""
     return link(recipe, folder, objects, board_script(), [memory_ld])
 
 

@@ -39,7 +39,7 @@ _RUNTIME = ("include", "kernels", "relocatable")
 
 @dataclass(frozen=True)
 class RelocatablePlan:
-    """One relocatable model."""
+    """A relocatable model that will be made."""
 
     name: str  # C name of the network
     config: RelocatableConfig  # Options of the image
@@ -50,7 +50,7 @@ class RelocatablePlan:
 
     @property
     def options(self) -> list[str]:
-        """Words of the command that tell models of one compile apart."""
+        """Options that distinguish the models of one compile."""
         config, said = self.config, []
         for wanted, option in (
             (config.split, "--split"),
@@ -64,13 +64,13 @@ class RelocatablePlan:
 
     @property
     def words(self) -> list[Any]:
-        """Words of the command, but for the files."""
+        """The words of the command, without files."""
         said = ["--name", self.name, "--objects", self.store, "--cross-compile", self.toolchain.prefix, "--json"]
         return [*(LiteralWord(text) for text in (*said, *self.options)), *self.places]
 
     @property
     def names(self) -> list[str]:
-        """Names of the files that come out, the image first."""
+        """Names of the results, the image first."""
         more = [f"{self.name}_rel_params.bin"] if self.config.split else []
         more += [f"{self.name}_rel.c", f"{self.name}_rel.h"] if self.config.gen_c_file else []
         return [f"{self.name}{SUFFIX}", f"{self.name}_reloc_results.json", *more]

@@ -1,4 +1,4 @@
-"""``env.FlashAlias(...)`` and ``env.LoadAlias(...)``: what is done with a device, under a name."""
+"""``env.FlashAlias(...)`` and ``env.LoadAlias(...)``: names for what is done with a device."""
 
 from __future__ import annotations
 

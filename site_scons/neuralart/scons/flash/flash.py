@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j. With -k only those of one variant do:
-    an effect that failed must not hold up another variant's.
+    """Run effects in the order of the command line, also with -j. With -k only those of one variant wait for each
+    other: a failure must not stop another variant's.
     """
     registry = registry_of(env)
     effects = [name for name in dict.fromkeys(named) if name in registry.effects]
@@ -51,7 +51,7 @@ def keep_order(env: Any, named: Sequence[str]) -> None:
 
 
 def declare_effect(env: Any, name: str, owner: str) -> None:
-    """Put an effect into the order of the command line."""
+    """Put an effect into that order."""
     from SCons.Script import COMMAND_LINE_TARGETS
 
     registry_of(env).effects.setdefault(name, owner)
@@ -80,7 +80,7 @@ class FlashingPlan:
 
 @dataclass(frozen=True)
 class Flashing:
-    """What an alias does."""
+    """What an alias does with a device."""
 
     plan: FlashingPlan  # How
     writes: Any  # The flash plan
@@ -101,7 +101,7 @@ ARGUMENTS = {
 
 
 def argument(env: Any, name: str, variable: str = "") -> str:
-    """What the command line says, else a construction variable."""
+    """Read a value from the command line, else from a construction variable."""
     from SCons.Script import ARGUMENTS as SAID
 
     return str(SAID.get(name, "") or (env.subst(env[variable]) if variable else ""))
@@ -116,20 +116,20 @@ def _is_on(env: Any, name: str) -> bool:
 
 
 def is_dry(env: Any) -> bool:
-    """The commands are only to be shown. NeuralArtError: ``DRY`` is neither 0 nor 1."""
+    """Whether to show the commands only. NeuralArtError: ``DRY`` is neither 0 nor 1."""
     return _is_on(env, "DRY")
 
 
 def options_of(env: Any) -> tuple[str, ...]:
-    """Words of ``neuralart flash`` that the command line asks for. NeuralArtError: ``FORCE`` is neither 0 nor 1."""
+    """Options of ``neuralart flash`` from the command line. NeuralArtError: ``FORCE`` is neither 0 nor 1."""
     server = argument(env, "SERVER")
     said = {"--force": _is_on(env, "FORCE"), "--dry-run": is_dry(env)}
     return (*[option for option, asked in said.items() if asked], *(["--server", server] if server else []))
 
 
 def fitting(board: Board, machine: Machine) -> Runner:
-    """Who writes a device when no name is given: the virtual flash of a virtual machine; of silicon the first whose
-    program is here and that knows the board. If none is, the first that knows it: it says what to install.
+    """Choose a runner if none is named: the virtual flash for virtual machines; for silicon the first that knows the
+    board and whose program is installed, else the first that knows it, whose message says what to install.
     """
     from neuralart.flashing import runners
 
@@ -145,8 +145,8 @@ def fitting(board: Board, machine: Machine) -> Runner:
 
 
 def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple[Runner, str]:
-    """The runner and the probe: of the command line, else of construction variables, else ``said`` by a variant,
-    else what fits. NeuralArtError: There is no such runner.
+    """Find runner and probe: of the command line, else of construction variables, else ``said`` by a variant, else a
+    fitting one. NeuralArtError: there is no such runner.
     """
     from neuralart.flashing import runners
 
@@ -174,12 +174,12 @@ def record_of(folder: Any, runner: Runner, probe: str) -> Any:
 
 
 def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
-    """One at a time has the device, however many jobs there are."""
+    """Reserve the device, so that one step at a time uses it."""
     env.SideEffect(env.Value(runner.device(record.get_internal_path(), probe), name="device"), nodes)
 
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
-    """``scons -c`` removes the record, and what is left beside it: locks, journals, scripts."""
+    """Let ``scons -c`` remove the record, and locks, journals and scripts beside it."""
     from neuralart.flashing.runners import JOURNAL, SCRIPT_NAMES
 
     names = [record.name + suffix for suffix in (".lock", JOURNAL)]

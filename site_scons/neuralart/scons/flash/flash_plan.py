@@ -32,7 +32,7 @@ READER = "npu_memory_check_descriptor"
 
 @dataclass(frozen=True)
 class FlashWrite:
-    """One file of a plan."""
+    """A file of a plan."""
 
     name: str  # For messages
     kind: str  # ``application``, ``model`` or ``descriptor``
@@ -45,7 +45,7 @@ class FlashWrite:
 
 @dataclass(frozen=True)
 class WritesPlan:
-    """What is written."""
+    """The writes of a plan."""
 
     board: str  # Name of the board
     writes: Sequence[FlashWrite]  # In the order of writing

@@ -1,4 +1,4 @@
-"""What goes into flash: the application behind its header, and the plan of all writes."""
+"""The images of a variant for its flash: the application behind its header, and the plan of all writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FSBL = "fsbl"
 
 @dataclass(frozen=True)
 class ModelNodes:
-    """A relocatable model as a variant has it."""
+    """The nodes of a variant's relocatable model."""
 
     image: Any  # ``network_rel.bin``
     params: Any  # ``network_rel_params.bin`` of a split model, else None
@@ -48,13 +48,13 @@ class ModelNodes:
 
     @property
     def files(self) -> list[Any]:
-        """All that there are."""
+        """All files."""
         return [*self.binaries, self.results, *self.c]
 
 
 @dataclass(frozen=True)
 class FlashNodes:
-    """What a variant has for the flash."""
+    """The nodes of a variant's flash images."""
 
     application: Any  # ``application.bin``: the image as its slot holds it; None where images are loaded in place
     plan: Any  # ``flash_plan.json``; None where a debugger loads all that there is
@@ -66,14 +66,14 @@ class FlashNodes:
 
     @property
     def files(self) -> list[Any]:
-        """Nodes of all of them."""
+        """All nodes."""
         single = [node for node in (self.application, self.weights, self.plan, self.addresses) if node is not None]
         return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
 
 
 @dataclass(frozen=True)
 class VariantProgram:
-    """What the effects of a variant work with."""
+    """The nodes that the targets of a variant need."""
 
     variant: VariantConfig  # The variant
     board: Board  # Where it runs

@@ -1,4 +1,4 @@
-"""The targets of the core: what writes a flash, what shows the plan, and what is handed to a kind of machine."""
+"""The targets of the core: write a flash, show the plan, hand over to a kind of machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Why an effect cannot be done with a variant, as data: what the program lacks, and what its machine cannot do. What a
-flash runner refuses is its own (:mod:`neuralart.flashing.runners`).
+"""Why a target cannot be done with a variant, as data: what the program lacks, what its machine cannot do. Refusals of
+flash runners are in :mod:`neuralart.flashing.runners`.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ _NOTHING = (
 
 
 def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str]:
-    """Why this cannot be done, and what to do; two empty texts if it can."""
+    """Find the reason why a target cannot be done, and the remedy; both empty if it can."""
     networks, external = program.networks, program.external
     subjects: dict[str, Any] = {
         "verb": verb,

@@ -69,12 +69,12 @@ class DeclaredVariant:
 
     @cached_property
     def writer(self) -> tuple[Runner, str]:
-        """Who writes its flash, and the serial number of the probe; empty: the only one."""
+        """The runner of its flash, and the probe's serial number; empty: the only one."""
         return flash.runner_of(self.env, self.program.board, self.program.machine, self.config.runner)
 
     @cached_property
     def virtual_flash(self) -> tuple[Runner, str, Any]:
-        """The flash that virtual boards boot: its runner, the serial number, and the node of the file."""
+        """The flash of virtual boards: runner, serial number, node of the file."""
         runner, probe = self.writer if isinstance(self.writer[0], Virtual) else (Virtual(), "")
         return runner, probe, flash.record_of(self.folder, runner, probe)
 
@@ -147,28 +147,28 @@ _REFUSE = SCons.Action.Action(_raise, None)
 
 
 def refused(base: Any, name: str, why: str, hint: str) -> Any:
-    """The alias of something that cannot be done, which says so when it is asked for."""
+    """Declare the alias of something impossible, which says why when it is built."""
     (alias,) = base.Alias(name, [], _REFUSE)
     node_plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
     return alias
 
 
 def steps(verb: str, programs: Sequence[VariantProgram]) -> list[tuple[VariantProgram, str]]:
-    """What a target runs, one after the other: a program, and how it loads its model."""
+    """The runs of a target, in order: a program, and the mode in which it loads its model."""
     if verb != "load":
         return [(programs[0], "")]
     return [(program, mode) for program in programs if program.flash is not None for mode in program.flash.plans]
 
 
 def shown(verb: str, variant: str, program: VariantProgram, mode: str) -> str:
-    """What a step prints."""
+    """The message of a step."""
     text = f"{verb.partition('-')[0].upper():<8} {variant} on {program.board.name}"
     text += f" ({program.machine.kind})" if verb in RUNS else ""
     return text + (f", {mode}" if mode else "") + (f", {_PART[verb]} only" if _PART.get(verb) else "")
 
 
 def by_command(env: Any, variant: DeclaredVariant, verb: str, *more: str) -> Any:
-    """The alias that calls our command of the same name for what was built."""
+    """Declare the alias that calls our command of the same name."""
     base, build = variant.base, build_dir(env)
     name, file = f"{verb}-{variant.name}", variant.config.where.file
     if not file:

@@ -1,4 +1,4 @@
-"""The plan of a network whose generated C is there already: which files are copied, by which words."""
+"""Plans the copy of a network whose generated C exists."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | N
 
 
 def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
-    """Work out what is copied of a network that is there already. NeuralArtError: A file is missing or does not belong
-    to it, it is for another kind of board, or a key is set that only a compile has.
+    """Plan the copy. NeuralArtError: a file is missing or does not belong to the network, it is for another kind of
+    board, or a key is set that only a compile has.
     """
     given = config.adopted
     assert given is not None

@@ -38,9 +38,8 @@ _FORMS = {key.name: key.form for key in networks.KEYS}
 
 
 def config_of(env: Any, name: str, model: Any, options: Mapping[str, Any]) -> NetworkConfig:
-    """A network from the keywords of a SConstruct, checked by the code that checks variants.yaml.
-    ``options``: as in variants.yaml; mappings are dicts, and None is as if the keyword were not there. NeuralArtError:
-    An option is unknown, or has a value that it cannot have.
+    """Make a network from keywords of an SConstruct, with the checks of variants.yaml. ``options``: its keys; mappings
+    are dicts, None: not given. NeuralArtError: a key is unknown or its value wrong.
     """
     place = caller(env)
     where = str(place)
@@ -80,7 +79,7 @@ MODEL_SUFFIXES = [".tflite", ".onnx"]
 
 
 def any_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile, or what is copied of a network that is there already; errors as of both."""
+    """Plan a compile, or the copy of an adopted network; errors as of both."""
     if config.adopted is None:
         return make_plan(env, config, board, model, pair)
     # Few networks are adopted: no other build loads the readers of generated C.
@@ -117,9 +116,9 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
 
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
-    """Add all files that the compile writes and reads. Which they are depends on the compiler, its version, the profile
-    and the pool file. None is left open: a raw file that was not declared is an error of the compile.
-    SCons.Errors.UserError: A variable has a wrong value, or a file is missing or wrong.
+    """Add all files that the compile writes and reads; compiler, version, profile and pool file decide them. A raw file
+    that was not declared is an error of the compile. SCons.Errors.UserError: a variable has a wrong value, or a file is
+    missing or wrong.
     """
     plan = node_plans.given(env, CompilePlan) or _plan(target, source, env)
     first = target[0]

@@ -1,6 +1,4 @@
-"""Who compiles a network, for which memory pools, with which words, and which files come out: known before anything
-runs.
-"""
+"""Finds compiler, memory pools, words and files of a compile, before anything runs."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ _WITH_POOLS = "profile with pools"
 
 
 def source_file(env: Any, path: str, what: str, where: str) -> Any:
-    """A file that a network names, relative to the current SConscript.
-    NeuralArtError: It does not exist, and nothing builds it.
+    """Find a file that a network names, relative to the current SConscript. NeuralArtError: it does not exist, and
+    nothing builds it.
     """
     try:
         node = env.fs.File(path)
@@ -50,7 +48,7 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
 
 
 def refuse_built(node: Any, what: str, where: str) -> None:
-    """Refuse a file that is made by the build itself. NeuralArtError: It is."""
+    """Refuse a file that the build itself makes (NeuralArtError)."""
     if node.has_builder():
         hint = "which files a compile writes is read from it before anything is built: make it a source file"
         raise NeuralArtError(f"{what} '{node}' is itself built by this SConstruct", where=where, hint=hint)
@@ -72,8 +70,8 @@ class Pools:
 
 
 def read_profile(env: Any, path: Path, selector: str, *, need_pools: bool) -> Profile:
-    """One profile of a file, read once.
-    ``need_pools``: it must name a pool file. NeuralArtError: The file is wrong, or has no such profile.
+    """Read a profile of a file, once. ``need_pools``: it must name a pool file. NeuralArtError: the file is wrong, or
+    has no such profile.
     """
     from neuralart.vendor import profile
 
@@ -84,7 +82,7 @@ def read_profile(env: Any, path: Path, selector: str, *, need_pools: bool) -> Pr
 
 
 def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
-    """A profile whose pools a network of this build uses; None: the file is none."""
+    """Find a profile that a network of this build uses by its file; None: no such file."""
     found: Profile | None = registry_of(env).known(_WITH_POOLS, f"{selector}@{node.srcnode().get_abspath()}")
     return found
 
@@ -156,7 +154,7 @@ SLOTS = 2
 
 @dataclass(frozen=True)
 class ChosenCompiler:
-    """A compiler as one network needs it."""
+    """The compiler of a network, with its settings."""
 
     kind: str  # ``reference``, ``stedgeai``, ``recorded``, or the name of a plugin
     identity: str  # What results depend on besides words and inputs; the same on every machine
@@ -169,12 +167,12 @@ class ChosenCompiler:
 
     @property
     def words(self) -> list[Any]:
-        """All words of the command that are the compiler's matter; SCons expands nothing in them."""
+        """Its words of the command, which SCons does not expand."""
         return [*map(LiteralWord, self.said), *self.places]
 
     @property
     def slow(self) -> bool:
-        """So many of them at the same time are enough (:data:`SLOTS`)."""
+        """How many of its compiles may run at once (:data:`SLOTS`)."""
         return self.kind == STEDGEAI
 
 
@@ -183,12 +181,12 @@ def _tool_cache(env: Any) -> Path:
 
 
 def command_environment(registry: Registry) -> dict[str, str]:
-    """What the command will see: the consumer's values win."""
+    """The environment of the command; the consumer's values win."""
     return {**os.environ, **registry.base["ENV"]}
 
 
 def installation(env: Any, config: NetworkConfig) -> Any:
-    """The installation to use, asked for its version once."""
+    """Find the installation to use; its version is asked once."""
     from neuralart.compilers.stedgeai.install import find
 
     registry = registry_of(env)
@@ -201,7 +199,7 @@ def installation(env: Any, config: NetworkConfig) -> Any:
 
 
 def resolved(env: Any, config: NetworkConfig) -> str:
-    """The compiler that a network gets; ``auto`` is decided here. NeuralArtError: There is none of that name."""
+    """Find a network's compiler, and decide ``auto``. NeuralArtError: there is none of that name."""
     if config.compiler not in COMPILERS:
         return plugins.find("compilers", config.compiler, config.said("compiler")).name
     if config.compiler != AUTO:
@@ -214,8 +212,8 @@ def resolved(env: Any, config: NetworkConfig) -> str:
 
 
 def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompiler:
-    """The compiler of a network. ``pair``: ``profiling`` for the compile without the epoch controller. NeuralArtError:
-    It is not there, or something is said that it does not take.
+    """Choose the compiler of a network. ``pair``: ``profiling`` for the compile without the epoch controller.
+    NeuralArtError: it is missing, or refuses a setting.
     """
     kind = resolved(env, config)
     said = [f"--profile-add={text}" for text in config.profile_add]
@@ -296,8 +294,8 @@ def files_of(
     options: Sequence[str],
     model: Path,
 ) -> tuple[ChosenCompiler, FileSet]:
-    """The files of a compile, and its compiler with all that it depends on.
-    NeuralArtError: The compiler refuses what is asked.
+    """List the files of a compile, and complete its compiler with all that it depends on. NeuralArtError: the compiler
+    refuses.
     """
     name = config.name
     if compiler.kind == REFERENCE:

@@ -74,8 +74,8 @@ class _AfterCompile(SCons.Action.FunctionAction):
 
 
 def guard(env: Any, made: Any) -> None:
-    """Make the limits of a network part of its compile: whatever links it, nothing goes on that breaks them.
-    ``made``: what ``env.Network`` returns.
+    """Add the limits of a network to its compile, so that all that links it waits for the check. ``made``: what
+    ``env.Network`` returns.
     """
     registry = registry_of(env)
     limits = made.config.budgets
@@ -207,7 +207,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
 
 
 def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetworkNodes:
-    """The same for a board whose networks run on its core."""
+    """Declare a compile for a board whose networks run on its core."""
     made = make_compile(env, config, board)
     assert isinstance(made, CpuNetworkNodes)  # as its board says
     return made

@@ -18,7 +18,7 @@ from neuralart.resources import firmware_dir
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledNodes:
-    """What every compile has."""
+    """The nodes of a compile."""
 
     name: str  # C name of the network
     board: Board  # The board it was compiled for
@@ -40,7 +40,7 @@ class CompiledNodes:
 
     @property
     def code(self) -> list[Any]:
-        """C of this network alone."""
+        """C of this network, without the runtime."""
         raise NotImplementedError
 
     @property
@@ -71,7 +71,7 @@ class NetworkNodes(CompiledNodes):
 
     @property
     def code(self) -> list[Any]:
-        """C of this network alone: with what its compiler adds, and initializers that were written as C."""
+        """C of this network, without the runtime: also what its compiler adds, and initializers in C."""
         c = [node for name, node in sorted(self.more.items()) if name.endswith(".c")]
         return [self.c, *c, *(node for node in self.initializers.values() if str(node).endswith(".c"))]
 
@@ -85,12 +85,12 @@ class CpuNetworkNodes(CompiledNodes):
 
     @property
     def code(self) -> list[Any]:
-        """C of this network alone."""
+        """C of this network, without the runtime."""
         return self.c
 
     @property
     def pair(self) -> None:
-        """There is no epoch controller that could be left out."""
+        """None: there is no epoch controller to leave out."""
         return None
 
 
@@ -98,7 +98,7 @@ Compiled: TypeAlias = NetworkNodes | CpuNetworkNodes
 
 
 def refuse_cpu(networks: Iterable[Any], where: str) -> None:
-    """Refuse networks that run on the core: what they need is all C. NeuralArtError: One of them does."""
+    """Refuse networks that run on the core, which need no initializers (NeuralArtError)."""
     for network in networks:
         if isinstance(network, CpuNetworkNodes):
             said = f"network {network.name} runs on the core of board {network.board.name}"
@@ -107,7 +107,7 @@ def refuse_cpu(networks: Iterable[Any], where: str) -> None:
 
 
 def check_compiled(network: Any, where: str) -> None:
-    """Refuse what is no network. NeuralArtError: It is something else."""
+    """Refuse what is no network (NeuralArtError)."""
     if not isinstance(network, CompiledNodes):
         raise NeuralArtError(f"takes what Network returned, not {network!r}", where=where)
 
@@ -117,7 +117,7 @@ _OF_OTHER_PROGRAMS = ("kernels_", "relocatable/", "legacy/")
 
 
 def cpu_runtime_files() -> list[str]:
-    """C of the runtime for networks that run on the core, relative to the runtime's folder."""
+    """C files of the runtime for networks on the core, relative to the runtime's folder."""
     origin = firmware_dir() / "runtime"
     return sorted(
         path.relative_to(origin).as_posix() for part in ("kernels", "legacy") for path in (origin / part).glob("*.c")
@@ -125,7 +125,7 @@ def cpu_runtime_files() -> list[str]:
 
 
 def cpu_runtime_includes() -> list[str]:
-    """Folders of the headers of that runtime."""
+    """Include folders of that runtime."""
     runtime = firmware_dir() / "runtime"
     return [str(runtime / "include"), str(runtime / "legacy" / "include")]
 
@@ -138,8 +138,8 @@ def _npu_runtime_files() -> tuple[str, ...]:
 
 
 def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[Callable[[], list[Any]], list[Any]]:
-    """What declares the sources of the runtime, so that objects never land beside the package; its include folders.
-    ``folder``: where objects go, relative to the top folder.
+    """Returns a function that declares the runtime's sources below ``folder`` (relative to the top folder), so that
+    objects are never written beside the package; and the include folders.
     """
     origin = firmware_dir() / "runtime"
 

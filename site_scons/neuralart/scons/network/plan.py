@@ -1,4 +1,4 @@
-"""A compile as it is known before anything runs: words of its command, files that it reads and writes."""
+"""Plans of compiles: words of the command, files that it reads and writes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _OF_NPU = ("profile", "profile_add", "profile_remove", "pair", "initializers", "
 
 @dataclass(frozen=True)
 class CompilePlan:
-    """One compile."""
+    """A compile that will run."""
 
     config: NetworkConfig  # What to compile
     board: Board  # For which board
@@ -83,22 +83,22 @@ class CompilePlan:
 
     @property
     def digest(self) -> str:
-        """Eight digits that stand for the key in names of folders."""
+        """Eight hex digits of the key, for names of folders."""
         return hashlib.sha256(self.key.encode()).hexdigest()[:8]
 
     @property
     def names(self) -> list[str]:
-        """Names of all files that come out, the network's C first."""
+        """Names of all results, the network's C first."""
         return [*self.files.plain.values(), *self.files.initializers.values()]
 
 
 def is_cpu(board: Board) -> bool:
-    """Whether networks for this board run on its core."""
+    """Whether networks of this board run on its core."""
     return flow_of(board.target) == CPU
 
 
 def cpu_file_names(name: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """C files, headers and the others of a network that runs on the core."""
+    """Names of C files, headers and other results for a core."""
     c = (f"{name}.c", f"{name}_data.c", f"{name}_data_params.c")
     headers = (f"{name}.h", f"{name}_config.h", f"{name}_data.h", f"{name}_data_params.h")
     plain = ("network.json", "manifest.json", f"{name}_c_info.json", f"{name}_generate_report.txt", "provenance.txt")
@@ -106,8 +106,8 @@ def cpu_file_names(name: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[s
 
 
 def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile. ``pair``: ``profiling``: the compile beside the main one, without the epoch controller.
-    NeuralArtError: A file is missing or wrong, or an option is unknown.
+    """Plan a compile. ``pair``: ``profiling`` for the second compile without the epoch controller. NeuralArtError: a
+    file is missing or wrong, or an option is unknown.
     """
     check_name(config.name, config.said())
     path = place(model)

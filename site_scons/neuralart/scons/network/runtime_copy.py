@@ -1,4 +1,4 @@
-"""The runtime as a copy in a folder of the user's tree, for programs whose project files must name it."""
+"""Copies the runtime into the user's tree, for programs whose project files must name it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COPY = commands.function(_copy_runtime, "COPY     ${TARGET.dir}")
 
 
 def copied_runtime(env: Any, folder: str, *, cpu: bool) -> tuple[Callable[[], list[Any]], list[Any]]:
-    """The same as a copy in a folder of the user's, which project files may name; its headers are made with it."""
+    """As :func:`~.nodes.runtime_nodes`, for a copy in the user's ``folder``, headers included."""
     copies = _Copies(runtime_parts(ours=True, cpu=cpu))
     digest = hashlib.sha256(b"".join(hashlib.sha256(part.path.read_bytes()).digest() for part in copies.parts))
 

@@ -1,6 +1,5 @@
-"""Inputs and outputs of a ``c_info.json`` as the facts of a network have them. Files of CPU targets leave the batch out
-of their shapes, those of the NPU have it. Here it is decided once: the shape of a
-:class:`~neuralart.network.facts.Port` has the batch.
+"""Makes a network's inputs and outputs from ``c_info.json``. Files of CPU targets omit the batch in shapes, those of
+the NPU have it; a :class:`~neuralart.network.facts.Port` always has it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def dtype_of(buffer: InfoBuffer) -> str:
 
 
 def position_of(buffer: InfoBuffer) -> str:
-    """Where the channels stand: ``last``, ``first`` or ``undefined``; by the names of the axes if they are given."""
+    """Position of the channels: ``last``, ``first`` or ``undefined``; by the names of the axes, if they are given."""
     if buffer.axes:
         letters = "".join(_LETTERS.get(axis, "?") for axis in buffer.axes if axis != _BATCH)
         if letters.endswith("C") and letters[:-1] in _SPACES:
@@ -53,7 +52,7 @@ def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
 
 
 def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
-    """Inputs or outputs by the ids of their buffers. NeuralArtError: one is not listed, or its shape is not fixed."""
+    """Make the ports of some buffers. NeuralArtError: a buffer is not listed, or its shape is not fixed."""
     buffers = {buffer.id: buffer for buffer in info.buffers}
     pools = {pool.id: pool for pool in info.pools}
     found = []

@@ -1,4 +1,4 @@
-"""What a ``c_info.json`` says (schema 2.0, ST Edge AI Core 2.0 to 4.x, Neural-ART and CPU targets)."""
+"""The contents of ``c_info.json`` (schema 2.0, ST Edge AI Core 2.0 to 4.x, Neural-ART and CPU targets)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class InfoNode:
 
     @property
     def pseudo(self) -> bool:
-        """It computes nothing: the parameters before the first epoch, the return behind the last."""
+        """Whether it computes nothing: the parameters before the first epoch, the return after the last."""
         return self.mapping == "NODE_NO_X" or (
             bool(self.operators) and all(operator.type in PSEUDO_OPERATORS for operator in self.operators)
         )
@@ -133,7 +133,7 @@ NPU, CPU, RESULTS = "npu", "cpu", "results"
 
 @dataclass(frozen=True)
 class InfoTool:
-    """A program that had a part in it."""
+    """A program that took part in the compile."""
 
     name: str  # ``ST.EdgeAI.Core`` or ``ATONN Compiler``
     version: str  # As written
@@ -143,7 +143,7 @@ class InfoTool:
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file and what was signed of it."""
+    """A file with its signature."""
 
     name: str  # Without a folder
     signature: str = ""  # ``0x`` and the MD5 of the file's bytes in hex; empty if none was made
@@ -216,7 +216,7 @@ class InfoBuffer:
 
 @dataclass(frozen=True)
 class Footprint:
-    """Sizes in bytes as the front end adds them up; None where it did not (no Arm compiler was found)."""
+    """Sizes in bytes, as the front end adds them up; None if it did not (without an Arm compiler)."""
 
     activations: int | None = None
     weights: int | None = None
@@ -266,7 +266,7 @@ class CInfo:
 
     @property
     def real_pools(self) -> tuple[InfoPool, ...]:
-        """Without the virtual ones: what may be added up."""
+        """Pools without the virtual ones, whose sizes may be added."""
         return tuple(pool for pool in self.pools if not pool.virtual)
 
     @property
@@ -276,5 +276,5 @@ class CInfo:
 
     @property
     def activations_used(self) -> int:
-        """Bytes of the writable pools; weights that the compiler put there are in it."""
+        """Bytes of the writable pools, including weights that the compiler put there."""
         return sum(pool.used for pool in self.real_pools if pool.rights != "ACC_READ")

@@ -1,1 +1,1 @@
-"""What a compile of ST's tools left in a folder: which files belong together, whatever they are called."""
+"""Finds the files that a compile of ST's tools left in a folder, whatever their names."""

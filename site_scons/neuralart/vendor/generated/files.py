@@ -1,6 +1,5 @@
-"""The files of one generated network in a folder, by the C of the network. The network's C is known by its functions;
-the others by the names that the tools give them beside it. The header of a network for the core tells its inputs,
-outputs and sizes where its ``c_info.json`` is not there any more. Names do not say what the network is called in C
+"""Finds the files of a generated network in a folder. Its C is recognized by its functions, the others by names beside
+it. For a core, headers give inputs, outputs and sizes if ``c_info.json`` is gone. File names do not give the C name
 (``network.c`` of release 2.0 has symbols with ``Default``).
 """
 
@@ -40,7 +39,7 @@ class HeaderPort:
 
 @dataclass(frozen=True)
 class CpuHeader:
-    """What the headers say; None: they do not say it."""
+    """The contents of the headers; None: they do not say it."""
 
     inputs: tuple[HeaderPort, ...]  # In order
     outputs: tuple[HeaderPort, ...]  # In order
@@ -78,9 +77,8 @@ def _port(values: dict[str, str], kind: str, number: int) -> HeaderPort | None:
 
 
 def parse(texts: list[str], c_name: str) -> CpuHeader:
-    """Read the headers of a network; what they do not say is None or empty. ``texts``: of ``network.h``,
-    ``network_data.h``, ``network_data_params.h``, as far as they are there; ``c_name``: what the network is called in
-    C.
+    """Read the headers of a network. ``texts``: of ``network.h``, ``network_data.h``, ``network_data_params.h``, if
+    they exist; ``c_name``: the network's name in C.
     """
     head = f"{c_name.upper()}_"
     values: dict[str, str] = {}
@@ -120,7 +118,7 @@ _HINT = "compiler: {adopted: FOLDER}: the folder with the network.c that the too
 
 @dataclass(frozen=True)
 class GeneratedSet:
-    """A network as it lies in a folder."""
+    """A network in a folder."""
 
     folder: Path
     c_file: str  # Name of its C in the folder
@@ -135,22 +133,22 @@ class GeneratedSet:
 
     @property
     def stem(self) -> str:
-        """Name of its C without suffix, with which the names of the others begin."""
+        """File name of its C without suffix, with which its other files begin."""
         return self.c_file.removesuffix(".c")
 
     @property
     def where(self) -> str:
-        """Its C in messages."""
+        """The name of its C in messages."""
         return f"{self.shown}/{self.c_file}" if self.shown not in ("", ".") else self.c_file
 
     @cached_property
     def network(self) -> GeneratedNetwork:
-        """What the C of a network for the NPU says."""
+        """Its C, read, for the NPU."""
         return network_c.parse(self.text, self.where)
 
     @property
     def runtime(self) -> str:
-        """What its C needs: that of this package, or the vendor's for its flow."""
+        """The runtime that its C needs: ours, or the vendor's for its flow."""
         if self.flow == CPU:
             return NEURALART if _OURS in self.text else NETWORK_RUNTIME
         return NEURALART if self.network.runtime == NEURALART_VERSION else LL_ATON
@@ -161,7 +159,7 @@ class GeneratedSet:
 
     @cached_property
     def needed(self) -> dict[str, int]:
-        """Pools (fname) that hold constants, and how many bytes of each the constants reach."""
+        """Pools (fname) with constants, and the bytes of each up to the last constant."""
         if self.flow == CPU:
             return {}
         placed = self._placed
@@ -177,7 +175,7 @@ class GeneratedSet:
 
     @cached_property
     def idle(self) -> tuple[str, ...]:
-        """Pools (fname) that its comments declare, and of which nothing is used, not through a virtual pool either."""
+        """Pools (fname) that its comments declare and nothing uses, not through a virtual pool either."""
         pools, placed = self.network.pools, self._placed
         used = [range(pool.address, pool.address + pool.size) for pool in pools if pool.told[0] or placed[pool.fname]]
         return tuple(
@@ -209,7 +207,7 @@ class GeneratedSet:
 
 
 def check_pool_file(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
-    """A pool file, if the network was compiled for it. NeuralArtError: it was not."""
+    """Read a pool file that the network was compiled for. NeuralArtError: it was not."""
     own = {pool.fname: pool for pool in found.pools.enabled}
     theirs = {pool.fname: pool for pool in mpool.enabled}
     for fname, pool in own.items():
@@ -223,7 +221,7 @@ def check_pool_file(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
 
 
 def kind_of(data: bytes) -> tuple[str, str]:
-    """Flow and C name of the network that a C file is; empty: it is none."""
+    """Find flow and C name of the network in a C file; empty: it has none."""
     found = _NPU.search(data)
     if found is not None and b"ll_atonn_rt_epoch_block_array" in data:
         return NPU, found[1].decode()
@@ -233,7 +231,7 @@ def kind_of(data: bytes) -> tuple[str, str]:
 
 
 def candidates(folder: Path) -> list[str]:
-    """Names of the C files in a folder that are networks, sorted."""
+    """Names of C files in a folder that hold a network, sorted."""
     found = []
     with os.scandir(folder) as entries:
         names = sorted(each.name for each in entries if each.name.endswith(".c") and each.is_file())

@@ -1,4 +1,4 @@
-"""Which file holds the constants of which memory pool, and what is in it: raw bytes, Intel HEX or C."""
+"""Finds and reads the file with a pool's constants: raw bytes, Intel HEX or C."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _WEIGHTS = re.compile(r"weight|data|atonbuf|param|initializer", re.I)
 
 
 def is_hex(path: Path) -> bool:
-    """Whether a file is Intel HEX by its name."""
+    """Whether a file's name is that of Intel HEX."""
     return path.suffix.lower() in HEX
 
 
 def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
-    """The constants of a pool, from its base on. ``needed``: bytes that the network reads of it; ``shown``: the file in
-    messages. NeuralArtError: the file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
+    """Read a pool's constants, from its base. ``needed``: bytes that the network uses; ``shown``: the file in messages.
+    NeuralArtError: they are at another address, or of another size.
     """
     shown = shown or path.as_posix()
     data = read_bytes(path)
@@ -64,7 +64,7 @@ def _named(path: Path, pool: str) -> bool:
 
 
 def first_address(data: bytes) -> int | None:
-    """Where the first byte of an Intel HEX file belongs, by its beginning alone; None if that does not say it."""
+    """Read the first address of an Intel HEX file from its beginning; None: it is not there."""
     upper = 0
     for line in data.decode("ascii", "replace").splitlines():
         record = re.fullmatch(r":([0-9A-Fa-f]{2})([0-9A-Fa-f]{4})(0[024])([0-9A-Fa-f]+)", line.strip())
@@ -117,7 +117,7 @@ def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tupl
 
 
 def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
-    """Files that can be a pool's constants, of the surest kind there is; several differ: any may be it."""
+    """List the files that may hold a pool's constants, of the surest kind; several that differ: any may be right."""
     needed = found.needed[pool.fname]
     fits = ([path for path in kind if _fits(path, pool, needed)] for kind in _kinds(found, pool, files))
     kind = next((kind for kind in fits if kind), [])
@@ -126,7 +126,7 @@ def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> lis
 
 
 def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
-    """The same; where none fits, the surest of those that do not: why it does not is the true reason."""
+    """As :func:`fitting`; if none fits, list the surest of the others, whose error tells the reason."""
     return fitting(found, pool, files) or next((kind for kind in _kinds(found, pool, files) if kind), [])[:1]
 
 

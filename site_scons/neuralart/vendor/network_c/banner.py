@@ -1,4 +1,4 @@
-"""Where a generated file comes from: its first comments and the guard on the runtime's version."""
+"""Reads the origin of a generated file: its first comments, and the guard on the runtime's version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _END = lazy_regex(r"^[ \t]*#[ \t]*endif\b", re.M)
 
 @dataclass(frozen=True)
 class Banner:
-    """The comment that a file begins with."""
+    """The first comment of a file."""
 
     # ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
     origin: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Banner:
 
     @property
     def model(self) -> str:
-        """Name of the user's model without folder and extension; empty if the options do not tell."""
+        """Name of the user's model without folder and extension; empty if the options do not have it."""
         return model_name(self.options)[0]
 
     @property
@@ -53,7 +53,7 @@ def _value(text: str | None) -> str:
 
 
 def banner(text: str) -> Banner:
-    """Read the first comments of a file, up to its first line of the preprocessor, or further on."""
+    """Read the first comments of a file: those before its first preprocessor line, or further on."""
     code = _CODE.search(text, 0, _HEAD)
     return (_banner(text[: code.start()]) if code else None) or _banner(text[:_HEAD]) or Banner()
 
@@ -84,7 +84,7 @@ def model_name(options: dict[str, str]) -> tuple[str, str]:
 
 
 def guard(text: str) -> tuple[tuple[int, int, int, int] | None, str]:
-    """Version of the runtime that a file asks for, and what it does about another one: ``error`` or ``warning``."""
+    """Read the runtime's version that a file requires, and what happens with another: ``error`` or ``warning``."""
     at = text.find(_FIRST)
     while at >= 0:
         found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The epoch table of network.c, and what the comments in front of it say about its epochs."""
+"""Reads the epoch table of network.c, with the comments about its epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of its pools a network uses, and contradictions inside a network.c and with the files beside it."""
+"""Computes how much of its pools a network uses, and finds contradictions in network.c and with files beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool, 
 
 
 def rows_by_pool(network: GeneratedNetwork) -> dict[str, list[BufferRow]]:
-    """Rows of each pool by its fname; those that fit no pool under the empty name, the application's nowhere."""
+    """Group rows by the fname of their pool; rows without one under the empty name; the application's are left out."""
     found: dict[str, list[BufferRow]] = {pool.fname: [] for pool in network.pools}
     # Rows have few bases, and nearly all rows of a base lie in the same pool.
     usual: dict[tuple[str, int], tuple[int, int, str]] = {}
@@ -35,7 +35,7 @@ def _room(row: BufferRow, pool: Pool) -> int:
 
 
 def extent(pool: Pool, rows: Iterable[BufferRow]) -> int:
-    """The highest offset in a pool behind one of its rows."""
+    """The end of a pool's last row, as an offset."""
     return max((row.end + (0 if row.symbol else row.base - pool.address) for row in rows), default=0)
 
 
@@ -156,7 +156,7 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Buffer
 def problems(
     network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, unreadable ones first; ``path``: with files beside it. ``placed``: its rows by pool, if known."""
+    """List contradictions, unreadable parts first. ``path``: to check files beside it; ``placed``: rows by pool."""
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]
     if path is not None:

@@ -1,4 +1,4 @@
-"""Initializers of generated C: the structs of an array by their braces, and the numbers in them."""
+"""Reads initializers of C: arrays of structs, and numbers in them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:
 
 
 def members(body: str) -> dict[str, str]:
-    """The members of a struct, from what stands between its braces without comments: name -> what it is set to."""
+    """Read the members of a struct from the text between its braces, without comments: name -> value."""
     return {name: value.strip() for name, value in _FIELD.findall(body)}
 
 

@@ -1,4 +1,4 @@
-"""Reading a network.c."""
+"""Reads network.c."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ read = of_file(lambda data, file: parse(decode(data), file))
 
 
 def port_of(port: NetworkPort) -> Port:
-    """Shape as in memory; the first scale and zero point, if there are several."""
+    """Make the port of a row: shape as in memory; the first scale and zero point of several."""
     return Port(
         name=port.row.name,
         pool=port.pool,

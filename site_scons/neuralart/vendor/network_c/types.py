@@ -1,4 +1,4 @@
-"""What generated C says, as data."""
+"""The contents of generated C, as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLOCK_KINDS = (HW, SW, HYBRID, EC)
 
 
 class Problem(NamedTuple):
-    """Something that could not be understood, or that contradicts something else."""
+    """A part that could not be read, or a contradiction."""
 
     where: str  # ``file:line`` or the file
     what: str  # In words, with the numbers
@@ -21,13 +21,13 @@ class Problem(NamedTuple):
 
     @property
     def text(self) -> str:
-        """One line, whatever was quoted from the file."""
+        """One line, even if it quotes the file."""
         return f"{self.where}: {' '.join(self.what.split())}"
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A memory pool as two lines of comment describe it."""
+    """A memory pool, as its two lines of comment describe it."""
 
     index: int  # Its number
     fname: str  # File postfix
@@ -48,22 +48,22 @@ class Pool:
 
     @property
     def told(self) -> tuple[int, int]:
-        """Bytes in use, and how much the figure may be off whether the compiler rounds or cuts it."""
+        """Bytes in use, and the error of the figure, whether the compiler rounds or cuts it."""
         return (self.said, 2 * self.precision) if self.exact is None else (self.exact, 0)
 
     @property
     def relative(self) -> bool:
-        """Its base is a symbol."""
+        """Whether its base is a symbol."""
         return self.mode == "relative_mode"
 
     @property
     def writable(self) -> bool:
-        """Activations may live in it."""
+        """Whether activations may be in it."""
         return self.rights == "READ_WRITE"
 
     @property
     def of_user(self) -> bool:
-        """No memory of the network: a buffer that the application provides."""
+        """Whether the application provides it: it is no memory of the network."""
         return self.fname.startswith("_user_io_")
 
 
@@ -145,5 +145,5 @@ class GeneratedNetwork:
 
     @property
     def runtime_text(self) -> str:
-        """``1.1.3.262``; empty without guard."""
+        """The runtime's version, ``1.1.3.262``; empty without a guard."""
         return ".".join(map(str, self.runtime)) if self.runtime else ""

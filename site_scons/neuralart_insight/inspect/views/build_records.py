@@ -116,11 +116,6 @@ def _index_lines(record: dict[str, Any]) -> Iterator[str]:
     yield from (f"    {name}" for name in record["artefacts"])
 
 
-def _network_rel(path: Path) -> dict[str, Any]:
-    made: dict[str, Any] = shaped(document(path, check_image.SCHEMA), _NETWORK_REL, str(path))
-    return made
-
-
 def _network_rel_lines(record: dict[str, Any]) -> Iterator[str]:
     network = record["network"]
     kinds = ", ".join(f"{count} {kind}" for kind, count in record["relocations"].items())
@@ -192,7 +187,9 @@ FLASH_PLAN = _visible(view(_flash_plan, _flash_plan_lines))
 PLAN = _visible(View(plan_report.read, plan_report.text))
 CHECK = _visible(view(_check, _check_lines))
 INDEX = _visible(view(last_build.read_whole_index, _index_lines))
-NETWORK_REL = _visible(view(_network_rel, _network_rel_lines))
+NETWORK_REL = _visible(
+    view(lambda path: shaped(document(path, check_image.SCHEMA), _NETWORK_REL, str(path)), _network_rel_lines)
+)
 DESCRIPTOR = _visible(view(_descriptor, _descriptor_lines))
 LOAD_TABLE = _visible(view(_load_table, _load_table_lines))
 APPLICATION = _visible(view(_application, _application_lines))

@@ -13,16 +13,7 @@ from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
-from neuralart.vendor.tables import (
-    address,
-    address_or_none,
-    fields,
-    plural,
-    problems,
-    quantization,
-    rows,
-    used_pools,
-)
+from neuralart.vendor.tables import address, address_or_none, fields, plural, problems, quantization, rows, used_pools
 from neuralart_insight.inspect.kinds import view
 from neuralart_insight.report import npu_epochs, offload
 from neuralart_virtual.network_c import ecblobs

@@ -170,11 +170,7 @@ def _tflite_lines(record: dict[str, Any]) -> Iterator[str]:
     for title in ("inputs", "outputs"):
         yield from ("", f"{title}:")
         ports = (
-            {
-                **each,
-                "size": "x".join(map(str, each["shape"])) or "scalar",
-                "scale": quantization(each),
-            }
+            {**each, "size": "x".join(map(str, each["shape"])) or "scalar", "scale": quantization(each)}
             for each in record[title]
         )
         yield from rows(ports, "name shape=size type=dtype scale,_zero_point=scale")

@@ -7,13 +7,7 @@ from collections.abc import Callable, Sequence
 
 from neuralart.errors import NeuralArtError
 from neuralart_insight.report import npu_epochs
-from neuralart_insight.report.page import (
-    figures,
-    lifetimes,
-    memory_map,
-    network_graph,
-    treemap,
-)
+from neuralart_insight.report.page import figures, lifetimes, memory_map, network_graph, treemap
 from neuralart_insight.report.page.gather import PageFacts
 from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of, cut
 from neuralart_insight.report.page.sheet import sheet, text_of

@@ -7,15 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from neuralart_insight.report.page import figures
-from neuralart_insight.report.page.gather import (
-    CODE,
-    CONSTANTS,
-    DATA,
-    ZEROED,
-    PageFacts,
-    SizedPart,
-    groups,
-)
+from neuralart_insight.report.page.gather import CODE, CONSTANTS, DATA, ZEROED, PageFacts, SizedPart, groups
 from neuralart_insight.report.page.parts import (
     Cell,
     Meter,

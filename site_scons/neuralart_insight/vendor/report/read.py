@@ -14,14 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
 from neuralart.vendor.releases import parse_core
 from neuralart_insight.vendor.report import tables
-from neuralart_insight.vendor.report.tables import (
-    ReportLine,
-    after,
-    below,
-    lines_of,
-    read_validation,
-    without_long,
-)
+from neuralart_insight.vendor.report.tables import ReportLine, after, below, lines_of, read_validation, without_long
 from neuralart_insight.vendor.report.types import EpochCounts, PoolUsage, Report, ReportEpoch
 
 # Blocks that the Neural-ART compiler adds: memory, used ranges, epochs ------------------------------------------------

@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from neuralart_insight.vendor.report.types import (
-    Accuracy,
-    Layer,
-    NodeTime,
-    SectionSizes,
-    Totals,
-    Validation,
-)
+from neuralart_insight.vendor.report.types import Accuracy, Layer, NodeTime, SectionSizes, Totals, Validation
 
 # Progress bars share the line with what follows; the graphical front end stamps each line.
 _PROGRESS = re.compile(r"PASS:\s{0,8}\d{1,3}%\|[^|\n]{0,200}\|\s{0,4}\d+/\d+ \[[^\]\n]{0,80}\]\s*")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart_reference.context import Lowering, describe, float_literal, struct
+from neuralart_reference.context import Lowering, describe, float_literal, same_type, struct
 from neuralart_reference.ir import Arg, Null
 from neuralart_reference.model.graph import Operator, Tensor
-from neuralart_reference.operators._plain import bounds, same_type
+from neuralart_reference.operators._plain import bounds
 from neuralart_reference.operators._recurrent import (
     CELL,
     CELL_STATE,
@@ -23,13 +23,9 @@ from neuralart_reference.operators._recurrent import (
 _FUNCTIONS = {"NONE": 0, "RELU": 1, "TANH": 2}
 
 
-def svdf_f32(ctx: Lowering, op: Operator) -> None:
-    """Lower a singular value decomposition filter. Multiply-accumulate operations: filters x (inputs + memory) for each
-    batch.
-    """
-    source, target, parts = ctx.input(op), ctx.output(op), States(ctx, op)
-    same_type(ctx, op, source, target)
-    weights, time, bias = ctx.input(op, 1), ctx.input(op, 2), ctx.optional(op, 3)
+def svdf_sizes(ctx: Lowering, op: Operator) -> dict[str, int]:
+    """The sizes of a singular value decomposition filter; NeuralArtError when they do not fit each other."""
+    source, weights, time = (ctx.input(op, position) for position in range(3))
     rank = int(op.options.get("rank", 0))
     if len(source.shape) != 2 or len(weights.shape) != 2 or len(time.shape) != 2:
         ctx.refuse(op, f"{describe(source)}, {describe(weights)} or {describe(time)} has not 2 dimensions")
@@ -37,13 +33,24 @@ def svdf_f32(ctx: Lowering, op: Operator) -> None:
     if rank < 1 or filters % rank:
         ctx.refuse(op, f"{filters} filters of rank {rank} are no whole number of units")
     units = filters // rank
-    ctx.expect_shape(op, target, (batches, units))
-    sizes = {"batches": batches, "inputs": inputs, "units": units, "rank": rank, "memory": memory}
+    ctx.expect_shape(op, ctx.output(op), (batches, units))
+    return {"batches": batches, "inputs": inputs, "units": units, "rank": rank, "memory": memory}
+
+
+def svdf_f32(ctx: Lowering, op: Operator) -> None:
+    """Lower a singular value decomposition filter. Multiply-accumulate operations: filters x (inputs + memory) for each
+    batch.
+    """
+    source, target, parts = ctx.input(op), ctx.output(op), States(ctx, op)
+    same_type(source, target)
+    sizes = svdf_sizes(ctx, op)
+    batches, inputs, units, rank, memory = sizes.values()
+    filters = units * rank
     args = (
         ctx.read(op, source),
         _constant(ctx, op, parts, 1, "weights", (filters, inputs)),
         _constant(ctx, op, parts, 2, "time_weights", (filters, memory)),
-        _constant(ctx, op, parts, 3, "bias", (units,)) if bias else Null(),
+        _constant(ctx, op, parts, 3, "bias", (units,)) if ctx.optional(op, 3) else Null(),
         parts.state(4, "float32", batches * filters * memory),
         ctx.write(target),
         struct("na_svdf_f32_t", **sizes, **bounds(ctx, op)),
@@ -57,7 +64,7 @@ def _constant(ctx: Lowering, op: Operator, parts: States, position: int, role: s
 
 def _sequence(ctx: Lowering, op: Operator, source: Tensor, target: Tensor) -> tuple[int, dict[str, int]]:
     """Outputs, and the members that say how a sequence lies in memory; an operator without one does a single step."""
-    same_type(ctx, op, source, target)
+    same_type(source, target)
     rank = 3 if op.kind.startswith("UNIDIRECTIONAL") else 2
     if len(source.shape) != rank or len(target.shape) != rank:
         ctx.refuse(op, f"{describe(source)} and {describe(target)} have not {rank} dimensions")

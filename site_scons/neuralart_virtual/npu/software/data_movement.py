@@ -9,8 +9,6 @@ from neuralart_virtual.network_c import epochs
 from neuralart_virtual.network_c.epochs import Structure
 from neuralart_virtual.npu.software.tensors import ORDER, Array, Kernel, Output, array, buffers, load, note, store
 
-_IN, _OUT = "general.input", "general.output"
-
 
 def concat(kernel: Kernel) -> None:
     """Buffers one behind the other along an axis: inputs, how many, output, axis."""

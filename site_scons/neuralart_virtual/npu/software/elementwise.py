@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from neuralart_virtual.npu.software.tensors import Array, Kernel, quantized
-
-_IN, _OUT = "general.input", "general.output"
+from neuralart_virtual.npu.software.tensors import IN, OUT, Array, Kernel
 
 
 def dequantize(kernel: Kernel) -> None:
     """(x - zero point) * scale, in single precision."""
-    x = kernel.view(_IN)
+    x = kernel.view(IN)
     scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    result = (x.astype(np.int64) - zero).astype(np.float32) * scale
-    kernel.same_size(result, _OUT)
-    kernel.view(_OUT, "<f4")[...] = result
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals((x.astype(np.int64) - zero).astype(np.float32) * scale)
 
 
 def quantize(kernel: Kernel) -> None:
     """x / scale, rounded half to even, plus the zero point."""
-    x, target = kernel.view(_IN, "<f4"), kernel.view(_OUT)
-    scale, zero = kernel.quantization("o", target.dtype.itemsize)
-    kernel.same_size(x, _OUT)
-    steps = np.rint(np.nan_to_num(x / scale, posinf=1e9, neginf=-1e9)) + zero
-    target[...] = quantized(steps, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    x = kernel.view(IN, "<f4")
+    scale, zero = kernel.quantization("o", kernel.view(OUT).dtype.itemsize)
+    kernel.same_size(x)
+    kernel.write_steps(np.rint(np.nan_to_num(x / scale, posinf=1e9, neginf=-1e9)) + zero)
 
 
 def requantize(kernel: Kernel) -> None:
     """From one scale and zero point to another ones, rounded half away from zero."""
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
-    kernel.same_size(x, _OUT)
-    steps = _rounded((x.astype(np.float64) - zero) * (scale.astype(np.float64) / out_scale))
-    target[...] = quantized(steps + out_zero, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
+    kernel.same_size(x)
+    kernel.write_steps(_rounded((x.astype(np.float64) - zero) * (scale.astype(np.float64) / out_scale)) + out_zero)
 
 
 def _rounded(values: Array) -> Array:
     """To the nearest, ties away from zero."""
     return np.asarray(np.trunc(values + np.copysign(0.5, values)))
-
-
-def _erf(x: Array) -> Array:
-    import math
-
-    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
 
 
 def _sigmoid(x: Array) -> Array:
@@ -83,7 +67,7 @@ ACTIVATIONS: dict[str, Callable[[Array, dict[str, Any]], Array]] = {
     "FLOOR": lambda x, p: np.floor(x),
     "ROUND": lambda x, p: np.rint(x),
     "SIGN": lambda x, p: np.sign(x),
-    "ERF": lambda x, p: _erf(x),
+    "ERF": lambda x, p: np.vectorize(math.erf, otypes=[np.float64])(x),
     "SIN": lambda x, p: np.sin(x),
     "COS": lambda x, p: np.cos(x),
     "TAN": lambda x, p: np.tan(x),
@@ -128,14 +112,13 @@ def _function(kernel: Kernel, table: dict[str, Any]) -> Any:
 def activation(kernel: Kernel) -> None:
     """A function of each element in single precision."""
     function = _function(kernel, ACTIVATIONS)
-    x = kernel.view(_IN, "<f4")
-    kernel.same_size(x, _OUT)
+    x = kernel.view(IN, "<f4")
+    kernel.same_size(x)
     parameters: dict[str, Any] = {name: kernel.real(name) for name in ("alpha", "beta", "gamma", "min", "max")}
     if kernel.has("operand"):
         # There may be more slopes than channels: the first ones count.
         parameters["alpha"] = kernel.view("operand", "<f4")[..., : x.shape[3]]
-    kernel.view(_OUT, "<f4")[...] = function(x, parameters)
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(function(x, parameters))
 
 
 def activation_integer(kernel: Kernel) -> None:
@@ -146,14 +129,9 @@ def activation_integer(kernel: Kernel) -> None:
 
 
 def _by_reals(kernel: Kernel, function: Callable[[Array], Array]) -> None:
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
     result = function((x.astype(np.float64) - zero) * scale.astype(np.float64))
-    steps = _rounded(np.nan_to_num(result / out_scale.astype(np.float64))) + out_zero
-    kernel.same_size(steps, _OUT)
-    target[...] = quantized(steps, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    kernel.write_steps(_rounded(np.nan_to_num(result / out_scale.astype(np.float64))) + out_zero)
 
 
 def batch_normalization(kernel: Kernel) -> None:
@@ -161,27 +139,24 @@ def batch_normalization(kernel: Kernel) -> None:
 
     The call has no epsilon: the compiler has added it to the variance.
     """
-    x = kernel.view(_IN, "<f4")
-    kernel.same_size(x, _OUT)
+    x = kernel.view(IN, "<f4")
+    kernel.same_size(x)
     constants = {name: kernel.flat(name, "<f4") for name in ("mean", "var", "scale", "bias")}
     for name, values in constants.items():
         if len(values) != x.shape[3]:
             kernel.fail(f"has {len(values)} numbers in {name} for {x.shape[3]} channels")
     result = (x - constants["mean"]) / np.sqrt(constants["var"]) * constants["scale"]
-    kernel.view(_OUT, "<f4")[...] = result + constants["bias"]
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(result + constants["bias"])
 
 
 def arithmetic(kernel: Kernel) -> None:
     """Two or more tensors in single precision, the smaller ones repeated along axes of size 1."""
     function = _function(kernel, ARITHMETIC)
-    result = kernel.view(_IN, "<f4")
+    result = kernel.view(IN, "<f4")
     for name in ("operand", "operand1", "operand2"):
         if kernel.has(name):
             result = _broadcast(kernel, function, result, kernel.view(name, "<f4"))
-    kernel.same_size(result, _OUT)
-    kernel.view(_OUT, "<f4")[...] = result
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(result)
 
 
 def arithmetic_integer(kernel: Kernel) -> None:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralart_virtual.npu.software.tensors import ORDER, Array, Kernel, quantized
-
-_IN, _OUT = "general.input", "general.output"
+from neuralart_virtual.npu.software.tensors import IN, ORDER, OUT, Array, Kernel
 
 
 def _windows(kernel: Kernel, x: Array, size: tuple[int, int], fill: Any) -> Array:
@@ -48,28 +46,24 @@ def _sums(kernel: Kernel, x: Array, weights: Array, fill: Any) -> Array:
         for g in range(groups)
     ]
     # An output may be smaller than what the windows give: it has the first ones.
-    _, rows, columns, _ = kernel.sizes(_OUT)
+    _, rows, columns, _ = kernel.sizes(OUT)
     return np.concatenate(parts, -1)[:, :rows, :columns]
 
 
 def convolution(kernel: Kernel) -> None:
     """In single precision."""
     weights = kernel.view("weights", "<f4")
-    result = _sums(kernel, kernel.view(_IN, "<f4"), weights, 0)
+    result = _sums(kernel, kernel.view(IN, "<f4"), weights, 0)
     if kernel.has("bias"):
         result = result + kernel.flat("bias", "<f4")
-    kernel.same_size(result, _OUT)
-    kernel.view(_OUT, "<f4")[...] = result
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(result)
 
 
 def convolution_integer(kernel: Kernel) -> None:
     """Exact sums, times the scales as real numbers, rounded half up."""
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
     kernel_scale, kernel_zero = kernel.quantization("w", tensor="weights")
-    weights = kernel.view("weights").astype(np.float64) - _by_kernel(kernel_zero)
+    weights = kernel.view("weights").astype(np.float64) - kernel_zero.reshape(-1, 1, 1, 1)
     # Below 2**53 sums of double precision are exact.
     sums = _sums(kernel, x.astype(np.float64) - zero[0], weights, 0)
     if kernel.has("bias"):
@@ -77,31 +71,19 @@ def convolution_integer(kernel: Kernel) -> None:
     factor = np.float64(scale[0]) * kernel_scale.astype(np.float64) / np.float64(out_scale[0])
     if not np.isfinite(factor).all():
         kernel.fail("has scales that are no numbers")
-    result = np.floor(sums * factor + 0.5) + out_zero
-    kernel.same_size(result, _OUT)
-    target[...] = quantized(result, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
-
-
-def _by_kernel(zero: Array) -> Array:
-    return zero.reshape(-1, 1, 1, 1)
+    kernel.write_steps(np.floor(sums * factor + 0.5) + out_zero)
 
 
 def pooling(kernel: Kernel) -> None:
     """The greatest, least or mean element of windows in single precision."""
-    kernel.view(_OUT, "<f4")[...] = _pooled(kernel, kernel.view(_IN, "<f4"), 0.0)
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(_pooled(kernel, kernel.view(IN, "<f4"), 0.0))
 
 
 def pooling_integer(kernel: Kernel) -> None:
     """The same of quantized elements."""
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
     result = _pooled(kernel, x.astype(np.float64), float(zero[0]))
-    steps = np.floor((result - zero) * (scale.astype(np.float64) / out_scale) + 0.5) + out_zero
-    target[...] = quantized(steps, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    kernel.write_steps(np.floor((result - zero) * (scale.astype(np.float64) / out_scale) + 0.5) + out_zero)
 
 
 def _pooled(kernel: Kernel, x: Array, middle: float) -> Array:
@@ -124,28 +106,20 @@ def _pooled(kernel: Kernel, x: Array, middle: float) -> Array:
         fill = -np.inf if kind == "MAXPOOL" else np.inf
         windows = _windows(kernel, x, size, fill)
         result = windows.max((3, 4)) if kind == "MAXPOOL" else windows.min((3, 4))
-    kernel.same_size(result, _OUT)
+    kernel.same_size(result)
     return np.asarray(result)
 
 
 def softmax(kernel: Kernel) -> None:
     """Along one axis in single precision."""
-    result = _softmax(kernel, kernel.view(_IN, "<f4").astype(np.float64))
-    kernel.same_size(result, _OUT)
-    kernel.view(_OUT, "<f4")[...] = result
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(_softmax(kernel, kernel.view(IN, "<f4").astype(np.float64)))
 
 
 def softmax_integer(kernel: Kernel) -> None:
     """Of quantized elements, by real numbers in between: within one step of fixed-point kernels."""
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
     result = _softmax(kernel, (x.astype(np.float64) - zero) * scale.astype(np.float64))
-    kernel.same_size(result, _OUT)
-    steps = np.floor(result / out_scale + 0.5) + out_zero
-    target[...] = quantized(steps, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    kernel.write_steps(np.floor(result / out_scale + 0.5) + out_zero)
 
 
 def _softmax(kernel: Kernel, x: Array) -> Array:
@@ -189,7 +163,7 @@ def _nearest(kernel: Kernel, places: Array) -> Array:
 
 def _resized(kernel: Kernel, x: Array) -> Array:
     mode = kernel.info.members.get("mode", "")
-    sizes = kernel.sizes(_OUT)
+    sizes = kernel.sizes(OUT)
     if mode not in ("RESIZE_NEAREST", "RESIZE_LINEAR"):
         kernel.fail(f"has the mode '{mode[:40]}', which is not modeled")
     for axis in (1, 2):
@@ -203,22 +177,17 @@ def _resized(kernel: Kernel, x: Array) -> Array:
         part = (places - low).reshape([-1 if i == axis else 1 for i in range(4)])
         ends = [np.clip(low + i, 0, size - 1).astype(np.intp) for i in (0, 1)]
         x = np.take(x, ends[0], axis) * (1 - part) + np.take(x, ends[1], axis) * part
-    kernel.same_size(x, _OUT)
+    kernel.same_size(x)
     return x
 
 
 def resize(kernel: Kernel) -> None:
     """In single precision: nearest or linear."""
-    kernel.view(_OUT, "<f4")[...] = _resized(kernel, kernel.view(_IN, "<f4"))
-    kernel.wrote(_OUT, 4)
+    kernel.write_reals(_resized(kernel, kernel.view(IN, "<f4")))
 
 
 def resize_integer(kernel: Kernel) -> None:
     """Of quantized elements, rounded half up."""
-    x, target = kernel.view(_IN), kernel.view(_OUT)
-    scale, zero = kernel.quantization("i", x.dtype.itemsize)
-    out_scale, out_zero = kernel.quantization("o", target.dtype.itemsize)
+    x, (scale, zero), (out_scale, out_zero) = kernel.quantized_ends()
     ratio = scale.astype(np.float64) / out_scale
-    result = np.floor((_resized(kernel, x.astype(np.float64)) - zero) * ratio + 0.5) + out_zero
-    target[...] = quantized(result, target).astype(target.dtype)
-    kernel.wrote(_OUT, target.dtype.itemsize)
+    kernel.write_steps(np.floor((_resized(kernel, x.astype(np.float64)) - zero) * ratio + 0.5) + out_zero)

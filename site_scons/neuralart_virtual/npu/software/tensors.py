@@ -15,6 +15,7 @@ from neuralart_virtual.network_c.epochs import EpochFunction, SetupCall, Structu
 from neuralart_virtual.npu.description.values import StructureReader
 
 Array = NDArray[Any]
+IN, OUT = "general.input", "general.output"
 _AXES = "bhwc"
 # The order in which axes are numbered.
 ORDER = "bchw"
@@ -144,28 +145,37 @@ class Kernel:
         kind = f"<{'i' if self._signed(f'{prefix}zp') else 'u'}{element}"
         zero = self.flat(f"{prefix}zp", kind) if self.has(f"{prefix}zp") else np.zeros(1, kind)
         scale = self.flat(f"{prefix}s", "<f4")
-        sizes = self.sizes(tensor or ("general.input" if prefix == "i" else "general.output"))
+        sizes = self.sizes(tensor or (IN if prefix == "i" else OUT))
         wanted = sizes[0] if tensor else sizes[3]
         if len(scale) not in (1, wanted) or len(zero) not in (1, wanted):
             self.fail(f"has {len(scale)} scales and {len(zero)} zero points for {wanted} channels")
         return TensorGrid(scale, zero.astype(np.int64))
 
-    def wrote(self, tensor: str, element: int) -> None:
-        """Note that a tensor was written."""
-        address = self.reader.address(self.info, f"{tensor}.mem.start_offset")
-        sizes = self.sizes(tensor)
-        self.outputs.append(Output(address, element, int(np.prod(sizes))))
+    def quantized_ends(self) -> tuple[Array, TensorGrid, TensorGrid]:
+        """The input as stored, its scales and zero points, and those of the output."""
+        x, target = self.view(IN), self.view(OUT)
+        return x, self.quantization("i", x.dtype.itemsize), self.quantization("o", target.dtype.itemsize)
 
-    def same_size(self, result: Array, tensor: str) -> None:
-        """NeuralArtError: a result has another shape than the tensor that it goes to."""
-        if result.shape != self.sizes(tensor):
-            self.fail(f"gives the shape {result.shape}, {tensor} has {self.sizes(tensor)}")
+    def same_size(self, result: Array) -> None:
+        """NeuralArtError: a result has another shape than the output."""
+        if result.shape != self.sizes(OUT):
+            self.fail(f"gives the shape {result.shape}, {OUT} has {self.sizes(OUT)}")
 
+    def write_reals(self, result: Array) -> None:
+        """Write the output in single precision. NeuralArtError: it has another shape."""
+        self._write(self.view(OUT, "<f4"), result)
 
-def quantized(values: Array, target: Array) -> Array:
-    """Rounded values, clipped to the type of the tensor that they go to."""
-    bounds = np.iinfo(target.dtype)
-    return np.clip(values, bounds.min, bounds.max)
+    def write_steps(self, steps: Array) -> None:
+        """Write the quantized output: rounded values, clipped to its type. NeuralArtError: it has another shape."""
+        target = self.view(OUT)
+        bounds = np.iinfo(target.dtype)
+        self._write(target, np.clip(steps, bounds.min, bounds.max).astype(target.dtype))
+
+    def _write(self, target: Array, values: Array) -> None:
+        self.same_size(values)
+        target[...] = values
+        address = self.reader.address(self.info, f"{OUT}.mem.start_offset")
+        self.outputs.append(Output(address, target.dtype.itemsize, target.size))
 
 
 # ---- buffers of the runtime's library: LL_Buffer_InfoTypeDef and LL_LIB_TensorShape_TypeDef ----
