@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neuralart.errors import printable
+from neuralart.quick import dataclass
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.resources import PACKAGE
 
 # It begins with letters: so a search goes over most of a file at once. What stands before it is looked at then.

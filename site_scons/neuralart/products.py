@@ -15,7 +15,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 LIST = "made.sha256"
 _ROW = lazy_regex(r"(\\?)([0-9a-f]{64})  (.+)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.errors import one_line
 from neuralart.files import read_bytes
 from neuralart.network.facts import NETWORK_RUNTIME, Network, PoolUse
+from neuralart.quick import dataclass
 from neuralart.text.elf import of
 from neuralart.text.sizes import size
 from neuralart.vendor.releases import of_runtime

@@ -9,14 +9,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import note, write_text
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, lazy_regex
 
 if TYPE_CHECKING:
     # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.

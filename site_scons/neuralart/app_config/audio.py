@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from neuralart.app_config.render import cfloat
 from neuralart.app_config.request import Request, Values
 from neuralart.config.app_config import AudioConfig
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 from neuralart.text.c_values import EXTERN_C, EXTERN_C_END
 
 # Window and mel filters of an audio application (``user_mel_tables.[ch]``), in plain arithmetic ---------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.app_config.application import Application
@@ -16,6 +15,7 @@ from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.quick import dataclass, field
 
 _FORMATS = {"uint8": "UINT8_FORMAT", "int8": "INT8_FORMAT", "float32": "FLOAT32_FORMAT"}
 _WELCOME = "Model runs on the STM32"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from neuralart.app_config.application import Application, Wrapper
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

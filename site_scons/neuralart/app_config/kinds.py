@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart import plugins
@@ -16,6 +15,7 @@ from neuralart.app_config.application import Wrapper
 from neuralart.app_config.generations import AUDIO, N6, VISION
 from neuralart.app_config.request import LETTERS, Request, Values
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass, field, replace
 
 # The first wrapper calls its DeepLab "UF" and reads bytes.
 _TAKES_UINT8 = "AI_SSEG_DATA_UINT8"

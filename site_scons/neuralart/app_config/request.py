@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from neuralart.app_config.application import Application
 from neuralart.app_config.generations import Generation
 from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass, field
 
 # Second letter of a symbol's ending; the first is the input's, and cameras give U.
 LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}

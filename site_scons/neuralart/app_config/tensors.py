@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network import facts
+from neuralart.quick import dataclass
 from neuralart.text.json_values import parse_tool
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.read import parse_c_info

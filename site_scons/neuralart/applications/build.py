@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
@@ -13,6 +12,7 @@ from neuralart.applications.staging import Generated, Staged, Tree, ignored, sca
 from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, NATIVE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
+from neuralart.quick import dataclass, field, replace
 from neuralart.text.c_source import decode
 from neuralart.text.console import say
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.applications import cube_make, cube_project
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, NATIVE, ApplicationConfig, ExternalConfig
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 from neuralart.vendor import programs, tools
 
 _BELOW = "directory: FOLDER below it"

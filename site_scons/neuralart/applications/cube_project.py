@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,6 +13,7 @@ from xml.etree import ElementTree
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, searched
+from neuralart.quick import dataclass
 
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".s": "asm", ".S": "asm"}
 _TOOLS = {"c": "c.compiler", "cpp": "cpp.compiler", "asm": "assembler"}

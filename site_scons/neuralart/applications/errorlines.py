@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from neuralart.quick import dataclass
 
 _LONGEST = 300
 _ENTERING = re.compile(r"^\S*make(?:\.exe)?(?:\[\d+\])?: (Entering|Leaving) directory [`'\"](.+?)['\"]\s*$")

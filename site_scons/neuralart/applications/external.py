@@ -8,13 +8,13 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from neuralart.applications.commands import Commands
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
+from neuralart.quick import dataclass, field
 
 LOG = "log.txt"
 _IDENTITY = ".neuralart-arguments"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
 from neuralart.applications import errorlines
 from neuralart.errors import NeuralArtError, similar
+from neuralart.quick import dataclass
 
 _LINKER = re.compile(r"^(?:\S*[/\\])?(?:[\w.+-]*-)?ld(?:\.bfd|\.exe)?: ")
 _IN_FUNCTION = re.compile(r"^(?P<file>.+): in function [`'](?P<function>.+)':$")

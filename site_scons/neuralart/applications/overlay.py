@@ -10,13 +10,13 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_within, new_file, write_text
+from neuralart.quick import astuple, dataclass, field
 
 TREE, RECORD = "tree", "overlay.json"
 SCHEMA = 1

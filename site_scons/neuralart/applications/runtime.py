@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, searched
+from neuralart.quick import dataclass
 from neuralart.resources import firmware_dir
 from neuralart.text.c_source import decode
 from neuralart.text.elf import UNDEFINED, Elf

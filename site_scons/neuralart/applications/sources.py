@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
+from neuralart.quick import dataclass
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
 _MAGIC = "*?["

@@ -6,7 +6,6 @@ one mismatch at best, and does not say which tool or folder is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.applications import lock_facts, runtime
@@ -16,6 +15,7 @@ from neuralart.applications.sources import SourceSet
 from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import searched
+from neuralart.quick import dataclass
 from neuralart.vendor.releases import Release, of_runtime
 from neuralart.vendor.runtime_header import RuntimeHeader
 

@@ -13,7 +13,7 @@ from neuralart.boards import types
 from neuralart.config.keys import MACHINES, all_machines, one_of, text_or_none, whole
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import Value
 
 Reader = Callable[..., Any]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from neuralart import plugins, resources
+from neuralart import quick as dataclasses
 from neuralart.boards import fields
 from neuralart.boards.types import Board, BoardSection, FlashWindow, LoadSlots, MemoryRegion, Registers
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value

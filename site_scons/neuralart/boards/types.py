@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from neuralart.quick import dataclass, field
 
 Register = int
 """The address of a 32-bit register."""

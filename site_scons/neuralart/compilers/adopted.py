@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.fileset import FACTS, PROVENANCE
@@ -19,6 +18,7 @@ from neuralart.files import read_bytes
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile, initializer_name
 from neuralart.network.targets import NPU, flow_of
+from neuralart.quick import dataclass, field, replace
 from neuralart.text.c_source import decode
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo

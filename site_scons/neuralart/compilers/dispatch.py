@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from neuralart.config.keys import SECTION
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text import sizes
 from neuralart.text.c_source import decode
 

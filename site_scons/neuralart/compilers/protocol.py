@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +18,7 @@ from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import default_initializers, initializer_name
 from neuralart.plugins import OWN, find
+from neuralart.quick import dataclass
 
 if TYPE_CHECKING:
     from neuralart.compilers.request import CompileRequest

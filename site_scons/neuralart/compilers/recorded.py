@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
+from neuralart.quick import dataclass, field
 from neuralart.text.console import say
 from neuralart.text.progress import at_work
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_core

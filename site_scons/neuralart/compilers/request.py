@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from neuralart.compilers.command_line import DOC, option_key, split_words
 from neuralart.compilers.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, check_name, flow_of, usable
+from neuralart.quick import KW_ONLY, dataclass, field, replace
 from neuralart.resources import board_data_dir
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ layers: defaults, network, override of a variant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
 from neuralart.config.keys import PATH, Key, Located, Settings, define, either, members, one_of, real, section, whole
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from neuralart.config.keys import Key, define, distinct, names, one_of, read_settings
 from neuralart.errors import nearest
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, field, lazy_regex
 from neuralart.text.values import Value
 
 REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF = "reference", "sources", "make", "cmake", "cubeide", "elf"

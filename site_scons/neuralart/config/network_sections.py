@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuralart.config.keys import WORDS, Key, Settings, distinct, members, real, section, whole
 from neuralart.config.types import Budgets
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import Value
 
 POOL = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

@@ -29,7 +29,7 @@ from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.network_sections import BUDGET_KEYS, MODEL_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neuralart.config.keys import PATH, Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, lazy_regex
 from neuralart.text.values import Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")

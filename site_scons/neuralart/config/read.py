@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from neuralart.config.keys import PROJECT, Key, Settings, distinct, every_key, n
 from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
 from neuralart.config.variant_keys import read_settings, values_of
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
 

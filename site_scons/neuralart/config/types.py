@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.config.keys import Located
+from neuralart.quick import dataclass, field
 from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from neuralart.config.keys import (
 )
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, SignConfig, ToolchainConfig
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import Value
 
 BOOT_MODES = ("load-and-run", "xip", "ram")

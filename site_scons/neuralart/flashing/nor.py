@@ -21,13 +21,13 @@ import itertools
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing.plan import FlashPlan, Write, contents
+from neuralart.quick import dataclass
 
 MAGIC = b"NARNOR1\0"
 ERASED = 0xFF

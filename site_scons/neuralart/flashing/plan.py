@@ -16,13 +16,13 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext, products
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
+from neuralart.quick import asdict, dataclass
 
 SCHEMA = 1
 KINDS = ("fsbl", "application", "model", "descriptor")

@@ -6,10 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 
 _BARE = re.compile(r"[A-Za-z0-9_./:=+,@-]+")
 _NOT_IN_BATCH = re.compile(r'["\r\n]')

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART, Network, PoolUse
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
@@ -25,6 +24,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.quick import asdict, dataclass
 
 SCHEMA = 1
 NEURALART, LL_ATON, NETWORK_RUNTIME = "neuralart", "ll_aton", "network_runtime"

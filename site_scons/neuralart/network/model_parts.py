@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 # StringStringEntryProto of TensorProto.external_data (onnx.proto3): field 1 is "location", field 2 the file's name.
 _LOCATION = lazy_regex(r"\x0a\x08location\x12([\x01-\x7f])")

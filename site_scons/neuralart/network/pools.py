@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass, replace
 
 EPOCH_CONTROLLER_POOL = "params"
 """A compiler saves this relative pool with every pool file; it belongs to the epoch controller, no tensor is in it."""

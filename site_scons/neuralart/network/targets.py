@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 NPU, CPU = "NPU", "CPU"
 _IDENTIFIER = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]{0,62}")

@@ -7,16 +7,15 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import origins
 from neuralart.plugins.kinds import GROUP, KINDS, Kind
 from neuralart.plugins.origins import FOLDER, OWN, Origin, loaded, of_project, own_modules, place, prints_named, said
+from neuralart.quick import dataclass, lazy_regex
 
 PAGE = "docs/reference/plugins.md"
 # What a plugin prints in these is for people: output of a command, of a compile, of ``scons``.

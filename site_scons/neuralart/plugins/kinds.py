@@ -5,7 +5,8 @@ entry point of the group ``neuralart.kinds`` names a module with ``KINDS``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from neuralart.quick import dataclass, field
 
 GROUP = "neuralart."
 
@@ -30,7 +31,7 @@ class Kind:
 
 _COMMANDS = (
     *("build", "compile", "record", "flash", "debug", "monitor"),
-    *("verify", "check-image", "application", "relocatable", "plugins"),
+    *("verify", "check-image", "application", "relocatable"),
 )
 _TARGETS = (
     *("run", "flash", "flash-application", "flash-model", "load", "debug"),

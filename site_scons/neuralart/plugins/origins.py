@@ -14,7 +14,6 @@ import threading
 import traceback
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,8 +21,8 @@ from typing import Any, TextIO
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, read_bytes
-from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins.kinds import Kind
+from neuralart.quick import dataclass, lazy_regex
 from neuralart.resources import IMPORTED, PACKAGE, firmware_dir
 
 DISTRIBUTION = "scons-neuralart"

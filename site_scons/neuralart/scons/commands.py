@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -15,6 +14,7 @@ import SCons.Action
 import SCons.Scanner
 from SCons.Subst import Literal
 
+from neuralart.quick import dataclass
 from neuralart.scons import paths
 from neuralart.scons.paths import LiteralWord
 from neuralart.scons.registry import child_environment

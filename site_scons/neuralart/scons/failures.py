@@ -14,7 +14,7 @@ import SCons.Errors
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest, of_system
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.resources import IMPORTED, PACKAGE
 from neuralart.scons.paths import named
 from neuralart.text.values import Location

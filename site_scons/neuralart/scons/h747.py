@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,6 +19,7 @@ from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import CPU_WEIGHTS, areas, written_weights
 from neuralart.network.facts import NEURALART
+from neuralart.quick import dataclass, replace
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, node_plans
 from neuralart.scons.application import app_config, application

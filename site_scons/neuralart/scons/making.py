@@ -16,6 +16,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,6 +140,13 @@ class RecordingExecutor(SCons.Executor.Executor):
             raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
         return status
 
+    def get_lvars(self) -> dict[str, Any]:
+        """What ``$TARGET`` and the like mean. SCons keeps it, and it keeps the executor: both would stay to the end."""
+        with _lock:
+            found: dict[str, Any] = super().get_lvars()
+            del self.lvars
+        return found
+
     def _refuse_changed(self) -> None:
         """NeuralArtError: A file that the step uses is no longer as it was made, or as it was found to be."""
         for node in self.get_all_children():
@@ -201,6 +209,12 @@ def _keep(node: Any) -> None:
         executor.__class__ = RecordingExecutor
 
 
+@cache
+def _list_of(folder: Any) -> Any:
+    """The node of a list. SCons does not find it in its folder: nothing is made of it."""
+    return SCons.Node.FS.File(products.LIST, folder, folder.fs)
+
+
 def is_watched(node: Any) -> bool:
     """Whether a file is compared with its record."""
     return _MADE in (node.depends or ())
@@ -213,11 +227,9 @@ def watch(env: Any, nodes: Sequence[Any]) -> None:
             node.add_dependency([_MADE])
             if node.has_builder():
                 _keep(node)
-            # SCons does not find it in its folder: nothing is made of it.
-            list_of_folder = SCons.Node.FS.File(products.LIST, node.dir, node.dir.fs)
             # For stamps: without its line there, a file is not what it was.
-            registry_of(env).prerequisites.setdefault(node, []).append(list_of_folder)
-            env.Clean(nodes[0], list_of_folder)  # SCons asks for the first one of a step
+            registry_of(env).prerequisites.setdefault(node, []).append(_list_of(node.dir))
+            env.Clean(nodes[0], _list_of(node.dir))  # SCons asks for the first one of a step
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:

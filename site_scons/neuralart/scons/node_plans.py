@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import SCons.Action
@@ -18,6 +17,7 @@ import SCons.Errors
 import SCons.Node
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 from neuralart.scons import commands, making
 from neuralart.scons.commands import Variable, carried
 from neuralart.scons.failures import at_read_time, in_action

@@ -17,7 +17,7 @@ from typing import IO, Any
 from SCons.Subst import Literal
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.resources import PACKAGE
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import os
 import sys
 import threading
@@ -184,8 +183,6 @@ class Project:
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:
         """Declare the variants that the targets ask for. SCons.Errors.UserError: A variant is wrong."""
-        # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
-        gc.set_threshold(20_000, 50, 100)  # Among new ones: the library for ELF files leaves each behind in a circle
         SCons.Executor.Executor.cleanup = _cleanup
         _show_steps(self._env)
         if SCons.Script.sconscript_reading and not everything and set(targets) <= self._owners.keys():

@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +14,7 @@ import SCons.Node.FS
 import SCons.Script.Main
 
 from neuralart import plugins
+from neuralart.quick import dataclass
 from neuralart.scons import lock
 from neuralart.scons.application import app_config
 from neuralart.scons.cache import CheckedCache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.layout.strategies import Layout
 from neuralart.memory.regions import is_on
 from neuralart.network import facts
+from neuralart.quick import dataclass, field, replace
 from neuralart.scons import commands, making
 from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import at_read_time, in_action

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 _SPLICE_RULE = r"\\[ \t]*\r?\n"
 _COMMENT_RULE = rf"/\*.*?(?:\*/|\Z)|//(?:{_SPLICE_RULE}|[^\n])*"

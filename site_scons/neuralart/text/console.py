@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from neuralart import intact
 from neuralart.errors import one_line, visible
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 RED, YELLOW, GREEN = "31", "33", "32"
 _COLORS = lazy_regex(r"(\x1b\[[0-9;]*[mK])")  # and "erase to the end of the line", which gcc prints with them

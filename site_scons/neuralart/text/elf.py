@@ -8,12 +8,12 @@ import contextlib
 import io
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Any
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 
 _WRITE, _ALLOC, _EXECUTABLE = 0x1, 0x2, 0x4  # SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR
 _SEGMENT_EXECUTABLE = 0x1  # PF_X

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 
 _DATA, _END, _SEGMENT, _START_16, _LINEAR, _START_32 = range(6)
 _LENGTHS = {_END: 0, _SEGMENT: 2, _START_16: 4, _LINEAR: 2, _START_32: 4}

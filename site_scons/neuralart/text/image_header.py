@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass, field
 
 MAGIC = b"STM2"
 #: Distance from the start of the file to the vector table, in bytes. The boot chain knows no other.

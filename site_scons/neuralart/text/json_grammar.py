@@ -9,7 +9,7 @@ from bisect import bisect_right
 from typing import Any, NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import JSON_DEPTH, QUOTES
 
 _NUMBER = lazy_regex(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

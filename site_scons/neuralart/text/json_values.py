@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import JSON_DEPTH, QUOTES, Location, Value
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 if TYPE_CHECKING:
     from neuralart.text.json_values import JsonValue

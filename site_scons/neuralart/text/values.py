@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import NoReturn, Self, TypeVar
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, lazy_regex
 
 _CONTROL = lazy_regex("[\x00-\x1f\x7f\ud800-\udfff]")  # through escapes: "\0" would reach file names
 _Made = TypeVar("_Made")

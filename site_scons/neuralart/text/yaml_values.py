@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.values import Location, Value
 
 MAX_BYTES = 1 << 20

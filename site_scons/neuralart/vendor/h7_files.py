@@ -9,10 +9,10 @@ application is built and flashed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 from neuralart.files import of_file
+from neuralart.quick import dataclass
 from neuralart.text.json_values import JsonValue, parse_tolerant
 from neuralart.text.sizes import amount
 

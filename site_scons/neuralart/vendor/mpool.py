@@ -13,8 +13,8 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import of_file
-from neuralart.lazy_regex import lazy_regex
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.quick import lazy_regex
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 from neuralart.text.sizes import with_magnitude
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from posixpath import normpath
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import is_file, read_bytes
+from neuralart.quick import dataclass
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 
 DEFAULT_PROFILE = "default"

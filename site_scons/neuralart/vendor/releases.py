@@ -5,11 +5,10 @@ depends on a release reads this table. A new release is one row, see docs/develo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, field, lazy_regex
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
 _CORE = lazy_regex(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")

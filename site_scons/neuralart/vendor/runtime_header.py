@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from neuralart.quick import dataclass
 
 RUNTIME_HEADER = "ll_aton_version.h"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.findings import NOTE, WARNING
+from neuralart.quick import dataclass, field
 from neuralart.vendor.programs import ask, fits, in_places, on_path
 
 OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import SCons.Scanner
 
 from neuralart.files import write_text
-from neuralart.lazy_regex import lazy_regex
 from neuralart.plugins import register
+from neuralart.quick import lazy_regex
 from neuralart.scons import commands, making, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash.targets import DeclaredVariant, by_command

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c.types import GeneratedNetwork

@@ -25,7 +25,7 @@ CORE_MODULES = [path for path in MODULES if path.is_relative_to(PACKAGE)]
 # The core, from the ground up. A room imports itself and rooms of floors below; rooms of one floor do not know each
 # other.
 FLOORS = (
-    {"command", "errors", "intact", "jsontext", "lazy_regex", "resources"},
+    {"command", "errors", "intact", "jsontext", "quick", "resources"},
     {"files", "findings", "fingerprint", "project_folder"},
     {"build", "text", "plugins", "products", "outputs"},
     {"own_commands", "network", "config"},

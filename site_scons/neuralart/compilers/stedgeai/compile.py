@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.dispatch import dispatched
@@ -28,6 +27,7 @@ from neuralart.files import read_bytes
 from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
 from neuralart.network.targets import check_name
+from neuralart.quick import dataclass, field
 from neuralart.resources import stable_name
 from neuralart.text.c_source import decode
 from neuralart.text.progress import at_work

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from warnings import catch_warnings, simplefilter
 
 from neuralart.compilers.stedgeai.run import ToolRun
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 from neuralart.resources import PACKAGE
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import check_schema, read

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.fileset import FACTS, PROVENANCE
@@ -14,6 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import MANIFEST
 from neuralart.network.pools import PoolFile, initializer_name
+from neuralart.quick import dataclass, field
 from neuralart.vendor.releases import CoreVersion, Release, is_known, release_of
 
 LICENSE = "LICENSE.txt"

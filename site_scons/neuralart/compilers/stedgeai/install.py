@@ -9,12 +9,12 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart import intact, jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import note, write_text
+from neuralart.quick import dataclass
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_answer, parse_core
 
 CORE_DIR = "STEDGEAI_CORE_DIR"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.command_line import option_values, split_words
@@ -13,6 +12,7 @@ from neuralart.compilers.dispatch import OPTION, SPLIT, given
 from neuralart.errors import NeuralArtError
 from neuralart.files import nearest_file
 from neuralart.network.targets import usable
+from neuralart.quick import dataclass, field
 from neuralart.resources import board_data_dir
 from neuralart.vendor.profile import ProfileArgument, parse_argument
 

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.fileset import FACTS, PROVENANCE, begin, check_owner, end, listed
@@ -19,6 +18,7 @@ from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.network.facts import MANIFEST
+from neuralart.quick import dataclass, field
 from neuralart.vendor.programs import end_tree
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from neuralart.compilers.stedgeai.request import ProfileChoice, ToolRequest
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.quick import dataclass, field
 from neuralart.text.json_values import parse
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.releases import Release

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, lazy_regex
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
@@ -16,6 +15,7 @@ from neuralart.files import read_bytes
 from neuralart.findings import Finding, error, warning
 from neuralart.memory.image import elf_facts
 from neuralart.memory.image.image_facts import Attributes, ImageFacts
+from neuralart.quick import dataclass
 from neuralart.text.elf import Elf
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21

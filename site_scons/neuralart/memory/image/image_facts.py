@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold
+from neuralart.quick import dataclass, field, replace
 from neuralart.text import image_header
 from neuralart.text.image_header import MAGIC, VECTOR_TABLE, BootImage
 

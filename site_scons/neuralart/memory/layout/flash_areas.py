@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
@@ -11,6 +10,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.strategies import Placement
 from neuralart.memory.regions import Span, fold, gaps, is_on, memory_end
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.lazy_regex import lazy_regex
 from neuralart.memory.layout.strategies import Initializer
 from neuralart.network.facts import Network
+from neuralart.quick import dataclass, lazy_regex
 
 MAGIC = b"NAID"
 VERSION = 1

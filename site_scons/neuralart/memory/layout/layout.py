@@ -5,7 +5,6 @@ networks; everything else is placed around them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
@@ -45,6 +44,7 @@ from neuralart.memory.layout.strategies import (
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, memory_list
 from neuralart.network.pools import MemoryPool
 from neuralart.network.targets import CPU, flow_of
+from neuralart.quick import dataclass, replace
 from neuralart.resources import stable_name
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from neuralart import plugins
@@ -11,6 +10,7 @@ from neuralart.boards.types import Board, MemoryRegion
 from neuralart.config.types import STRATEGIES
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.quick import dataclass, replace
 
 DESCRIPTOR = "identity descriptor"
 _STAGING = "staging of "

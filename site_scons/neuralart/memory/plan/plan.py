@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
@@ -22,6 +21,7 @@ from neuralart.memory.layout.strategies import (
 )
 from neuralart.memory.regions import Span, firmware_spans, fold_alias, group_of, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
+from neuralart.quick import dataclass, replace
 
 # Keys of sizes.
 APPLICATION = "application"

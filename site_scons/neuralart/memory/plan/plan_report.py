@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
 from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
+from neuralart.quick import dataclass
 from neuralart.text.json_values import document, shaped
 from neuralart.text.sizes import size_text
 

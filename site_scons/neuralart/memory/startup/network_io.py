@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold_alias
 from neuralart.network.facts import Network, Port
+from neuralart.quick import dataclass
 from neuralart.text.c_values import single, string
 
 LINE = 32  # bytes of a line of the data cache (Cortex-M55, Cortex-M7)

@@ -10,13 +10,13 @@ import struct
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, ClassVar
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass, field
 from neuralart.relocatable.build.pool_table import Params
 from neuralart.relocatable.format.types import COPY, FLASH, MAGIC, MIXED, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
 

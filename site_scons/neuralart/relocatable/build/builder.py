@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart import toolchain
@@ -13,6 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
+from neuralart.quick import dataclass, field, replace
 from neuralart.relocatable.build import clang, network_source, pool_table, runtimes, staging
 from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from neuralart import toolchain
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
+from neuralart.quick import dataclass, replace
 from neuralart.relocatable.build.request import WantedClang
 from neuralart.relocatable.build.runtimes import Runtime
 from neuralart.resources import firmware_dir

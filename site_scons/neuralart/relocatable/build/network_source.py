@@ -4,10 +4,10 @@ without pools or with a row that cannot be understood there is nothing to build 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass, field, replace
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
+from neuralart.quick import dataclass
 
 ALIGNED, VENDOR = "aligned", "vendor"
 LAYOUTS = (ALIGNED, VENDOR)

@@ -6,13 +6,13 @@ interface of that installation (versions 2.1 to 4.0.1).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
+from neuralart.quick import dataclass
 from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest, WantedClang
 from neuralart.resources import firmware_dir
 from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable

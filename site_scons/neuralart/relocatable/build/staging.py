@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lazy_regex import lazy_regex
 from neuralart.network.targets import relative_symbol as base_of
+from neuralart.quick import lazy_regex
 from neuralart.relocatable.build import clang
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.pool_table import Params, TableEntry

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass
 
 MAGIC = 0x4C45524D
 MOST_MODELS = 4

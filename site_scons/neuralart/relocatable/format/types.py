@@ -5,7 +5,8 @@ virtual address name a segment, the others are an offset into it.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+
+from neuralart.quick import dataclass
 
 MAGIC = 0x4E49424E
 SEGMENT = 0xF0000000

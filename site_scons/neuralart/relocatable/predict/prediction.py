@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
 from neuralart.findings import Finding, error, warning
 from neuralart.network.facts import NEURALART_VERSION
+from neuralart.quick import dataclass
 from neuralart.relocatable.format.types import CONTEXT_WORDS, CPUS, LOADER_API, Image
 from neuralart.relocatable.verify.verify_context import STRUCTS, words_of
 from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable, relocation_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from neuralart.findings import Finding, error
+from neuralart.quick import dataclass
 from neuralart.relocatable.format.types import EC_BINARIES, EC_MAGICS, Image, ec_front
 
 BLOB_MAGIC = EC_MAGICS[-1]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
+from neuralart.quick import dataclass, replace
 from neuralart.scons import making, node_plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import Any
 
 from neuralart import plugins
 from neuralart.errors import NeuralArtError
+from neuralart.quick import dataclass
 
 _BUILDER = "NeuralArtPatchedSources"
 

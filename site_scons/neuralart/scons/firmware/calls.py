@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart.files import write_bytes, write_text
 from neuralart.memory.startup import calls
 from neuralart.network import facts
+from neuralart.quick import dataclass
 from neuralart.scons import commands, making
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.firmware.memory_files import board_of

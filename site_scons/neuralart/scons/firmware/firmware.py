@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_text
 from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
+from neuralart.quick import dataclass, replace
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, making, node_plans
 from neuralart.scons.failures import in_action

@@ -14,7 +14,6 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.memory.layout.flash_areas import areas
 from neuralart.network import facts
+from neuralart.quick import dataclass, field
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Process, Variable, function, lazily
 from neuralart.scons.failures import at_read_time, refuse_unknown

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from neuralart.boards.types import Board
@@ -19,6 +18,7 @@ from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.memory.layout.strategies import Initializer, Layout
+from neuralart.quick import dataclass, replace
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time

@@ -6,7 +6,6 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from neuralart.memory.layout.relative_pools import RELATIVE, placed_in
 from neuralart.memory.layout.strategies import Constants, Initializer, Layout
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
+from neuralart.quick import asdict, dataclass
 from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes

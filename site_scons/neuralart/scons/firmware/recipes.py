@@ -7,7 +7,6 @@ import copy
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass
 from neuralart.resources import firmware_dir
 from neuralart.scons import paths
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -18,6 +17,7 @@ from neuralart.compilers.command_line import STEDGEAI
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.targets import check_name
+from neuralart.quick import dataclass, field, replace
 from neuralart.resources import firmware_dir
 from neuralart.scons import making, node_plans
 from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ import SCons.Scanner
 from neuralart import plugins
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.quick import dataclass
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from neuralart import products
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_bytes, write_text
+from neuralart.quick import dataclass, field
 from neuralart.scons import node_plans
 from neuralart.scons.commands import Variable, lazily
 from neuralart.scons.failures import at_read_time

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.memory.layout.strategies import Layout
 from neuralart.network import facts
+from neuralart.quick import dataclass, field
 from neuralart.scons import commands, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes

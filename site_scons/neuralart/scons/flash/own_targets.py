@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from neuralart import plugins
 from neuralart.plugins import register
+from neuralart.quick import dataclass
 from neuralart.scons import node_plans
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan

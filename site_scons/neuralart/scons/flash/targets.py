@@ -6,7 +6,6 @@ They do something instead of making a file: they run each time they are named, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
+from neuralart.quick import dataclass
 from neuralart.scons import commands, node_plans
 from neuralart.scons.failures import in_action
 from neuralart.scons.flash import flash

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from neuralart.files import nearest_file, searched
 from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.pools import PoolFile, default_initializers, initializer_name
+from neuralart.quick import dataclass, field, replace
 from neuralart.scons.paths import COMPILER_CACHE, LiteralWord, build_dir, named, stable, word
 from neuralart.scons.registry import Registry, registry_of
 

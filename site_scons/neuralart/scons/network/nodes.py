@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -13,6 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import PoolFile
+from neuralart.quick import dataclass, field
 from neuralart.resources import firmware_dir
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import CPU, LEGACY_OPTIONS, check_name, flow_of
+from neuralart.quick import dataclass, field, replace
 from neuralart.scons.network.compilers import (
     RUNTIME_INCLUDES,
     ChosenCompiler,

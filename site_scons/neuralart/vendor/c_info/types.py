@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from neuralart.quick import dataclass, field
 from neuralart.vendor.releases import CoreVersion
 
 # Node mappings of a file -> the kinds that network.c and the reports know.

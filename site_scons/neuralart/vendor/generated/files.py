@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from neuralart.files import read_bytes
 from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART, NEURALART_VERSION
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.targets import CPU, NPU
+from neuralart.quick import dataclass, field
 from neuralart.text.c_source import decode
 from neuralart.vendor.network_c import read as network_c
 from neuralart.vendor.network_c.checks import extent, rows_by_pool

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import dataclass, field, lazy_regex
 from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c.initializers import integer, literal, members, structs
 from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 
 # An array of structs: its brace is followed by that of its first element.
 _STRUCTS = lazy_regex(r"\]\s*=\s*\{(?=\s*\{)")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
-from neuralart.lazy_regex import lazy_regex
+from neuralart.quick import lazy_regex
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Pool, Problem

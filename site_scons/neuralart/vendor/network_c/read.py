@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import of_file
-from neuralart.lazy_regex import lazy_regex
 from neuralart.network.facts import Port
+from neuralart.quick import lazy_regex
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c import initializers
 from neuralart.vendor.network_c import types as c

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from neuralart.quick import dataclass, field
 from neuralart.vendor.network_c.banner import Banner
 
 USER_BUFFER = "_mem_pool__user_io_"
