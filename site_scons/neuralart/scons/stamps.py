@@ -55,10 +55,10 @@ def nodes_of(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator
             todo += new
 
 
-def _changed_at(path: str) -> int:
+def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> int:
     """When a file or folder was last changed, or made (ns); 0: nothing is there."""
     try:
-        of = os.lstat(path)
+        of = look(path)
     except OSError:
         return 0
     return max(of.st_mtime_ns, of.st_ctime_ns)
@@ -178,7 +178,7 @@ class Recorder:
         """If a file or link may have changed since it was read, or may change without another time; or if another
         program has changed what a step made.
         """
-        at = max(_changed_at(path), _changed_at(os.path.realpath(path)))
+        at = max(_changed_at(path), _changed_at(path, os.stat))
         if at % _SECOND == 0 and time.time_ns() - at < 2 * _SECOND:
             return True  # The clock goes in seconds
         if path.startswith(self._inside):

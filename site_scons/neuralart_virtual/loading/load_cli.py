@@ -139,6 +139,10 @@ def _load(args: argparse.Namespace, work: Path, say: Callable[..., None]) -> Non
         made = deployment.of_model(path, args.address, words, board, work)
     elif args.input or args.address or args.application:
         raise NeuralArtError("a folder and a model", where=str(args.folder), hint="-i FILE alone, or the folder alone")
+    elif args.folder.is_file():
+        raise NeuralArtError(
+            "is no folder of a built variant", where=str(args.folder), hint="-i FILE: a relocatable model"
+        )
     else:
         made = deployment.of_folder(args.folder, board)
     say(f"Entry point    : '{args.folder or path}'", f"Board          : '{board.name}'")

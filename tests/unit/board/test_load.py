@@ -113,6 +113,13 @@ def test_refused_before_the_board_is_touched(
     assert bench.right.writes == 0
 
 
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "network_rel.bin"
+    path.write_bytes(OWN.data)
+    assert cli.main(["load", str(path)]) == 1
+    assert f"{path}: is no folder of a built variant (-i FILE: a relocatable model)" in capsys.readouterr().err
+
+
 def test_params_are_found_by_their_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
