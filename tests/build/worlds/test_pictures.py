@@ -57,7 +57,7 @@ def _shown(command: str, output: str) -> list[tuple[str, str]]:
     """What a terminal shows, without the steps of a build and what only a table would say."""
     lines: list[tuple[str, str]] = [(f"$ {command}", "command")]
     for line in output.splitlines():
-        if re.match(r"\[\d+/\d+\] |\.\.\. |Retrieved ", line) or "plan.svg" in command:
+        if re.match(r"\[\d+/\d+\] |\.\.\. |Retrieved ", line) or {"plan", "build"} & {*command.split()}:
             lines += [("[...]", "left out")] if lines[-1][0] != "[...]" else []
         elif line:
             lines.append((line, "good" if "bit-exact" in line else ""))
