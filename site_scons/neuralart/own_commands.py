@@ -66,6 +66,13 @@ _COMMANDS = (
         "relocatable check network_rel.bin --at 0x71000000 --ram 0x34200000:512K",
         "neuralart.relocatable.cli",
     ),
+    ModuleCommand(
+        "plugins",
+        "more",
+        "list compilers, boards, rules and so on, and who brings them",
+        "plugins --added compilers boards",
+        "neuralart.plugins.cli",
+    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -73,13 +73,6 @@ _COMMANDS = (
     ModuleCommand(
         "plan", "look", "show which addresses are whose", "plan digits-n6 --svg plan.svg", "neuralart_insight.plan.cli"
     ),
-    ModuleCommand(
-        "plugins",
-        "more",
-        "list compilers, boards, rules and so on, and who brings them",
-        "plugins --added compilers boards",
-        "neuralart_insight.plugins_cli",
-    ),
 )
 for _command in _COMMANDS:
     register("commands", _command.name, _command, protocol=1)

@@ -98,7 +98,7 @@ def _for_cpu(args: argparse.Namespace, notes: tuple[str, ...], progress: Callabl
     return compile_network(request, progress)
 
 
-def _with_boards(error: NeuralArtError, model: Path) -> NeuralArtError:
+def _with_boards(error: NeuralArtError, model: str) -> NeuralArtError:
     """A refusal whose hint names the boards that a model fits, where it was too large for this one."""
     from neuralart import boards
     from neuralart_reference.fit import fits, named
@@ -106,7 +106,9 @@ def _with_boards(error: NeuralArtError, model: Path) -> NeuralArtError:
 
     if not error.hint.endswith(ASK_FIT):
         return error
-    would_do = named(fits(model, [boards.load(name) for name in boards.names()])[1]) or "it fits no board that is known"
+    would_do = (
+        named(fits(Path(model), [boards.load(name) for name in boards.names()])[1]) or "it fits no board that is known"
+    )
     return NeuralArtError(error.what, where=error.where, hint=f"{error.hint.removesuffix(ASK_FIT)}{would_do}")
 
 
@@ -117,7 +119,7 @@ def run(args: argparse.Namespace, output: Path) -> str:
     try:
         return _run(args, output)
     except NeuralArtError as error:
-        raise _with_boards(error, Path(args.model)) from error
+        raise _with_boards(error, args.model) from error
 
 
 def _run(args: argparse.Namespace, output: Path) -> str:

@@ -31,7 +31,7 @@ class Kind:
 
 _COMMANDS = (
     *("build", "compile", "record", "flash", "debug", "monitor"),
-    *("verify", "check-image", "application", "relocatable"),
+    *("verify", "check-image", "application", "relocatable", "plugins"),
 )
 _TARGETS = (
     *("run", "flash", "flash-application", "flash-model", "load", "debug"),

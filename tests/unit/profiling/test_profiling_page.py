@@ -113,7 +113,7 @@ def test_times_of_the_compile_itself_are_shown_if_they_are_asked_for(facts: Page
 def test_many_epochs_are_cut(facts: PageFacts) -> None:
     (section,) = report_cli._profile(page_folder.large(facts, 600), "")(50)
     line, _ = section.pictures
-    assert line.marks == 50 and line.title == "Network net: time line. 550 more are left out."
+    assert line.marks == 50 and line.title == "Network net: time line. 550 more are left out"
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
