@@ -106,11 +106,13 @@ class Place(VendorProject):
         return super().run(*args, code=code, env={"PATH": PATH, **(env or {})}, timeout=timeout)
 
     def said(self, *args: str, env: dict[str, str] | None = None) -> str:
-        """The one line of a failure; SCons adds where it was, or what it could not make."""
+        """Our one line of a failure, behind what compilers say; SCons adds where it was, or what is not made."""
         failed = self.run(*args, code=2, env=env)
         lines = [line for line in failed.errors if ": note: " not in line]
         ours = [line for line in lines if not re.match(r'scons: \*\*\* \[[^]]+\] Error \d+$|File ".*SConstruct"', line)]
-        assert len(ours) == 1 and len(lines) <= 2, failed.err
+        if ours[-1].endswith("application/log.txt)"):
+            ours = ours[-1:]
+        assert len(ours) == 1 and lines[-2:].count(ours[0]) == 1, failed.err
         return ours[0]
 
     def users(self) -> dict[str, str]:
@@ -380,6 +382,7 @@ def test_a_make_that_fails(built: Place) -> None:
     built.edit(f"{APP}/Src/main.c", "for (;;)", "fro (;;)")
     line = built.said("mk")
     assert line.startswith("neuralart application: error: ../my app/Src/main.c:")
+    assert "  14 |   fro (;;) {\n" in built.run("mk", code=2).err, "with the source"
     assert "make ended with status 2: " in line and line.endswith("log: build/mk/application/log.txt)")
     left = {name: data for name, data in built.files("build/mk").items() if "/application/" not in name}
     assert before.keys() - left.keys() == {"build/mk/firmware.elf"}, "nothing takes the program of before for a new one"

@@ -47,10 +47,12 @@ class Place(Project):
         return set(COMPILED[name].findall(self.path(f"build/{name}/application/log.txt").read_text("utf-8")))
 
     def said(self, name: str) -> str:
-        """The one line of a failure; SCons adds what it could not make."""
+        """Our one line of a failure, behind all that compilers have said; SCons adds what is not made."""
         lines = self.run(name, code=2).errors
         lines = [line for line in lines if ": note: " not in line]
         ours = [line for line in lines if not re.match(r'scons: \*\*\* \[[^]]+\] Error \d+$|File ".*SConstruct"', line)]
+        if ours[-1].endswith("application/log.txt)"):
+            ours = ours[-1:]
         assert len(ours) == 1, lines
         return ours[0]
 
