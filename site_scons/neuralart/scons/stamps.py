@@ -144,8 +144,8 @@ class Recorder:
         return kind, name, (intact.state if kind == "files" else intact.way)(path)
 
     def _write(self, made: Mapping[str, Any]) -> None:
-        """Write the stamps of variants whose aliases are given, beside those of others. If something changes while
-        SCons is at work, there are none: which of its states was read is not known.
+        """Write the stamps of variants whose aliases are given, beside those of others. What changes while SCons is at
+        work leaves none: which of its states was read is not known.
         """
         own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias))}
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
@@ -169,10 +169,11 @@ class Recorder:
         rows, world = {name: rows_of(own[name], near[name]) for name in own}, rows_of(common, folders)
         read, there = common.union(*own.values()), folders | common | mine
         links = filter(os.path.islink, _ways(there, self._top))
-        doubtful = any(self._doubtful(path, was_there=noted.get(path, False)) for path in read.union(links))
-        if doubtful or any(self._grown(path, nodes, there) for path in there - read):
+        doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
+        doubtful |= {path for path in there - read if self._grown(path, nodes, there)}
+        if doubtful - mine:
             rows = {}
-        self._save(rows, world)
+        self._save({name: rows[name] for name in rows if not doubtful & (own[name] | near[name])}, world)
 
     def _doubtful(self, path: str, *, was_there: bool) -> bool:
         """If a file or link may have changed since it was read, or may change without another time; or if another

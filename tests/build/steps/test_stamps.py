@@ -488,6 +488,15 @@ def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project, what: 
     assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
 
 
+def test_what_changes_of_one_variant_costs_no_other_one_its_stamp(stamped: Project) -> None:
+    """As a model that was written just before the build: of 200 variants, 199 must not be read again."""
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    what = "pathlib.Path('build/plain/summary.txt').write_text('x')"
+    module.write_text(module.read_text("utf-8") + MEANWHILE.format(what=what), "utf-8")
+    stamped.run("plain", "other")
+    assert broken(stamped) and broken(stamped, name="other") == []
+
+
 FULL = """
 import errno
 from neuralart import files
