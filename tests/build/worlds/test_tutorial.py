@@ -46,10 +46,10 @@ def test_the_page(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> N
     missing = bool(zoo.unavailable())
     model = REPO / "models" / "digits" / "digits.tflite" if missing else zoo.path("image_classification")
     project, wrong = _followed(tmp_path, model, shared_objects(tmp_path_factory))
-    commands = {"neuralart new", "scons -Q", "scons -Q run-pictures", "scons -Q run-pictures-check"}
+    commands = {"neuralart new", "neuralart build", "neuralart run"}
     differs = commands if missing else set()
     assert {command.partition(" --")[0].partition(" pictures")[0] for command in wrong} <= differs, wrong
-    assert not missing or "'Identity_int8'" in wrong["scons -Q run-pictures-check"], "but with vectors it is bit-exact"
+    assert not missing or "'Identity_int8'" in wrong["neuralart run pictures-check"], "but with vectors it is bit-exact"
     # Everything that a build leaves is in .gitignore.
     left = {path.name for path in project.root.iterdir()} - TOP
     ignored = ("build", "compile_commands.json", ".sconsign*.dblite")
