@@ -1,4 +1,4 @@
-"""Sizes of inputs that a TensorFlow Lite file leaves open, written into its bytes."""
+"""Sizes of inputs that a TensorFlow Lite file leaves open, and dimensions that it has wrong, written into its bytes."""
 
 from __future__ import annotations
 
@@ -30,4 +30,20 @@ def shaped(data: bytes, display: str, shapes: Mapping[str, Sequence[int]]) -> by
             raise NeuralArtError(what, where=display, hint="one size for each dimension, the fixed ones as they are")
         for place, _ in (found for found in lists if found is not None and found[1]):
             struct.pack_into(f"<{len(shape)}i", changed, place, *shape)
+    return bytes(changed)
+
+
+def with_real_dimensions(data: bytes, display: str) -> bytes:
+    """The bytes of a model in which each quantized dimension exists. Older converters copied that of the weights to
+    tensors of fewer dimensions, which have one scale: LiteRT refuses them. Raises NeuralArtError: it is damaged.
+    """
+    changed = bytearray(data)
+    for graph in FlatBuffer(data, display).root("the model").tables(2, "subgraphs", "subgraph"):
+        for tensor in graph.tables(0, "tensors", "tensor"):
+            described, count = tensor.table(4, "quantization"), len(tensor.integers(0, "shape"))
+            if described is None or (count > 1 and len(described.reals(2, "scale")) != 1):
+                continue
+            place = described.place(6, 4, "quantized_dimension")
+            if place is not None and described.integer(6, "quantized_dimension") >= count:
+                struct.pack_into("<i", changed, place, 0)
     return bytes(changed)

@@ -19,6 +19,7 @@ from neuralart.network.facts import Port, pieces
 from neuralart.resources import package_parent
 from neuralart_reference.model import reader
 from neuralart_reference.model.graph import DTYPE_BYTES, Model
+from neuralart_reference.model.tflite_shapes import with_real_dimensions
 from neuralart_virtual.emulator.inputs.preprocessing import library, little_endian
 
 LITERT, BOARD = "litert", "board"
@@ -82,7 +83,7 @@ def litert_runs(
     np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     try:
         interpreter = module.Interpreter(
-            model_content=reader.ended(model, cut, shapes=shapes),
+            model_content=with_real_dimensions(reader.ended(model, cut, shapes=shapes), str(model)),
             num_threads=1,
             # Its other kernels round differently.
             experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,

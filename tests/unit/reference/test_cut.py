@@ -235,3 +235,18 @@ def test_onnx(tmp_path: Path) -> None:
     path.write_bytes(b"\x08\x08\x12\xff")
     with pytest.raises(NeuralArtError, match="not an ONNX model"):
         reader.read(path, cut=("y",))
+
+
+@litert
+def test_a_quantized_dimension_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older converters copied that of the weights to the bias (person_detect.tflite has it): LiteRT refuses it."""
+    monkeypatch.chdir(tmp_path)
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (1, 4), "int8", 0.02, -5), writer.tensor("y", (1, 2), "int8", 0.05, 3)
+    weights = writer.tensor("w", (2, 4), "int8", 0.01, 0, np.arange(8).reshape(2, 4))
+    bias = writer.tensor("b", (2,), "int32", 0.0002, 0, np.array([5000, -5000]), axis=3)
+    writer.op("FULLY_CONNECTED", [x, weights, bias], [y])
+    Path("old.tflite").write_bytes(writer.finish([x], [y]))
+    assert cli.main(["vectors", "old.tflite", "--random", "2", "--output", "a"]) == 0
+    assert cli.main(["vectors", "old.tflite", "--random", "2", "--expected", "board", "--output", "b"]) == 0
+    assert len({(tmp_path / folder / "outputs.bin").read_bytes() for folder in "ab"}) == 1
