@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -40,6 +41,7 @@ _HANDED_ON = """\
 import os
 env["ENV"].update((name, os.environ[name]) for name in os.environ if name.startswith(("LD_PRELOAD", "FAILING_")))
 """
+_LIST = re.compile(rb"(?:[0-9a-f]{64}  [^\n]+\n)*")
 _LOCKS = (".scons.lock", ".scons.owner")
 # What a killed or failing call does. It builds everything as well, to compare all of it.
 TARGETS = {
@@ -166,11 +168,14 @@ class TwoStates:
         return found
 
     def halves(self) -> list[str]:
-        """Files that are as no state wants them, but for what gcc itself writes and SCons then makes again."""
+        """Files that are as no state wants them, but for what gcc itself writes and SCons then makes again, the note of
+        a set of files that is not whole, and lists of what was made: a step that failed is missing in those.
+        """
         known: dict[str, set[bytes]] = {}
         for made in self.known.values():
             for name, data in made.items():
                 known.setdefault(name, set()).add(data)
         now = self.project.results()
-        ends = (".o", ".elf", ".map", ".scons.lock", "flash.nor")
-        return sorted(name for name in now if now[name] not in known.get(name, ()) and not name.endswith(ends))
+        ends = (".o", ".elf", ".map", ".scons.lock", "flash.nor", ".neuralart-unfinished")
+        others = {name for name in now if now[name] not in known.get(name, ()) and not name.endswith(ends)}
+        return sorted(name for name in others if not (name.endswith("made.sha256") and _LIST.fullmatch(now[name])))
