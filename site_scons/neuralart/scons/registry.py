@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -143,6 +143,11 @@ def fact(value: str, name: str) -> Any:
     # The generators of RT-Thread's project files ask each node for its path, as of a file that is no copy.
     node.name, node.abspath, node.rfile = name, "neuralart.fact", lambda: node
     return node
+
+
+def names_value(nodes: Iterable[Any]) -> Any:
+    """What a file that names these nodes depends on: to SCons, equal contents under another name are no change."""
+    return fact(" ".join(map(str, nodes)), name="names")
 
 
 def code_value(env: Any, name: str, *rooms: str) -> Any:

@@ -30,7 +30,7 @@ from neuralart.scons.network.network import make_budgets, make_network
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.network.plan import is_cpu
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.registry import board_value, code_value, names_value, registry_of
 
 if TYPE_CHECKING:
     from neuralart.scons.application.app_config import AppConfigNodes
@@ -108,6 +108,7 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
     base.Depends(nodes, code_value(base, "summary-writer", "summary.py", "memory/image/code_checks.py"))
+    base.Depends(nodes, names_value(sources))
     base.Depends(nodes, board_value(base, board))
     return list(nodes)
 

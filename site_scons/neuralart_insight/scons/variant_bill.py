@@ -21,7 +21,7 @@ from neuralart.scons import node_plans
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import named, place
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.registry import code_value, names_value, registry_of
 from neuralart.toolchain import programs as programs_of
 from neuralart_insight.sbom import bill
 from neuralart_insight.sbom.bill import BillPart
@@ -100,7 +100,8 @@ class VariantBill:
         nodes = [*self.made, *self._models, *_files_behind(self.made)]
         nodes += [node for network in self._networks for node in _weights(network)]
         nodes += [self._env.fs.File(str(path)) for path in others]
-        return list(dict.fromkeys([*nodes, code_value(self._env, "sbom", "neuralart_insight/sbom")]))
+        more = [names_value(nodes), code_value(self._env, "sbom", "neuralart_insight/sbom")]
+        return list(dict.fromkeys([*nodes, *more]))
 
     def _name(self, path: Path) -> str:
         """Relative to the top folder or to ours; of other files the last part: the same everywhere."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,28 @@ def test_metadata_of_the_model(built: Project) -> None:
     result = built.run("digits-n6")
     assert result.tags == {"NETWORK"}, result.commands
     built.up_to_date("digits-n6")
+
+
+LOADED = """\
+schema: 1
+networks:
+  digits: {model: models/digits/digits.tflite}
+variants:
+  one: {board: stm32n6570-dk, network: digits, relocatable: true}
+"""
+
+
+def test_equal_contents_in_another_folder(sources: Project) -> None:
+    """An option that changes no byte of a model for a loader changes its folder, which index and bill name."""
+    sources.path("variants.yaml").write_text(LOADED, "utf-8")
+    sources.run("one", "sbom-one")
+    sources.edit("variants.yaml", ".tflite}", ".tflite, options: [--enable-virtual-mem-pools]}")
+    sources.run("one", "sbom-one")
+    found = sources.files("build/one")
+    for path in (sources.path("build"), sources.path(".sconsign.dblite")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    sources.run("one", "sbom-one")
+    assert found == sources.files("build/one"), "as a clean build"
 
 
 def test_weights_with_equal_quantization(built: Project) -> None:
