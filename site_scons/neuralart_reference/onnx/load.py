@@ -275,7 +275,8 @@ def _input_shape(value: Any, display: str) -> tuple[int, ...]:
 
 
 def _type_name(number: int) -> str:
-    return str(onnx.TensorProto.DataType.Name(number)).lower()
+    known = onnx.TensorProto.DataType.values()
+    return str(onnx.TensorProto.DataType.Name(number)).lower() if number in known else f"number {number}"
 
 
 def take(graph: OnnxGraph, node: Node, known: Container[str]) -> None:

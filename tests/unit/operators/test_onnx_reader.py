@@ -267,6 +267,10 @@ def _three(model: onnx.ModelProto) -> None:
             edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[2], "dim_param", "h")),
             "input 'x' has open or too large sizes [1, 2, 0, 4]",
         ),
+        (
+            edited(lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 65)),
+            "input 'x' is of type number 65 (export it in float32)",
+        ),
         (edited(_bits), "1 QuantizeLinear (int16 that is an output, or computed with): 'r'"),
         (
             edited(lambda m: setattr(m.graph.initializer[2], "name", "other")),
