@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     # Loading what reads variants.yaml takes a fifth of the time of a relocatable model with new weights.
     from neuralart.config.types import ToolchainConfig
 
+# No contraction and no fast-math: the kernels round exactly as their oracle does.
+C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
 _CLT = "GNU-tools-for-STM32/bin"
 _IDE = "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"

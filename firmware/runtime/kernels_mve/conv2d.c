@@ -161,12 +161,29 @@ static void do_one(const int8_t *window, slice_t *s, int8_t *output, const na_co
   }
 }
 
+/* A loop over two windows and two filters: four loads are for four products, whose sums go into `sums`. */
+/* clang-format off */
+#define FOUR_PRODUCTS \
+  "1:\n" \
+  "vldrb.u8 %q[sums], [%[x0]], #16\n" \
+  "vldrb.u8 q1, [%[f0]], #16\n" \
+  "vmladava.s8 %[s00], %q[sums], q1\n" \
+  "vldrb.u8 q2, [%[f1]], #16\n" \
+  "vmladava.s8 %[s01], %q[sums], q2\n" \
+  "vldrb.u8 q3, [%[x1]], #16\n" \
+  "vmladava.s8 %[s10], q3, q1\n" \
+  "vmladava.s8 %[s11], q3, q2\n" \
+  "letp lr, 1b\n" \
+  "vmov %e[sums], %[s00], %[s01]\n" \
+  "vmov %f[sums], %[s10], %[s11]\n"
+/* clang-format on */
+
 /* Two windows that are runs, of neighboring positions. */
 typedef struct {
   const int8_t *first, *second;
 } two_t;
 
-/* {first * f0, first * f1, second * f0, second * f1}: f1 is behind f0. Four loads are for four products. Filter and pair
+/* {first * f0, first * f1, second * f0, second * f1}: f1 is behind f0. Filter and pair
  * move on to the next two. What the loop needs is set up here, too, where gcc would keep copies of all of it. */
 static inline int32x4_t sum_two(const two_t *two, const int8_t **filter, const pair_t **pair, int32_t size) {
   const int8_t *x0, *x1, *f0, *f1;
@@ -180,19 +197,7 @@ static inline int32x4_t sum_two(const two_t *two, const int8_t **filter, const p
       "add %[f], %[f1], %[size]\n"
       "mov %[s10], %[s00]\n"
       "mov %[s11], %[s01]\n"
-      "dlstp.8 lr, %[size]\n"
-      "1:\n"
-      "vldrb.u8 %q[sums], [%[x0]], #16\n"
-      "vldrb.u8 q1, [%[f0]], #16\n"
-      "vmladava.s8 %[s00], %q[sums], q1\n"
-      "vldrb.u8 q2, [%[f1]], #16\n"
-      "vmladava.s8 %[s01], %q[sums], q2\n"
-      "vldrb.u8 q3, [%[x1]], #16\n"
-      "vmladava.s8 %[s10], q3, q1\n"
-      "vmladava.s8 %[s11], q3, q2\n"
-      "letp lr, 1b\n"
-      "vmov %e[sums], %[s00], %[s01]\n"
-      "vmov %f[sums], %[s10], %[s11]\n"
+      "dlstp.8 lr, %[size]\n" FOUR_PRODUCTS
       : [x0] "=&r"(x0), [x1] "=&r"(x1), [f0] "=&r"(f0), [f1] "=&r"(f1), [s00] "=&Te"(s00), [s01] "=&Te"(s01),
         [s10] "=&Te"(s10), [s11] "=&Te"(s11), [sums] "=&w"(sums), [f] "+r"(*filter), [pair] "+r"(*pair)
       : [size] "r"(size), [two] "m"(*two), [next] "i"(sizeof(pair_t))
@@ -317,19 +322,7 @@ static inline int32x4_t add_two(int32x4_t sums, const int8_t *x0, const int8_t *
   __asm__ volatile(
       "vmov %[s00], %[s01], %e[sums]\n"
       "vmov %[s10], %[s11], %f[sums]\n"
-      "dlstp.8 lr, %[count]\n"
-      "1:\n"
-      "vldrb.u8 %q[sums], [%[x0]], #16\n"
-      "vldrb.u8 q1, [%[f0]], #16\n"
-      "vmladava.s8 %[s00], %q[sums], q1\n"
-      "vldrb.u8 q2, [%[f1]], #16\n"
-      "vmladava.s8 %[s01], %q[sums], q2\n"
-      "vldrb.u8 q3, [%[x1]], #16\n"
-      "vmladava.s8 %[s10], q3, q1\n"
-      "vmladava.s8 %[s11], q3, q2\n"
-      "letp lr, 1b\n"
-      "vmov %e[sums], %[s00], %[s01]\n"
-      "vmov %f[sums], %[s10], %[s11]\n"
+      "dlstp.8 lr, %[count]\n" FOUR_PRODUCTS
       : [x0] "+r"(x0), [x1] "+r"(x1), [f0] "+r"(f0), [f1] "+r"(f1), [s00] "=&Te"(s00), [s01] "=&Te"(s01),
         [s10] "=&Te"(s10), [s11] "=&Te"(s11), [sums] "+w"(sums)
       : [count] "r"(count)

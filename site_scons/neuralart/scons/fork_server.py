@@ -51,11 +51,13 @@ class _Server:
         self.settings, self._owner = _settings(env), os.getpid()
         words = [sys.executable, "-m", __name__, str(theirs.fileno()), *more]
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # It is not interrupted while it loads
-        with theirs:
-            self.process = subprocess.Popen(
-                words, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-            )
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        try:
+            with theirs:
+                self.process = subprocess.Popen(
+                    words, env=env, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                )
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         atexit.register(self.end)
 
     def alive(self) -> bool:

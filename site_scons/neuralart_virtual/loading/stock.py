@@ -22,7 +22,6 @@ from neuralart.relocatable.format.types import Image, PoolDescriptor
 from neuralart.resources import firmware_dir
 from neuralart_virtual.loading.deployment import Deployment
 
-_FLAGS = ("-std=gnu11", "-g", "-O2", "-ffunction-sections", "-fdata-sections", "-fno-common", "-w")
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
 _KIB = 1024
 
@@ -91,14 +90,7 @@ def make(folder: Path, made: Deployment, addresses: Sequence[int]) -> Path:
     assert places is not None
     machine = next(iter(board.machines.values()))
     _generate(folder, board, _facts(image), places)
-    defines = (
-        *config.loader_defines,
-        "NEURALART_VALIDATION_LINK",
-        f"NEURALART_LOAD_TABLE=0x{places.table:08x}u",
-        f"NEURALART_EXEC_RAM={exec_ram}u",
-        f"NEURALART_EXT_RAM_ADDRESS=0x{places.ext_ram or 0:08x}u",
-        f"NEURALART_EXT_RAM_SIZE={places.ext_ram_size}u",
-    )
+    defines = (*config.loader_defines, "NEURALART_VALIDATION_LINK", *places.defines(exec_ram))
     return _link(folder, board, machine, defines)
 
 
@@ -109,7 +101,7 @@ def _link(folder: Path, board: Board, machine: Machine, defines: tuple[str, ...]
     except NeuralArtError as error:
         raise NeuralArtError(f"no loading application beside the model, and none can be built: {error}") from error
     includes = (folder, *(root / name for name in ("app_loader", "runtime", "app", "boards", "runtime/include")))
-    words = [str(found.program), *machine.cpu_flags, *found.libc_flags, *_FLAGS, *_LINK]
+    words = [str(found.program), *machine.cpu_flags, *found.libc_flags, *toolchain.C_FLAGS, "-O2", "-w", *_LINK]
     words += [f"-I{place}" for place in includes] + [f"-D{text}" for text in defines]
     words += [f"-L{folder}", "-T", str(root / "boards" / "sections.ld"), "-o", str(elf)]
     words += [str(path) for path in (*sources(board), folder / "npu_memory_init.c")]

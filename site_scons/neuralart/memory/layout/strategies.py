@@ -71,6 +71,15 @@ class LoadPlaces:
     ext_ram: int | None  # address of the memory for the relative read/write pool; None: there is none
     ext_ram_size: int  # its size in bytes
 
+    def defines(self, exec_ram: int) -> tuple[str, ...]:
+        """Macros that tell a loading application these places; ``exec_ram``: bytes of memory for code of the model."""
+        return (
+            f"NEURALART_LOAD_TABLE=0x{self.table:08x}u",
+            f"NEURALART_EXEC_RAM={exec_ram}u",
+            f"NEURALART_EXT_RAM_ADDRESS=0x{self.ext_ram or 0:08x}u",
+            f"NEURALART_EXT_RAM_SIZE={self.ext_ram_size}u",
+        )
+
     @property
     def constants(self) -> int:
         """Address of the model's constants, or of what is in front of them."""

@@ -270,13 +270,7 @@ def _loading_defines(layout: Layout, config: RelocatableConfig) -> tuple[str, ..
     """Where the loading application looks, and the memory that it has for models."""
     places = layout.loaded
     assert places is not None
-    return (
-        *config.loader_defines,
-        f"NEURALART_LOAD_TABLE=0x{places.table:08x}u",
-        f"NEURALART_EXEC_RAM={config.exec_ram}u",
-        f"NEURALART_EXT_RAM_ADDRESS=0x{places.ext_ram or 0:08x}u",
-        f"NEURALART_EXT_RAM_SIZE={places.ext_ram_size}u",
-    )
+    return (*config.loader_defines, *places.defines(config.exec_ram))
 
 
 def make_firmware(

@@ -41,8 +41,6 @@ def machine_of(variant: VariantConfig, board: Board) -> Machine:
     return board.machines[name]
 
 
-# No contraction and no fast-math: the kernels round exactly as their oracle does.
-_C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
 _WARNINGS = ("-Wall", "-Wextra")
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
 
@@ -193,7 +191,7 @@ def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
 
 def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:
     """Make the recipe for C of a variant on a machine."""
-    flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
+    flags = (*machine.cpu_flags, *found.libc_flags, *toolchains.C_FLAGS, variant.optimization, *_WARNINGS)
     text = "\n".join([found.identity, *flags, "", *variant.defines])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return Recipe(toolchain_env(env, found), found, machine.cpu_flags, flags, variant.defines, digest)
