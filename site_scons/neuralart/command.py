@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -89,3 +89,14 @@ class ModuleCommand:
         module = importlib.import_module(self.module)
         own: Callable[[Any], Any] | None = getattr(module, f"{verb}_{self.name}", None)
         return own or getattr(module, verb)
+
+
+def module_commands(table: str) -> Iterator[ModuleCommand]:
+    """The commands of a table: a line ``GROUP MODULE: HELP`` each (``target`` behind the module where it has one), and
+    below it its example, which begins with its name.
+    """
+    lines = table.strip().splitlines()
+    for line, example in zip(lines[::2], lines[1::2], strict=True):
+        head, _, words = line.partition(": ")
+        group, module, *target = head.split()
+        yield ModuleCommand(example.split()[0], group, words, example.strip(), module, bool(target))

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from neuralart.command import ModuleCommand
+from neuralart.command import module_commands
 from neuralart.plugins import register
 
-_COMMANDS = (
-    ModuleCommand(
-        "device",
-        "more",
-        "reset a real board, load an image, debug it, show its serial port",
-        "device load --board stm32n6570-dk --runner gdb --elf firmware.elf",
-        "neuralart_board.device_cli",
-    ),
-    ModuleCommand(
-        "sign",
-        "tool",
-        "put the header that the boot chain reads in front of an image",
-        "sign firmware.bin -o application.bin",
-        "neuralart_board.signing.cli",
-    ),
-    ModuleCommand(
-        "boards",
-        "begin",
-        "list boards, show one, or list what is connected",
-        "boards stm32n6570-dk",
-        "neuralart_board.boards_cli",
-    ),
-)
-for _command in _COMMANDS:
+_COMMANDS = """
+    more neuralart_board.device_cli: reset a real board, load an image, debug it, show its serial port
+        device load --board stm32n6570-dk --runner gdb --elf firmware.elf
+    tool neuralart_board.signing.cli: put the header that the boot chain reads in front of an image
+        sign firmware.bin -o application.bin
+    begin neuralart_board.boards_cli: list boards, show one, or list what is connected
+        boards stm32n6570-dk
+"""
+for _command in module_commands(_COMMANDS):
     register("commands", _command.name, _command, protocol=1)

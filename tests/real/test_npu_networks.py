@@ -12,7 +12,7 @@ from neuralart.vendor.network_c.read import read
 from neuralart_insight.profiling.npu_diff import lines_of, npu_diff
 from neuralart_virtual.network_c import ecblobs
 from neuralart_virtual.npu import described
-from neuralart_virtual.npu.blobs import Label, decode
+from neuralart_virtual.npu.controller import Label, decode
 from neuralart_virtual.npu.modes import assumable
 from neuralart_virtual.npu.run import load
 from neuralart_virtual.vectors.npu_outputs import NpuVectors

@@ -1,12 +1,98 @@
-"""The epoch controller: it runs a program from memory, epoch by epoch."""
+"""The epoch controller: the words of its programs, and how it runs one from memory, epoch by epoch."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 
-from neuralart_virtual.npu.blobs import MAGIC, FieldWrite, Label, decode
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.memory import NpuMemory
+
+MAGIC = 0xCA057A7A
+WRITE, WRITE_SHORT, WRITE_SAME, WRITE_FOLLOWING, POLL, END, LABEL = 0, 1, 2, 3, 4, 0x0C, 0x1D
+
+
+class FieldWrite(NamedTuple):
+    """Set bits of a register."""
+
+    at: int  # Number of the instruction's word in the program
+    ip: int  # Of the unit
+    offset: int  # Byte offset of the register
+    value: int
+    high: int  # Number of the highest bit that is written
+    low: int
+
+
+class Poll(NamedTuple):
+    """Wait until bits of a register have a value."""
+
+    at: int
+    ip: int
+    offset: int
+    value: int
+    high: int
+    low: int
+
+
+class Label(NamedTuple):
+    """The number of the epoch that follows."""
+
+    at: int
+    number: int
+
+
+Instruction = FieldWrite | Poll | Label
+
+
+def _stop(at: int, reason: str) -> NpuError:
+    return NpuError(f"word {at} of the program: {reason}", unit="EPOCHCTRL")
+
+
+def decode(words: Sequence[int]) -> Iterator[Instruction]:
+    """The instructions up to the end of a program. NpuError: it is cut off, or none of ours."""
+    if len(words) < 2 or words[0] != MAGIC:
+        first = f"0x{words[0]:08x}" if words else "nothing"
+        raise _stop(0, f"a program begins with 0x{MAGIC:08x}, not {first}")
+    end = 2 + words[1]
+    if end > len(words):
+        raise _stop(1, f"{words[1]} words follow by its head, {len(words) - 2} do")
+    at = 2
+    while at < end:
+        word, start = words[at], at
+        op, ip, register = word & 0x1F, word >> 26, word >> 16 & 0x3FF
+        high, low = word >> 10 & 0x1F, word >> 5 & 0x1F
+        count = word >> 5 & 0x7FF
+        size = {WRITE: 2, WRITE_SAME: 1 + count, WRITE_FOLLOWING: 1 + count, POLL: 3}.get(op, 1)
+        if at + size > end:
+            raise _stop(at, f"an instruction of {size} words ends behind the program")
+        operands = words[at + 1 : at + size]
+        at += size
+        if op == WRITE:
+            yield FieldWrite(start, ip, 4 * register, operands[0], *_bits(start, high, low))
+        elif op == WRITE_SHORT:
+            width = (word >> 10 & 7) + 1
+            value, offset = word >> 13 & 0xFF, 4 * (word >> 21 & 0x1F)
+            yield FieldWrite(start, ip, offset, value, *_bits(start, min(low + width - 1, 31), low))
+        elif op in (WRITE_SAME, WRITE_FOLLOWING):
+            for number, value in enumerate(operands):
+                step = 4 * number if op == WRITE_FOLLOWING else 0
+                yield FieldWrite(start, ip, 4 * register + step, value, 31, 0)
+        elif op == POLL:
+            # The first operand is unknown; it may be a limit of time.
+            yield Poll(start, ip, 4 * register, operands[1], *_bits(start, high, low))
+        elif op == LABEL:
+            yield Label(start, word >> 5)
+        elif op == END:
+            return
+        else:
+            raise _stop(start, f"operation 0x{op:02x} is unknown (0x{word:08x})")
+    raise _stop(end, "the program has no end")
+
+
+def _bits(at: int, high: int, low: int) -> tuple[int, int]:
+    if high < low:
+        raise _stop(at, f"bits {high} down to {low} of a register")
+    return high, low
 
 
 class EpochHost(Protocol):

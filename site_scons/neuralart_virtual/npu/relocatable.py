@@ -24,7 +24,7 @@ from neuralart.relocatable.verify.verifier import verify
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import EC, GeneratedNetwork
 from neuralart_virtual.network_c.ecblobs import BlobHeader, BlobRelocation, EpochBlob
-from neuralart_virtual.npu.blobs import Label, decode
+from neuralart_virtual.npu.controller import Label, decode
 from neuralart_virtual.npu.dataflow import Settings
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.image_description import described

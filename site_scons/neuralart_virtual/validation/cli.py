@@ -267,8 +267,7 @@ def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFig
     from neuralart_virtual.emulator import runner
     from neuralart_virtual.emulator.inputs.preprocessing import elements
     from neuralart_virtual.emulator.inputs.source import GivenInputs
-    from neuralart_virtual.validation.figures import ValidationFigures, classify
-    from neuralart_virtual.validation.output_metrics import compare_outputs
+    from neuralart_virtual.validation.figures import ValidationFigures, classify, compare_outputs
     from neuralart_virtual.validation.reference import split
 
     variant, config, network = subject.variant, subject.config, subject.network

@@ -20,8 +20,7 @@ import numpy as np
 from neuralart.vendor.network_c.read import parse, read
 from neuralart_virtual.emulator.inputs import source
 from neuralart_virtual.network_c import ecblobs
-from neuralart_virtual.npu.blobs import decode
-from neuralart_virtual.npu.controller import execute
+from neuralart_virtual.npu.controller import decode, execute
 from neuralart_virtual.npu.dataflow import Settings
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.evidence import Evidence

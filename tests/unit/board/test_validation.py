@@ -17,8 +17,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart_virtual.emulator import Difference
 from neuralart_virtual.validation import figures, layers, reference
-from neuralart_virtual.validation.figures import classify, read_labels
-from neuralart_virtual.validation.output_metrics import compare_outputs
+from neuralart_virtual.validation.figures import classify, compare_outputs, read_labels
 from neuralart_virtual.vectors import expected
 from support.cases.small_models import one_op
 

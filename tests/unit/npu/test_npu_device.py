@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart_virtual.npu import registers
-from neuralart_virtual.npu.blobs import FieldWrite, Label, Poll, decode
-from neuralart_virtual.npu.controller import execute
+from neuralart_virtual.npu.controller import FieldWrite, Label, Poll, decode, execute
 from neuralart_virtual.npu.dataflow import Dataflow, Settings
 from neuralart_virtual.npu.device import NpuDevice
 from neuralart_virtual.npu.errors import NpuError

@@ -11,8 +11,7 @@ import pytest
 from neuralart_virtual.npu.errors import NpuError
 from neuralart_virtual.npu.state import NpuState
 from neuralart_virtual.npu.units.activation import ActivationUnit
-from neuralart_virtual.npu.units.arithmetic import Arithmetic
-from neuralart_virtual.npu.units.coefficients import EntryCounters
+from neuralart_virtual.npu.units.arithmetic import Arithmetic, EntryCounters
 from neuralart_virtual.npu.units.convolution import FEATURES, KERNELS, SUMS, Convolution
 from neuralart_virtual.npu.units.pooling import Pooling
 from neuralart_virtual.npu.units.rounding import EVEN, TIES, UP, Ties, low_bytes, output, shift_right

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart_virtual.validation.output_metrics import compare_outputs
+from neuralart_virtual.validation.figures import compare_outputs
 
 VALUES = st.floats(-1e3, 1e3, allow_nan=False)
 

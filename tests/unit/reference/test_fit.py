@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart_insight.fit import page
+from neuralart_insight.fit import cli as page
 from neuralart_insight.fit.cli import SCHEMA
 from neuralart_reference.fit import Demand, Fit, InPool
 from neuralart_reference.model.refusal import ModelRefusal

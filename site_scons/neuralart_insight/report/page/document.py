@@ -9,8 +9,7 @@ from neuralart.errors import NeuralArtError
 from neuralart_insight.report import npu_epochs
 from neuralart_insight.report.page import figures, lifetimes, memory_map, network_graph, treemap
 from neuralart_insight.report.page.gather import PageFacts
-from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of, cut
-from neuralart_insight.report.page.sheet import sheet, text_of
+from neuralart_insight.report.page.parts import Cell, Note, PageSection, PageTable, Part, count_of, cut, sheet, text_of
 
 LARGEST = 2_000_000
 """Bytes of a page."""
