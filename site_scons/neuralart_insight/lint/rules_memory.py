@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.findings import ERROR, NOTE, WARNING
+from neuralart.findings import NOTE, WARNING
 from neuralart.memory.layout.flash_areas import cut_off
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
@@ -39,14 +39,11 @@ def _folded(facts: Facts, address: int) -> int:
     return fold(facts.board, address) if facts.board is not None else address
 
 
-@rule(
-    ERROR,
-    ("board", "network"),
-    "a network that uses external RAM, above all on a board that has none",
-    "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
-    "first access is a fault; with it inference is slow, and the RAM must have been initialized.",
-    "forbid the pool (size 0 in the pool file), or take a smaller model",
-)
+@rule("""error: board, network
+    a network that uses external RAM, above all on a board that has none
+    The compiler fills slower memories without a word once the faster ones are full. Without external RAM the first
+    access is a fault; with it inference is slow, and the RAM must have been initialized.
+    forbid the pool (size 0 in the pool file), or take a smaller model""")
 def _psram_spill(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for network, pool in _used(facts):
@@ -64,13 +61,10 @@ def _psram_spill(facts: Facts) -> Iterator[Hit]:
             yield Hit(pool.where, f"{said}, in the external RAM", WARNING, hint)
 
 
-@rule(
-    ERROR,
-    ("board", "network or pool file"),
-    "a pool at an address where the board has no memory",
-    "Pool files are copied from board to board. The compiler believes them. One that is too large is a note.",
-    "use the pool file of this board, or give the pool size 0",
-)
+@rule("""error: board, network or pool file
+    a pool at an address where the board has no memory
+    Pool files are copied from board to board. The compiler believes them. One that is too large is a note.
+    use the pool file of this board, or give the pool size 0""")
 def _pool_without_memory(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     if board is None:
@@ -91,14 +85,11 @@ def _pool_without_memory(facts: Facts) -> Iterator[Hit]:
             yield Hit(declared.where, f"{said} has no memory; nothing is in it yet", WARNING, hint)
 
 
-@rule(
-    ERROR,
-    ("board", "network or linker script"),
-    "constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)",
-    "The first-stage boot loader has its code and variables there until it starts the application. What a "
-    "debugger or the boot loader itself puts there before is overwritten.",
-    "end the pool below 0x34180000, or let start-up code copy the constants (strategy boot-copy)",
-)
+@rule("""error: board, network or linker script
+    constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)
+    The first-stage boot loader has its code and variables there until it starts the application. What a debugger or the
+    boot loader itself puts there before is overwritten.
+    end the pool below 0x34180000, or let start-up code copy the constants (strategy boot-copy)""")
 def _fsbl_range(facts: Facts) -> Iterator[Hit]:
     if facts.board is None or facts.board.boot is None:
         return
@@ -118,14 +109,11 @@ def _fsbl_range(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said} while it copies the image", WARNING, hint)
 
 
-@rule(
-    WARNING,
-    ("board", "network or linker script"),
-    "a pool, or a memory of a linker script, at the non-secure alias in a secure build",
-    "Both addresses are the same bytes, but the firewall decides by the address whether an access is allowed: it "
-    "ends in a fault, or reads zeros.",
-    "use the secure alias",
-)
+@rule("""warning: board, network or linker script
+    a pool, or a memory of a linker script, at the non-secure alias in a secure build
+    Both addresses are the same bytes, but the firewall decides by the address whether an access is allowed: it ends in
+    a fault, or reads zeros.
+    use the secure alias""")
 def _ns_alias(facts: Facts) -> Iterator[Hit]:
     if not facts.secure:
         return
@@ -140,13 +128,10 @@ def _ns_alias(facts: Facts) -> Iterator[Hit]:
             yield Hit(area.where, f"{said}; the firmware is secure", hint=f"ORIGIN = 0x{start:08x}")
 
 
-@rule(
-    ERROR,
-    ("network",),
-    "two networks that use the same bytes",
-    "Each network is compiled as if it were alone. Constants that share bytes with anything are lost.",
-    "give each network a pool file of its own, with ranges of its own",
-)
+@rule("""error: network
+    two networks that use the same bytes
+    Each network is compiled as if it were alone. Constants that share bytes with anything are lost.
+    give each network a pool file of its own, with ranges of its own""")
 def _overlapping_networks(facts: Facts) -> Iterator[Hit]:
     pools = {}
     for network, pool in _used(facts):
@@ -161,14 +146,11 @@ def _overlapping_networks(facts: Facts) -> Iterator[Hit]:
             yield Hit(after.place, said, NOTE, fine)
 
 
-@rule(
-    WARNING,
-    ("network", "linker script"),
-    "a memory of a linker script that contains what a network uses",
-    "The linker does not know the network: it fills its memories from their beginning, and at some size the "
-    "image, its variables or its stack reach the network's buffers.",
-    "end the linker script's memory where the pool begins, or move the pool",
-)
+@rule("""warning: network, linker script
+    a memory of a linker script that contains what a network uses
+    The linker does not know the network: it fills its memories from their beginning, and at some size the image, its
+    variables or its stack reach the network's buffers.
+    end the linker script's memory where the pool begins, or move the pool""")
 def _linker_over_pool(facts: Facts) -> Iterator[Hit]:
     for area, start in _areas(facts):
         for network, pool in _used(facts):
@@ -183,13 +165,10 @@ def _linker_over_pool(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-@rule(
-    WARNING,
-    ("board", "network"),
-    "a relative pool in internal RAM that goes through the NPU cache",
-    "Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.",
-    "CACHEABLE_OFF for the pools of activations",
-)
+@rule("""warning: board, network
+    a relative pool in internal RAM that goes through the NPU cache
+    Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.
+    CACHEABLE_OFF for the pools of activations""")
 def _cached_relative(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         for pool in network.pools if network.runtime == LL_ATON and facts.board is not None else ():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from neuralart.findings import ERROR, NOTE, WARNING
+from neuralart.findings import NOTE, WARNING
 from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.text.c_source import Lines
@@ -55,14 +55,11 @@ def _blocks(facts: Facts) -> set[int]:
     return {(address - 0x10000000) & ~0xFFF for address in secure}
 
 
-@rule(
-    ERROR,
-    ("sources",),
-    "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
-    "That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, "
-    "the access faults, and banks AXISRAM3 to 6 stay off.",
-    "turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does",
-)
+@rule("""error: sources
+    RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application
+    That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, the
+    access faults, and banks AXISRAM3 to 6 stay off.
+    turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does""")
 def _ramcfg_alias(facts: Facts) -> Iterator[Hit]:
     if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
         return
@@ -72,13 +69,10 @@ def _ramcfg_alias(facts: Facts) -> Iterator[Hit]:
         yield Hit(where, f"{name} is RAMCFG through its non-secure alias{secure}")
 
 
-@rule(
-    WARNING,
-    ("board", "sources"),
-    "other registers that turn memories on, through their non-secure alias, in the C of a secure application",
-    "Whether the access does anything is a matter of the firewall; often it is ignored without a word.",
-    "use the secure address, or the names of the device header without _NS",
-)
+@rule("""warning: board, sources
+    other registers that turn memories on, through their non-secure alias, in the C of a secure application
+    Whether the access does anything is a matter of the firewall; often it is ignored without a word.
+    use the secure address, or the names of the device header without _NS""")
 def _ns_register(facts: Facts) -> Iterator[Hit]:
     blocks = _blocks(facts)
     for _, match, where in _matches(facts, _HEX) if blocks else ():
@@ -88,26 +82,20 @@ def _ns_register(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"{said}0x{address + 0x10000000:08x}")
 
 
-@rule(
-    ERROR,
-    ("sources",),
-    "a call that runs a network, and none of LL_ATON_RT_RuntimeInit",
-    "The core waits for an event of the NPU that never comes.",
-    "call LL_ATON_RT_RuntimeInit() once before",
-)
+@rule("""error: sources
+    a call that runs a network, and none of LL_ATON_RT_RuntimeInit
+    The core waits for an event of the NPU that never comes.
+    call LL_ATON_RT_RuntimeInit() once before""")
 def _no_runtime_init(facts: Facts) -> Iterator[Hit]:
     if next(_matches(facts, _INIT), None) is None:
         for _, _, where in islice(_matches(facts, _MAIN), 1):
             yield Hit(where, "a network runs, and nothing initializes the runtime")
 
 
-@rule(
-    ERROR,
-    ("network", "sources"),
-    "LL_ATON_DECLARE_NAMED_NN_... of a network that is not there",
-    "The link ends with undefined references. The default name of networks changed between 2.2 and 3.0.",
-    "use the network's name; this tool always gives it one (--name)",
-)
+@rule("""error: network, sources
+    LL_ATON_DECLARE_NAMED_NN_... of a network that is not there
+    The link ends with undefined references. The default name of networks changed between 2.2 and 3.0.
+    use the network's name; this tool always gives it one (--name)""")
 def _unknown_network(facts: Facts) -> Iterator[Hit]:
     names = [network.name for network in facts.networks]
     for source, match, where in _matches(facts, _INSTANCE) if names else ():
@@ -117,27 +105,20 @@ def _unknown_network(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, said + (old if match[1] == "Default" else ""))
 
 
-@rule(
-    ERROR,
-    ("sources",),
-    "an application that includes a network's ..._ecblobs.h",
-    "The header defines the blobs and two functions; network.c includes it. A second time everything is there twice.",
-    "do not include it",
-)
+@rule("""error: sources
+    an application that includes a network's ..._ecblobs.h
+    The header defines the blobs and two functions; network.c includes it. A second time everything is there twice.
+    do not include it""")
 def _blobs_included(facts: Facts) -> Iterator[Hit]:
     for source, match, where in _matches(facts, _BLOBS, code=False):
         if source.code[match.start() : match.end()].lstrip().startswith("#"):  # not in a comment
             yield Hit(where, f"{match[1]} is included here, too")
 
 
-@rule(
-    WARNING,
-    ("sources", "build files"),
-    "printf of a float without -u _printf_float",
-    "newlib-nano prints nothing for %f unless the link asks for it. Where no build file shows nano.specs, this "
-    "is a note.",
-    "link with -u _printf_float, or print integers",
-)
+@rule("""warning: sources, build files
+    printf of a float without -u _printf_float
+    newlib-nano prints nothing for %f unless the link asks for it. Where no build file shows nano.specs, this is a note.
+    link with -u _printf_float, or print integers""")
 def _printf_float(facts: Facts) -> Iterator[Hit]:
     built = "\n".join(source.text for source in _sources(facts, "make"))
     if "_printf_float" in built:
@@ -150,13 +131,10 @@ def _printf_float(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, "a float is printed", level)
 
 
-@rule(
-    WARNING,
-    ("sources", "linker script"),
-    "a section that is named in C and in no linker script",
-    "The linker puts it where it likes, next to something that looks similar: buffers land in the wrong memory.",
-    "name it in the linker script",
-)
+@rule("""warning: sources, linker script
+    a section that is named in C and in no linker script
+    The linker puts it where it likes, next to something that looks similar: buffers land in the wrong memory.
+    name it in the linker script""")
 def _orphan_section(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
     names = ", ".join(script.name for script in scripts)
@@ -167,13 +145,10 @@ def _orphan_section(facts: Facts) -> Iterator[Hit]:
             yield Hit(where, f"no linker script says where section {match[1]} goes ({names})")
 
 
-@rule(
-    ERROR,
-    ("network", "linker script"),
-    "a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has",
-    "The names of pools come from the pool file, the sections from the linker script: nothing compares them.",
-    "name the pool as the linker script does, or add the section to it",
-)
+@rule("""error: network, linker script
+    a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has
+    The names of pools come from the pool file, the sections from the linker script: nothing compares them.
+    name the pool as the linker script does, or add the section to it""")
 def _pool_section(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
     patterns = [each for script in scripts for section in script.sections for each in section.patterns]
@@ -188,25 +163,19 @@ def _pool_section(facts: Facts) -> Iterator[Hit]:
                 yield Hit(network.where, f"{said}; no linker script says where section {section} goes ({names})")
 
 
-@rule(
-    NOTE,
-    ("build files",),
-    "-fcyclomatic-complexity in a build file",
-    "Other compilers than ST's refuse it, and say so of every single file.",
-    "drop the flag: toolchain: {tolerate: [-fcyclomatic-complexity]}",
-)
+@rule("""note: build files
+    -fcyclomatic-complexity in a build file
+    Other compilers than ST's refuse it, and say so of every single file.
+    drop the flag: toolchain: {tolerate: [-fcyclomatic-complexity]}""")
 def _vendor_gcc_flag(facts: Facts) -> Iterator[Hit]:
     for _, match, where in _matches(facts, _MAKE_FLAG, kind="make", code=False):
         yield Hit(where, f"{match.group()} is known to ST's own build of gcc alone")
 
 
-@rule(
-    ERROR,
-    ("board", "linker script"),
-    "a stack in a memory that is off at reset: above 0x34200000 on an STM32N6",
-    "AXISRAM3 to 6 are shut down after reset. The first push is a fault, or its value is lost.",
-    "end the stack at 0x34200000 at the latest, or put it in DTCM",
-)
+@rule("""error: board, linker script
+    a stack in a memory that is off at reset: above 0x34200000 on an STM32N6
+    AXISRAM3 to 6 are shut down after reset. The first push is a fault, or its value is lost.
+    end the stack at 0x34200000 at the latest, or put it in DTCM""")
 def _stack_bank(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for symbol in (each for script in facts.scripts for each in script.symbols):

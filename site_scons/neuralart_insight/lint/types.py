@@ -169,14 +169,18 @@ class Rule:
 Check = Callable[[Facts], Iterator[Hit]]
 
 
-def rule(level: str, looks_at: tuple[str, ...], finds: str, why: str, hint: str) -> Callable[[Check], Check]:
+def rule(text: str) -> Callable[[Check], Check]:
     """Register a function as a rule, in the order of the documentation; its name is the rule's: ``_ns_alias`` of
-    ``ns-alias``.
+    ``ns-alias``. The ``text`` has a line ``LEVEL: what it looks at``, one of what it finds, at least one of why that is
+    a trap, and one of what to do about it.
     """
+    head, finds, *why, hint = (line.strip() for line in text.splitlines())
+    level, _, looks_at = head.partition(": ")
 
     def add(check: Check) -> Check:
         name = check.__name__.strip("_").replace("_", "-")
-        register("lint", name, Rule(name, level, finds, why, hint, looks_at, check), protocol=1)
+        made = Rule(name, level, finds, " ".join(why), hint, tuple(looks_at.split(", ")), check)
+        register("lint", name, made, protocol=1)
         return check
 
     return add

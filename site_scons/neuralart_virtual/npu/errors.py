@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from neuralart.errors import NeuralArtError
 
 
@@ -37,17 +39,8 @@ class NpuError(NeuralArtError):
 
     def at(self, *, epoch: str = "", file: str = "") -> NpuError:
         """The same error, with an epoch and a file where it has none."""
-        return NpuError(
-            self.reason,
-            epoch=self.epoch or epoch,
-            unit=self.unit,
-            register=self.register,
-            offset=self.offset,
-            field=self.field,
-            value=self.value,
-            file=self.file or file,
-            hint=self.hint,
-        )
+        place: Any = {name: getattr(self, name) for name in ("unit", "register", "offset", "field", "value", "hint")}
+        return NpuError(self.reason, epoch=self.epoch or epoch, file=self.file or file, **place)
 
 
 def _number(value: int) -> str:

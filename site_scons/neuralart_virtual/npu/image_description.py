@@ -53,22 +53,9 @@ def described(image: Image) -> GeneratedNetwork:
 
 def _pool(index: int, pool: PoolDescriptor) -> Pool:
     """A pool that can move; of the others only their addresses count, which programs have."""
-    return Pool(
-        index=index,
-        fname=pool.name,
-        name=pool.name,
-        address=0,
-        size=pool.size,
-        said=pool.size,
-        precision=0,
-        exact=pool.size,
-        mode="relative_mode",
-        rights="READ_WRITE",
-        virtual=False,
-        score=None,
-        cacheable=False,
-        initializers=True,
-    )
+    name, size = pool.name, pool.size
+    # All of it is in use, exactly; it has no score, and takes initializers.
+    return Pool(index, name, name, 0, size, size, 0, size, "relative_mode", "READ_WRITE", False, None, False, True)
 
 
 def _fail(image: Image, what: str) -> NpuError:

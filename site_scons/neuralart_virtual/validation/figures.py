@@ -1,4 +1,4 @@
-"""The figures of a validation: how far outputs are from a reference, as records and lines, and what is below its bound."""
+"""The figures of a validation: how far outputs are from a reference, as records and lines; what is below its bound."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,13 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
+def _of_x(function: Callable[[Array], Array], x: Array, parameters: dict[str, Any]) -> Array:
+    return function(x)
+
+
+# Functions of x alone, as NumPy calls them.
+_OF_X = "abs exp log sqrt ceil floor sign sin cos tan sinh cosh tanh"
+_INVERSE = "arcsin arccos arctan arcsinh arccosh arctanh"
 # By general.type, behind LL_SW_: of x, alpha, beta, gamma, min, max.
 ACTIVATIONS: dict[str, Callable[[Array, dict[str, Any]], Array]] = {
     "RELU": lambda x, p: np.maximum(x, 0),
@@ -53,32 +61,15 @@ ACTIVATIONS: dict[str, Callable[[Array, dict[str, Any]], Array]] = {
     "HARDSIGMOID": lambda x, p: np.clip(x * p["alpha"] + p["beta"], 0, 1),
     "HARDSWISH": lambda x, p: x * np.clip(x / 6 + 0.5, 0, 1),
     "SWISH": lambda x, p: x * _sigmoid(x),
-    "TANH": lambda x, p: np.tanh(x),
     "SOFTPLUS": lambda x, p: np.logaddexp(x, 0),
     "SOFTSIGN": lambda x, p: x / (1 + np.abs(x)),
     "CLIP": lambda x, p: np.clip(x, p["min"], p["max"]),
-    "ABS": lambda x, p: np.abs(x),
     "NEG": lambda x, p: -x,
-    "EXP": lambda x, p: np.exp(x),
-    "LOG": lambda x, p: np.log(x),
-    "SQRT": lambda x, p: np.sqrt(x),
     "RECIPROCAL": lambda x, p: 1 / x,
-    "CEIL": lambda x, p: np.ceil(x),
-    "FLOOR": lambda x, p: np.floor(x),
     "ROUND": lambda x, p: np.rint(x),
-    "SIGN": lambda x, p: np.sign(x),
     "ERF": lambda x, p: np.vectorize(math.erf, otypes=[np.float64])(x),
-    "SIN": lambda x, p: np.sin(x),
-    "COS": lambda x, p: np.cos(x),
-    "TAN": lambda x, p: np.tan(x),
-    "ASIN": lambda x, p: np.arcsin(x),
-    "ACOS": lambda x, p: np.arccos(x),
-    "ATAN": lambda x, p: np.arctan(x),
-    "SINH": lambda x, p: np.sinh(x),
-    "COSH": lambda x, p: np.cosh(x),
-    "ASINH": lambda x, p: np.arcsinh(x),
-    "ACOSH": lambda x, p: np.arccosh(x),
-    "ATANH": lambda x, p: np.arctanh(x),
+    **{name.upper(): partial(_of_x, getattr(np, name)) for name in _OF_X.split()},
+    **{f"A{name[3:].upper()}": partial(_of_x, getattr(np, name)) for name in _INVERSE.split()},
 }
 
 ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
