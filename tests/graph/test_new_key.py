@@ -71,7 +71,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copytree(PACKAGE.parent, package.parent, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(PACKAGE.parents[1] / "pyproject.toml", root)
     shutil.copytree(PACKAGE.parents[1] / "firmware", root / "firmware")
-    _insert(package / "config" / "networks.py", '    Key(\n        "options",\n', DECLARATION)
+    _insert(package / "config" / "networks.py", '    Key("options", Value.texts', DECLARATION)
     _insert(package / "config" / "types.py", "    options: tuple[str, ...] = ()", FIELD)
     work = root / "work"
     work.mkdir()

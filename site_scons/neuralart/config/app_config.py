@@ -146,17 +146,11 @@ AUDIO_KEYS: tuple[Key, ...] = (
     Key("htk", Value.boolean, "`true`: HTK's formula for mels, `false`: Slaney's"),
     Key("to_db", Value.boolean, "`true`: decibels instead of the natural logarithm"),
     Key("use_garbage_class", Value.boolean, "`true`: the network has one more class, `other`"),
-    Key(
-        "unknown_class_threshold",
-        real(0.0, 1.0),
-        "0 to 1: a sound below it counts as unknown; not together with `use_garbage_class`",
-        "`0`: off",
+    Key("unknown_class_threshold", real(0.0, 1.0)).says(
+        "0 to 1: a sound below it counts as unknown; not together with `use_garbage_class`", "`0`: off"
     ),
-    Key(
-        "silence_threshold",
-        real(0.0, 1e9),
-        "a spectrogram with a smaller sum counts as silence",
-        "`100`; `0` with `to_db`",
+    Key("silence_threshold", real(0.0, 1e9)).says(
+        "a spectrogram with a smaller sum counts as silence", "`100`; `0` with `to_db`"
     ),
     Key("sensor", Value.text, "name of the microphone"),
 )
@@ -193,25 +187,16 @@ def _joined_audio(merged: Settings) -> AudioConfig | None:
 
 _THRESHOLD = "refused for detectors"
 KEYS: tuple[Key, ...] = (
-    Key(
-        "use_case",
-        lambda value: value.choice(USE_CASES if value.text() in USE_CASES else use_cases()),
-        "see the table of use cases",
-        "refused",
+    Key("use_case", lambda value: value.choice(USE_CASES if value.text() in USE_CASES else use_cases())).says(
+        "see the table of use cases", "refused"
     ),
     Key("model_type", Value.text, "see the table of use cases", "the only one, if there is only one"),
-    Key(
-        "class_names",
-        _names,
+    Key("class_names", _names).says(
         'names in the order of the network\'s output. Quote words that YAML reads as something else (`"no"`)',
         "refused where the use case has classes",
     ),
-    Key(
-        "class_names_file",
-        Value.text,
-        "instead of `class_names`: a file with one name per line",
-        needed=True,
-        form=PATH,
+    Key("class_names_file", Value.text, needed=True, form=PATH).says(
+        "instead of `class_names`: a file with one name per line"
     ),
     Key("keypoints", whole(1, 1000), "the expected number; the network must have the same", "not compared"),
     Key("aspect_ratio", one_of(ASPECT_RATIOS), "N6: `crop`, `fit`, `full_screen`. H7: `crop`, `fit`, `padding`"),
@@ -220,17 +205,12 @@ KEYS: tuple[Key, ...] = (
     Key("confidence_thresh", real(0.0, 1.0), "0 to 1", "refused where it is needed"),
     Key("nms_thresh", real(0.0, 1.0), "0 to 1: above this overlap one of two boxes is dropped", _THRESHOLD),
     Key("max_detection_boxes", whole(1, 0xFFFF), "1 to 65535", _THRESHOLD),
-    Key(
-        "anchors",
-        _anchors,
+    Key("anchors", _anchors).says(
         "width and height of each anchor in turn: in cells for `yolo_v2`, as a fraction of the image for `st_yolo_x`",
         "refused for `yolo_v2`; `st_yolo_x`: 0.5, 0.5",
     ),
-    Key(
-        "network_stride",
-        whole(1, 256),
-        "pixels of the input for each cell: 32 for Tiny YOLO v2, 16 for ST YOLO LC",
-        "refused for `yolo_v2`",
+    Key("network_stride", whole(1, 256)).says(
+        "pixels of the input for each cell: 32 for Tiny YOLO v2, 16 for ST YOLO LC", "refused for `yolo_v2`"
     ),
     Key("welcome", _welcome, "one or two lines for the display", "the model, and that it runs on the STM32"),
     Key("generation", one_of(GENERATIONS), "see below", "found from the application"),
@@ -238,11 +218,8 @@ KEYS: tuple[Key, ...] = (
     Key("template", Value.text, "your own template", "the use case's", form=PATH),
     Key("display", one_of(DISPLAYS), f"NUCLEO-H743ZI2 only: {either(DISPLAYS)}", "no such macro"),
     Key("camera", one_of(CAMERAS), f"NUCLEO-H743ZI2 only: {either(CAMERAS)}", "no such macro"),
-    Key(
-        "defines",
-        lambda value: tuple(define(item) for item in value.items()),
-        "further macros at the end: `NAME` or `NAME=value`",
-        "none",
+    Key("defines", lambda value: tuple(define(item) for item in value.items())).says(
+        "further macros at the end: `NAME` or `NAME=value`", "none"
     ),
     Key("audio", _audio, "sound, see below", needed=True, section=True, join=_joined_audio),
 )

@@ -246,9 +246,7 @@ def _artefact(value: Value) -> str:
 
 
 SOURCES_KEYS: tuple[Key, ...] = (
-    Key(
-        "files",
-        _files,
+    Key("files", _files).says(
         "paths and patterns of C, C++ and assembler files. `**` stands for any folders; `!` in front leaves matching "
         "files out again. A pattern that matches nothing is an error",
         "refused",
@@ -257,9 +255,7 @@ SOURCES_KEYS: tuple[Key, ...] = (
     Key("defines", lambda value: distinct(value, define), "`NAME` or `NAME=value`", "none"),
     Key("linker_script", Value.text, "your linker script", "the board's"),
     Key("libraries", distinct, "archives (`lib/x.a`), and names as for `-l` (`m`)", "none"),
-    Key(
-        "runtime",
-        Value.text,
+    Key("runtime", Value.text).says(
         "an installation of ST Edge AI Core, or the `Middlewares/ST/AI` of an application: its ll_aton is compiled and "
         "its kernel library is linked. Nothing of it is copied",
         "the runtime of this project",
@@ -267,40 +263,25 @@ SOURCES_KEYS: tuple[Key, ...] = (
 )
 EXTERNAL_KEYS: tuple[Key, ...] = (
     Key("folder", Value.text, f"{_FOLDER}, relative to the project file", "refused"),
-    Key(
-        "directory",
-        _inside,
-        "the folder below `folder` where make runs, or that contains `CMakeLists.txt` or `.project`",
-        "`folder` itself",
+    Key("directory", _inside).says(
+        "the folder below `folder` where make runs, or that contains `CMakeLists.txt` or `.project`", "`folder` itself"
     ),
-    Key(
-        "artefact",
-        _artefact,
+    Key("artefact", _artefact).says(
         "the linked program (ELF), relative to `directory`, or with `cmake` to its build folder",
         "`cubeide`: `<configuration>/<project>.elf`; else refused",
     ),
-    Key(
-        "executable",
-        Value.text,
+    Key("executable", Value.text).says(
         "another make, cmake or STM32CubeIDE: a name on PATH, or a path relative to the project file",
         "found as [`neuralart doctor`](doctor.md) finds it",
     ),
-    Key(
-        "exclude",
-        lambda value: distinct(value, _exclude),
-        "patterns of files that are not copied, see below",
-        "only the usual",
+    Key("exclude", lambda value: distinct(value, _exclude)).says(
+        "patterns of files that are not copied, see below", "only the usual"
     ),
     Key("stage", _stage, "where generated files go, see below", "a folder `neuralart`"),
-    Key(
-        "target",
-        lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value"),
-        "`make`, `cmake`: what to build",
-        "its default",
+    Key("target", lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value")).says(
+        "`make`, `cmake`: what to build", "its default"
     ),
-    Key(
-        "variables",
-        _variables,
+    Key("variables", _variables).says(
         "`make`: variables on its command line. A value may refer to make's variables, `$(NAME)` or `${NAME}`, but not "
         "use its functions; `$$` is a dollar. Such a variable makes make ignore an addition in the Makefile "
         "(`OPT += -g`); a note names its line",
@@ -309,11 +290,8 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
     Key("generator", Value.text, "`cmake`: for example `Ninja`", "its default"),
     Key("toolchain_file", _toolchain_file, "`cmake`: below `directory` or `folder`, or an absolute path", "none"),
     Key("preset", Value.text, "`cmake`: a preset of its configuration, from `CMakePresets.json`", "none"),
-    Key(
-        "options",
-        lambda value: tuple(_option(item) for item in value.items()),
-        "`cmake`: further words for its configuration, like `-DCMAKE_BUILD_TYPE=Release`",
-        "none",
+    Key("options", lambda value: tuple(_option(item) for item in value.items())).says(
+        "`cmake`: further words for its configuration, like `-DCMAKE_BUILD_TYPE=Release`", "none"
     ),
     Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
     Key("build", one_of(BUILDS), "`cubeide`: `ide`, or `native`, without STM32CubeIDE"),

@@ -54,7 +54,7 @@ class Located:
 class Key:
     name: str  # As it is written
     read: Callable[[Value], Any]  # Reads the value, or refuses it; of a section: its members as settings
-    doc: str  # What the key says, in Markdown
+    doc: str = ""  # What the key says, in Markdown
     without: str = ""  # What holds without it, in Markdown; empty: the default of its field
     needed: bool = False  # There is no default that a table could show: ``without`` is all there is to say
     section: bool = False  # Its members are settings by themselves: a later layer may change one
@@ -67,6 +67,10 @@ class Key:
     option: str = ""  # Word of ``neuralart compile`` that passes it on: with its text, or alone (truth values)
     taken: tuple[str, ...] = ()  # Words of ``neuralart compile`` that the build writes itself because of this key
     shared: bool = True  # ``defaults:`` may have it
+
+    def says(self, doc: str, without: str = "") -> Key:
+        """The same with its words for the documentation."""
+        return replace(self, doc=doc, without=without)
 
     def settings(self, value: Value) -> Settings:
         """Read the value under the key. NeuralArtError: it is wrong."""

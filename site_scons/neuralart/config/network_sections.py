@@ -14,36 +14,26 @@ BUDGET_KEYS: tuple[Key, ...] = (
     Key(
         "forbidden_pools",
         lambda value: distinct(value, lambda item: item.matching(POOL, "the name of a pool, like hyperRAM or xSPI1")),
-        "pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used",
-    ),
+    ).says("pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used"),
     Key("max_weights", Value.integer, "bytes of constants in all pools together; a virtual pool counts with its parts"),
     Key("max_activations", Value.integer, "bytes of activations in all pools together"),
-    Key(
-        "max_cycles",
-        whole(0, 10**15),
-        "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there",
+    Key("max_cycles", whole(0, 10**15)).says(
+        "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there"
     ),
     Key("min_offload", whole(0, 100), "per cent of the epochs that the NPU computes alone; shared ones do not count"),
-    Key(
-        "min_inferences_per_second",
-        real(0.0, 1e9),
+    Key("min_inferences_per_second", real(0.0, 1e9)).says(
         "as measured, else as the compiler estimates them. This and what follows is checked by `profile-<variant>` and "
-        "`neuralart profile --check`",
+        "`neuralart profile --check`"
     ),
-    Key(
-        "max_sw_share",
-        real(0.0, 100.0),
-        "per cent of the measured time, else of the epochs, that the CPU computes alone or together with the NPU",
+    Key("max_sw_share", real(0.0, 100.0)).says(
+        "per cent of the measured time, else of the epochs, that the CPU computes alone or together with the NPU"
     ),
     Key(
         "max_bytes",
         lambda value: tuple(sorted((pool, entry.integer(0, 10**15)) for pool, entry in value.mapping().items())),
-        "by report name of a pool (`{octoFlash: 4M}`): bytes of one inference over it, read and written",
-    ),
-    Key(
-        "max_instructions",
-        whole(0, 10**15),
-        "instructions of the epochs of one inference, counted on the variant's virtual machine. They are no cycles",
+    ).says("by report name of a pool (`{octoFlash: 4M}`): bytes of one inference over it, read and written"),
+    Key("max_instructions", whole(0, 10**15)).says(
+        "instructions of the epochs of one inference, counted on the variant's virtual machine. They are no cycles"
     ),
     Key("baseline", Value.text, "a `profile.json`: estimated cycles, measured time and traffic must not be above it"),
     Key("tolerance", real(0.0, 1000.0), "per cent that they may be above it nevertheless; default 0"),
@@ -83,23 +73,14 @@ def _input_shapes(value: Value) -> tuple[str, ...]:
 
 
 MODEL_KEYS = (
-    Key(
-        "cut",
-        _cut,
+    Key("cut", _cut, form={"outputs": WORDS}, option="--cut", shared=False).says(
         "`{outputs: [NAME, ...]}`: names of the tensors where the model ends. They become its outputs, and what only "
         "others need goes ([operators.md](operators.md#a-model-that-ends-earlier))",
         "the whole model",
-        form={"outputs": WORDS},
-        option="--cut",
-        shared=False,
     ),
-    Key(
-        "input_shapes",
-        _input_shapes,
+    Key("input_shapes", _input_shapes, option="--input-shape", shared=False).says(
         "`{NAME: [1, 3, 48, 320]}`: the shapes of inputs whose sizes a model leaves open "
         "([operators.md](operators.md#open-sizes))",
         "a batch that is open is 1, other open sizes are refused",
-        option="--input-shape",
-        shared=False,
     ),
 )

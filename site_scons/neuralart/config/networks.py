@@ -191,95 +191,47 @@ KEYS: tuple[Key, ...] = (
         form={"": PATH, "base": PATH, "add": WORDS, "remove": WORDS},
         taken=("--st-neural-art", "--profile-add", "--profile-remove"),
     ),
-    Key(
-        "pair",
-        lambda value: value.choice(PAIRS, empty=True),
-        "`profiling`: the network is also compiled without the epoch controller, to measure each epoch",
-        "one compile",
-        taken=("--pair",),
+    Key("pair", lambda value: value.choice(PAIRS, empty=True), taken=("--pair",)).says(
+        "`profiling`: the network is also compiled without the epoch controller, to measure each epoch", "one compile"
     ),
-    Key(
-        "mpool",
-        text_or_none,
-        "a pool file, instead of the one that the profile names",
-        "the profile's",
-        form=PATH,
-        taken=("--mpool", "--load-mpool", "--memory-pool"),
+    Key("mpool", text_or_none, form=PATH, taken=("--mpool", "--load-mpool", "--memory-pool")).says(
+        "a pool file, instead of the one that the profile names", "the profile's"
     ),
     *MODEL_KEYS,
-    Key(
-        "memory",
-        lambda value: value.choice(MEMORY, empty=True),
+    Key("memory", lambda value: value.choice(MEMORY, empty=True), option="--memory").says(
         "`smallest`: the reference compiler computes layers in stripes of rows where that saves memory "
         "([cpu-networks.md](cpu-networks.md#layers-in-stripes))",
         "nothing is computed twice",
-        option="--memory",
     ),
-    Key(
-        "input_data_type",
-        _data_types,
+    Key("input_data_type", _data_types, option="--input-data-type").says(
         "`float32`, `int8` or `uint8`; several inputs: one each, with commas; `int32` for one that is int32 anyway",
         "as in the model",
-        option="--input-data-type",
     ),
     Key("output_data_type", _data_types, "the same for outputs", "as in the model", option="--output-data-type"),
-    Key(
-        "inputs_ch_position",
-        _positions,
-        f"of inputs: {either(CHANNEL_POSITIONS)}",
-        "as in the model",
-        option="--inputs-ch-position",
+    Key("inputs_ch_position", _positions, option="--inputs-ch-position").says(
+        f"of inputs: {either(CHANNEL_POSITIONS)}", "as in the model"
     ),
     Key("outputs_ch_position", _positions, "the same for outputs", "as in the model", option="--outputs-ch-position"),
-    Key(
-        "allocate_inputs",
-        Value.boolean,
-        "`false`: the application gives the input buffers",
-        option="--no-inputs-allocation",
+    Key("allocate_inputs", Value.boolean, option="--no-inputs-allocation").says(
+        "`false`: the application gives the input buffers"
     ),
-    Key(
-        "allocate_outputs",
-        Value.boolean,
-        "`false`: the application gives the output buffers",
-        option="--no-outputs-allocation",
+    Key("allocate_outputs", Value.boolean, option="--no-outputs-allocation").says(
+        "`false`: the application gives the output buffers"
     ),
-    Key(
-        "dispatch_weights",
-        rooms,
+    Key("dispatch_weights", rooms, option="--dispatch-weights").says(
         "of a network on a core: bytes for constants in sections of the linker script "
         "([cpu-networks.md](cpu-networks.md#constants-in-two-flashes))",
         "where the linker script puts constants",
-        option="--dispatch-weights",
     ),
-    Key(
-        "options",
-        Value.texts,
-        "further options of the compiler, a list of words",
-        "none",
-        form=WORDS,
+    Key("options", Value.texts, form=WORDS).says("further options of the compiler, a list of words", "none"),
+    Key("extra_options", Value.texts, form=WORDS, taken=("--extra-options",)).says(
+        "words for `stedgeai generate` that nothing here looks at", "none"
     ),
-    Key(
-        "extra_options",
-        Value.texts,
-        "words for `stedgeai generate` that nothing here looks at",
-        "none",
-        form=WORDS,
-        taken=("--extra-options",),
+    Key("failures", text_or_none, form=PATH, taken=("--failures",)).says(
+        "a YAML file that explains failures of ST Edge AI Core, read before our table", "our table"
     ),
-    Key(
-        "failures",
-        text_or_none,
-        "a YAML file that explains failures of ST Edge AI Core, read before our table",
-        "our table",
-        form=PATH,
-        taken=("--failures",),
-    ),
-    Key(
-        "timeout",
-        lambda value: value.real(0.1, 1e6),
-        "seconds that ST Edge AI Core may take for this network",
-        "no limit",
-        taken=("--timeout",),
+    Key("timeout", lambda value: value.real(0.1, 1e6), taken=("--timeout",)).says(
+        "seconds that ST Edge AI Core may take for this network", "no limit"
     ),
     Key(
         "initializers",
@@ -299,63 +251,33 @@ KEYS: tuple[Key, ...] = (
         # env.AppConfig makes it.
         keyword=False,
     ),
-    Key(
-        "strategies",
-        _strategies,
+    Key("strategies", _strategies, section=True, join=_chosen).says(
         "how the initializer of a pool reaches it, by `fname`: `{AXISRAM5: boot-copy}`, see below",
         "`flash` for pools in flash, `boot-copy` for pools in RAM",
-        section=True,
-        join=_chosen,
     ),
-    Key(
-        "vectors",
-        text_or_none,
-        "a folder of [golden vectors](vectors.md) that outputs are compared with",
-        "outputs are shown, and not compared",
-        form=PATH,
+    Key("vectors", text_or_none, form=PATH).says(
+        "a folder of [golden vectors](vectors.md) that outputs are compared with", "outputs are shown, and not compared"
     ),
-    Key(
-        "input",
-        text_or_none,
-        "instead: a file or folder of [inputs](vectors.md#inputs) whose outputs are shown",
-        "one pseudo-random input",
-        form=PATH,
+    Key("input", text_or_none, form=PATH).says(
+        "instead: a file or folder of [inputs](vectors.md#inputs) whose outputs are shown", "one pseudo-random input"
     ),
-    Key(
-        "labels",
-        text_or_none,
-        "a file with the names of the classes, one a line",
-        "the class names of `app_config`, if it has any",
-        form=PATH,
+    Key("labels", text_or_none, form=PATH).says(
+        "a file with the names of the classes, one a line", "the class names of `app_config`, if it has any"
     ),
-    Key(
-        "check",
-        _check,
+    Key("check", _check).says(
         "how close outputs must come to the vectors: `exact`, or bounds `{max_lsb: 1, cos: 0.999, rmse: 0.1}` for each "
         "output tensor",
         "`exact`",
     ),
-    Key(
-        "min_cos",
-        lambda value: value.real(0.0, 1.0),
-        "the least cosine of each output that [`neuralart validate`](validate.md) accepts",
-        "any",
-        keyword=False,
+    Key("min_cos", lambda value: value.real(0.0, 1.0), keyword=False).says(
+        "the least cosine of each output that [`neuralart validate`](validate.md) accepts", "any"
     ),
-    Key(
-        "min_accuracy",
-        lambda value: value.real(0.0, 1.0),
-        "the least accuracy that it accepts of a classifier, 0 to 1",
-        "any",
-        keyword=False,
+    Key("min_accuracy", lambda value: value.real(0.0, 1.0), keyword=False).says(
+        "the least accuracy that it accepts of a classifier, 0 to 1", "any"
     ),
-    Key(
-        "budgets",
-        read_budgets,
+    Key("budgets", read_budgets, section=True, join=resolve_budgets).says(
         f"limits, checked before the link or by `profile-<variant>`: {listed(BUDGET_KEYS)}. [lint.md](lint.md)",
         "no limit",
-        section=True,
-        join=resolve_budgets,
     ),
 )
 KEYWORDS = tuple(key.name for key in KEYS if key.keyword)

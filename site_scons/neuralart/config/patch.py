@@ -34,35 +34,23 @@ def _reserve(value: Value) -> Settings:
 
 
 KEYS: tuple[Key, ...] = (
-    Key(
-        "application",
-        Value.text,
+    Key("application", Value.text).says(
         "folder of your application. Its copies go to `build/<variant>/patched`, and its own project builds the image "
         "from them",
         "this project's camera application, built and run as well",
     ),
-    Key(
-        "aspect_ratio",
-        lambda value: value.choice(ASPECT_RATIOS),
+    Key("aspect_ratio", lambda value: value.choice(ASPECT_RATIOS)).says(
         either(ASPECT_RATIOS),
         "as `app_config` of the network says; refused if that does not say it either. Both must agree",
     ),
     Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
     Key("linker_script", text_or_none, "the one that the application is linked with", "the list's", form=PATH),
     Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there", form=PATH),
-    Key(
-        "reserve",
-        _reserve,
-        "memory: size, kept free for the application: `{AXIRAM: 96K}`",
-        "the list's",
-        section=True,
-        join=pairs("reserve"),
+    Key("reserve", _reserve, section=True, join=pairs("reserve")).says(
+        "memory: size, kept free for the application: `{AXIRAM: 96K}`", "the list's"
     ),
-    Key(
-        "include",
-        Value.texts,
-        "the application's include path, from the list's root, for `patched.json`",
-        "the copied folders",
+    Key("include", Value.texts).says(
+        "the application's include path, from the list's root, for `patched.json`", "the copied folders"
     ),
 )
 

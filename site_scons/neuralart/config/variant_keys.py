@@ -41,21 +41,14 @@ FLAG = lazy_regex(r"\+?-[^\s\x00-\x1f]+")
 _SLOT = lazy_regex(r"[a-z][a-z0-9_-]*")
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
-    Key(
-        "prefix",
-        lambda value: value.text(empty=True),
-        "of the programs, with a folder if they are not on the PATH: `/opt/gcc-14/bin/arm-none-eabi-`",
+    Key("prefix", lambda value: value.text(empty=True)).says(
+        "of the programs, with a folder if they are not on the PATH: `/opt/gcc-14/bin/arm-none-eabi-`"
     ),
     Key("libc", one_of(LIBCS), either(LIBCS)),
-    Key(
-        "version",
-        lambda value: value.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True),
-        'of gcc, as many leading parts as matter: `"12"`, `"12.2"`. Quote it: YAML reads 12.10 as a number',
-        "any",
+    Key("version", lambda value: value.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True)).says(
+        'of gcc, as many leading parts as matter: `"12"`, `"12.2"`. Quote it: YAML reads 12.10 as a number', "any"
     ),
-    Key(
-        "tolerate",
-        lambda value: distinct(value, lambda item: item.matching(FLAG, "a flag, or + and a flag")),
+    Key("tolerate", lambda value: distinct(value, lambda item: item.matching(FLAG, "a flag, or + and a flag"))).says(
         "flags that gcc does without in your own build, see [below](applications.md#flags-that-your-gcc-refuses)",
         "none",
     ),
@@ -122,45 +115,30 @@ def _modes(value: Value) -> tuple[str, ...]:
 
 
 RELOCATABLE_KEYS: tuple[Key, ...] = (
-    Key(
-        "split",
-        Value.boolean,
-        "`true`: the constants in a file and a flash slot of their own, `network_rel_params.bin`",
+    Key("split", Value.boolean).says(
+        "`true`: the constants in a file and a flash slot of their own, `network_rel_params.bin`"
     ),
     Key("secure", Value.boolean, "`false`: for firmware in the non-secure state"),
     Key("debug_info", Value.boolean, "`false`: epochs carry no numbers; the firmware is compiled alike"),
     Key("layout", one_of(LAYOUTS, empty=True), f"`aligned` or `vendor`, see [{_DOC}]({_DOC}#layouts)", "`aligned`"),
-    Key(
-        "modes",
-        _modes,
+    Key("modes", _modes).says(
         "what `load-<variant>` tries, of `xip` (code stays in flash) and `copy` (code is copied into RAM); the first "
         "is what `run-`, `flash-` and `boot-` use",
         "`[xip, copy]`",
     ),
     Key("clear", Value.boolean, "`true`: the loader fills activation pools with zeros"),
-    Key(
-        "also_on",
-        distinct,
-        "further boards: `load-<variant>` runs the same file there, with a firmware of their own",
-        "none",
+    Key("also_on", distinct).says(
+        "further boards: `load-<variant>` runs the same file there, with a firmware of their own", "none"
     ),
-    Key(
-        "exec_ram",
-        lambda value: value.integer(_LEAST_EXEC_RAM, _MOST_EXEC_RAM),
-        "bytes that the firmware keeps for code and data of the model, `4K` to `16M`",
-        "`256K`",
+    Key("exec_ram", lambda value: value.integer(_LEAST_EXEC_RAM, _MOST_EXEC_RAM)).says(
+        "bytes that the firmware keeps for code and data of the model, `4K` to `16M`", "`256K`"
     ),
-    Key(
-        "name",
-        lambda value: value.text(empty=True),
-        "base name of the files of the model, in lower case the C name in the image",
-        "the network's",
+    Key("name", lambda value: value.text(empty=True)).says(
+        "base name of the files of the model, in lower case the C name in the image", "the network's"
     ),
     Key("ecblob_in_params", Value.boolean, "`true`: epoch-controller blobs in front of the constants"),
     Key("gen_c_file", Value.boolean, "`true`: also the image as C, `<name>_rel.c` and `<name>_rel.h`"),
-    Key(
-        "pack_dir",
-        lambda value: value.text(empty=True),
+    Key("pack_dir", lambda value: value.text(empty=True)).says(
         "the installation of ST Edge AI Core with the runtime of a network for `ll_aton`",
         "the installation that compiles the network, or `STEDGEAI_CORE_DIR`",
     ),
@@ -177,22 +155,15 @@ def _relocatable(value: Value) -> RelocatableConfig | None:
 SIGNERS = ("header", "vendor")
 IMAGE_TYPES = ("application", "ssbl", "fsbl")
 SIGN_KEYS: tuple[Key, ...] = (
-    Key(
-        "by",
-        one_of(SIGNERS),
+    Key("by", one_of(SIGNERS)).says(
         "`header`: this package, without a signature; `vendor`: STM32_SigningTool_CLI, which must be on PATH or where "
-        "its installer puts it",
+        "its installer puts it"
     ),
     Key("type", one_of(IMAGE_TYPES), f"{either(IMAGE_TYPES)}: what the boot chain takes it for"),
-    Key(
-        "header_version",
-        lambda value: value.matching(_VERSION, 'a version of the header: "2.3" or "2.1"'),
-        'of the header: `"2.3"` or `"2.1"`. Quote it',
-        "the board's",
+    Key("header_version", lambda value: value.matching(_VERSION, 'a version of the header: "2.3" or "2.1"')).says(
+        'of the header: `"2.3"` or `"2.1"`. Quote it', "the board's"
     ),
-    Key(
-        "tool_options",
-        distinct,
+    Key("tool_options", distinct).says(
         "words for the vendor's tool instead of `-nk`: `[-pubk, key.pem, -prvk, private.pem]`; files are relative to "
         "the top folder",
         "none",
@@ -213,15 +184,10 @@ def _sign(value: Value) -> SignConfig:
 KEYS: tuple[Key, ...] = (
     Key("title", Value.text, "for `scons -h`", "the networks and the board", shared=False),
     Key("board", Value.text, "a board; `neuralart boards` lists them", "refused"),
-    Key(
-        "machine",
-        machine,
-        f"{either(MACHINES)}, or the name of a plugin: where the image executes",
-        "the first machine of the board",
+    Key("machine", machine).says(
+        f"{either(MACHINES)}, or the name of a plugin: where the image executes", "the first machine of the board"
     ),
-    Key(
-        "runner",
-        Value.text,
+    Key("runner", Value.text).says(
         "who writes the flash of `machine: silicon` ([flash-runners.md](flash-runners.md)); `RUNNER=` wins",
         "what is installed and knows the board",
     ),
@@ -236,87 +202,54 @@ KEYS: tuple[Key, ...] = (
         section=True,
         shared=False,
     ),
-    Key(
-        "application",
-        application,
+    Key("application", application).says(
         "the firmware around the networks: `reference`, or your own: `sources`, `make`, `cmake`, `cubeide`, `elf` "
         "([applications.md](applications.md))",
         "`reference`",
     ),
     Key(
-        "toolchain",
-        lambda value: section("toolchain", value, TOOLCHAIN_KEYS),
-        "`prefix`, `libc` and `version`, see below",
-        "`arm-none-eabi-`, `auto`, any version",
-        section=True,
-        join=_joined_toolchain,
-    ),
+        "toolchain", lambda value: section("toolchain", value, TOOLCHAIN_KEYS), section=True, join=_joined_toolchain
+    ).says("`prefix`, `libc` and `version`, see below", "`arm-none-eabi-`, `auto`, any version"),
     Key("optimization", _optimization, f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results"),
-    Key(
-        "slots",
-        _slots,
+    Key("slots", _slots, section=True, join=pairs("slots")).says(
         "flash addresses by name, instead of the board's: `{application: 0x70080000}`; also `descriptor`, `staging` "
         "and `relocatable`, with `relocatable:` also `load_table` and `relocatable_params`; not `weights`",
         "the board's; for the identity descriptor and staged initializers a free place is found",
-        section=True,
-        join=pairs("slots"),
     ),
     Key("reserved", _reserved, "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`", "none"),
-    Key(
-        "dead_bank",
-        one_of(DEAD_BANKS),
-        "what a virtual board does with a memory bank that is off: `fault`, or `zeros` (reads zero, forgets writes)",
+    Key("dead_bank", one_of(DEAD_BANKS)).says(
+        "what a virtual board does with a memory bank that is off: `fault`, or `zeros` (reads zero, forgets writes)"
     ),
-    Key(
-        "allow_reference_on_hardware",
-        Value.boolean,
+    Key("allow_reference_on_hardware", Value.boolean).says(
         "`true`: a network that computes on the core of `machine: silicon` is meant",
         "`false`: such an image is refused",
     ),
-    Key(
-        "kernels",
-        one_of(KERNELS),
+    Key("kernels", one_of(KERNELS)).says(
         "`c`; `mve`: most kernels use MVE (Cortex-M55, Cortex-M85); `dsp`: convolutions and fully connected layers use "
-        "the DSP extension (Cortex-M4, Cortex-M7, Cortex-M33 and later). The results are the same, bit by bit",
+        "the DSP extension (Cortex-M4, Cortex-M7, Cortex-M33 and later). The results are the same, bit by bit"
     ),
-    Key(
-        "patch",
-        patch.read_settings,
-        "how an application's sources are fitted to the network, see below",
-        "as `aspect_ratio` of `app_config` says",
-        section=True,
-        join=patch.resolve,
+    Key("patch", patch.read_settings, section=True, join=patch.resolve).says(
+        "how an application's sources are fitted to the network, see below", "as `aspect_ratio` of `app_config` says"
     ),
-    Key(
-        "defines",
-        lambda value: tuple(define(item) for item in value.items()),
-        "preprocessor definitions of the firmware: `NAME` or `NAME=value`",
-        "none",
+    Key("defines", lambda value: tuple(define(item) for item in value.items())).says(
+        "preprocessor definitions of the firmware: `NAME` or `NAME=value`", "none"
     ),
-    Key(
-        "fsbl",
-        Value.text,
+    Key("fsbl", Value.text).says(
         "the first-stage boot loader: `.hex`, `.bin` or `.elf`. It gets a [header](image-header.md) if it has none, "
         "and is the first write of the flash plan",
         "it is not in the plan; a board needs one all the same",
     ),
-    Key(
-        "boot",
-        one_of(BOOT_MODES),
+    Key("boot", one_of(BOOT_MODES)).says(
         "where the image runs: `load-and-run` (copied into RAM by the boot loader), `xip` (in its slot), `ram` (loaded "
         "by a debugger), see [boards.md](boards.md#boot-modes)",
         "as the board has it",
     ),
-    Key(
-        "sign",
-        _sign,
+    Key("sign", _sign).says(
         "who puts the [header](image-header.md) in front of the image: `header` (this package), `vendor` (its signing "
         "tool), or a mapping, see [there](image-header.md)",
         "`header`",
     ),
-    Key(
-        "relocatable",
-        _relocatable,
+    Key("relocatable", _relocatable).says(
         "`true`, or a mapping of what differs: the firmware loads its network from flash, see below",
         "`false`: it is linked in",
     ),
