@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neuralart.quick import dataclass, field
+from neuralart.quick import dataclass, field, replace
 
 GROUP = "neuralart."
 
@@ -19,9 +19,13 @@ class Kind:
     one: str  # One of the kind, in messages
     version: int  # Version of its protocol. A change that breaks a plugin adds one.
     protocol: str  # ``module:class`` that says what a plugin offers
-    what: str  # What a plugin of the kind adds, and where it is then named
+    what: str = ""  # What a plugin of the kind adds, and where it is then named
     # Modules of the core that register its own plugins, by name; one that registers several by a name with ``_``
     own: Mapping[str, str] = field(default_factory=dict)
+
+    def says(self, what: str) -> Kind:
+        """The same with what a plugin of the kind adds."""
+        return replace(self, what=what)
 
     @property
     def group(self) -> str:
@@ -41,91 +45,55 @@ _COMPILERS = "neuralart.compilers."
 
 KINDS: tuple[Kind, ...] = (
     Kind(
-        "commands",
-        "command",
-        1,
-        "neuralart.command:Command",
-        "a command of `neuralart`",
-        own=dict.fromkeys(_COMMANDS, "neuralart.own_commands"),
-    ),
+        "commands", "command", 1, "neuralart.command:Command", own=dict.fromkeys(_COMMANDS, "neuralart.own_commands")
+    ).says("a command of `neuralart`"),
     Kind(
         "compilers",
         "compiler",
         1,
         "neuralart.compilers.protocol:Compiler",
-        "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
         own={name: f"{_COMPILERS}builtin" for name in ("stedgeai", "auto", "recorded", "adopted")},
-    ),
+    ).says("who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`"),
     Kind(
         "runners",
         "flash runner",
         1,
         "neuralart.flashing.runners:Runner",
-        "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
         own={"virtual": "neuralart.flashing.runners.virtual"},
-    ),
+    ).says("what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`"),
     Kind(
         "targets",
         "target of variants",
         1,
         "neuralart.scons.flash.targets:VariantTarget",
-        "a target of each variant: `scons NAME-VARIANT`",
         own=dict.fromkeys(_TARGETS, "neuralart.scons.flash.own_targets"),
+    ).says("a target of each variant: `scons NAME-VARIANT`"),
+    Kind("machines", "kind of machine", 1, "neuralart.scons.flash.targets:MachineKind").says(
+        "what images run on: `machine:` of variants.yaml"
     ),
     Kind(
-        "machines",
-        "kind of machine",
-        1,
-        "neuralart.scons.flash.targets:MachineKind",
-        "what images run on: `machine:` of variants.yaml",
+        "builders", "SCons builder", 1, "neuralart.scons.tool:BuilderAdder", own={"_own": "neuralart.scons.tool"}
+    ).says("a builder of construction environments: `env.NAME(target, source)`"),
+    Kind("extensions", "extension of builds", 1, "neuralart.scons.tool:BuildExtension").says(
+        "takes part in every build: options of `scons`, other machines"
+    ),
+    Kind("keys", "key of variants.yaml", 1, "neuralart.config.keys:AddedKey").says(
+        "a key of networks, of variants or of the whole variants.yaml"
+    ),
+    Kind("boards", "board", 1, "neuralart.boards.loading:BoardFile", own={"_files": "neuralart.boards.loading"}).says(
+        "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`"
     ),
     Kind(
-        "builders",
-        "SCons builder",
-        1,
-        "neuralart.scons.tool:BuilderAdder",
-        "a builder of construction environments: `env.NAME(target, source)`",
-        own={"_own": "neuralart.scons.tool"},
-    ),
-    Kind(
-        "extensions",
-        "extension of builds",
-        1,
-        "neuralart.scons.tool:BuildExtension",
-        "takes part in every build: options of `scons`, other machines",
-    ),
-    Kind(
-        "keys",
-        "key of variants.yaml",
-        1,
-        "neuralart.config.keys:AddedKey",
-        "a key of networks, of variants or of the whole variants.yaml",
-    ),
-    Kind(
-        "boards",
-        "board",
-        1,
-        "neuralart.boards.loading:BoardFile",
-        "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
-        own={"_files": "neuralart.boards.loading"},
-    ),
-    Kind(
-        "use_cases",
-        "use case",
-        1,
-        "neuralart.app_config.kinds:UseCase",
-        "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
-        own={"_kinds": "neuralart.app_config.kinds"},
-    ),
+        "use_cases", "use case", 1, "neuralart.app_config.kinds:UseCase", own={"_kinds": "neuralart.app_config.kinds"}
+    ).says("a header of an application: `use_case/model_type`, the two keys of `app_config:`"),
     Kind(
         "strategies",
         "strategy",
         1,
         "neuralart.memory.layout.strategies:Strategy",
-        "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
         own={
             name: "neuralart.memory.layout.strategies"
             for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
         },
-    ),
+    ).says("how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`"),
 )
