@@ -1,4 +1,7 @@
-"""The Remote Execution API (REAPI v2) over gRPC: capabilities, entries of steps, contents of any size by digest."""
+"""The Remote Execution API (REAPI v2) over gRPC: capabilities, entries of steps, contents of any size by digest.
+
+Contents travel compressed (Zstandard) where the package for it is installed.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,53 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from neuralart.errors import NeuralArtError
 from neuralart_fleet.config import CacheConfig
-from neuralart_fleet.remote import packing
 from neuralart_fleet.remote.messages import DAMAGED, AbsentError, DeniedError, Digest, UnansweredError, message, parse
+
+ZSTD = 1  # Compressor.Value; 0: as it is
+_LEAST = 512  # Bytes: of less, a name and a message are the larger part
+
+
+def usable(values: Iterable[int]) -> int:
+    """``ZSTD`` if that is among the compressors of a server, and here; else 0."""
+    try:
+        import zstandard  # noqa: F401 - is it there?
+    except ImportError:
+        return 0
+    return ZSTD if ZSTD in values else 0
+
+
+def compressed(data: bytes, how: int) -> tuple[bytes, int]:
+    """What is sent, and its compressor, which is ``how`` or 0: what gets no smaller goes as it is."""
+    if not how or len(data) < _LEAST:
+        return data, 0
+    import zstandard
+
+    made = zstandard.ZstdCompressor().compress(data)
+    return (made, how) if len(made) < len(data) else (data, 0)
+
+
+def unpacked(pieces: Iterable[bytes], how: int, size: int) -> Iterator[bytes]:
+    """What was packed, at most one byte more than ``size``; up to where it is damaged: digests are checked later."""
+    if not how:
+        yield from pieces
+        return
+    import zstandard
+
+    # Frames may follow each other: some servers make one of each piece. No piece but the last one is empty here.
+    came, left = filter(None, pieces), size + 1
+    source: Any = SimpleNamespace(read=lambda most: next(came, b""))
+    reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+    with contextlib.suppress(zstandard.ZstdError):
+        while data := reader.read(min(left, zstandard.DECOMPRESSION_RECOMMENDED_OUTPUT_SIZE)):
+            left -= len(data)
+            yield data
+
 
 _API, _STREAM = "/build.bazel.remote.execution.v2.", "/google.bytestream.ByteStream/"
 _CONTENTS = f"{_API}ContentAddressableStorage/"
@@ -58,7 +101,7 @@ class GrpcStore:
             how, left = self._packs, digest.size
             request = message((1, self._name(digest, how=how)))
             pieces = self.stream(f"{_STREAM}Read", request, self._timeout + left / 1e6)
-            for data in packing.unpacked((parse(piece).get(10, _NOTHING)[0] for piece in pieces), how, left):
+            for data in unpacked((parse(piece).get(10, _NOTHING)[0] for piece in pieces), how, left):
                 left -= out.write(data)
                 if left < 0:
                     break
@@ -74,13 +117,13 @@ class GrpcStore:
                 for one in map(parse, parse(self.call(f"{_CONTENTS}BatchReadBlobs", request, _BATCH)).get(1, ())):
                     digest, how = Digest.read(one[1][0]), one.get(4, [0])[0]
                     if digest in group and how in (0, self._packs) and not parse(one.get(3, _NOTHING)[0]).get(1):
-                        found[digest] = b"".join(packing.unpacked(one.get(2, _NOTHING), how, digest.size))
+                        found[digest] = b"".join(unpacked(one.get(2, _NOTHING), how, digest.size))
         return found
 
     def write(self, kind: str, digest: Digest, body: BinaryIO) -> None:
         """Store what is in a file."""
         if kind == "cas":
-            data, how = packing.packed(body.read(), self._packs)
+            data, how = compressed(body.read(), self._packs)
             name = self._name(digest, f"uploads/{uuid.uuid4()}/", how)
             self.call(f"{_STREAM}Write", _written(name, data), digest.size)
         else:
@@ -95,7 +138,7 @@ class GrpcStore:
             missing = {*map(Digest.read, answer.get(2, ()))} & contents.keys()
             large = set(missing)
             for group in self._groups(missing):
-                packed = ((digest, *packing.packed(contents[digest](), self._batches)) for digest in group)
+                packed = ((digest, *compressed(contents[digest](), self._batches)) for digest in group)
                 rows = [message((1, digest.written), (2, data), (3, how)) for digest, data, how in packed]
                 batch = self.call(f"{_CONTENTS}BatchUpdateBlobs", message((1, self.instance), (2, rows)), _BATCH)
                 if any(parse(parse(one).get(2, _NOTHING)[0]).get(1) for one in parse(batch)[1]):
@@ -119,7 +162,7 @@ class GrpcStore:
         lists = [[n for one in said.get(i, ()) for n in (one if isinstance(one, bytes) else [one])] for i in (1, 6, 7)]
         if _SHA256 not in lists[0]:
             raise DeniedError("it does not name contents by their SHA-256")
-        self._packs, self._batches = map(packing.usable, lists[1:])
+        self._packs, self._batches = map(usable, lists[1:])
         self._together = min(said.get(4, [0])[0] or _BATCH, _BATCH) // _SMALL
 
     def call(self, name: str, request: bytes | Iterator[bytes], size: int = 0) -> bytes:

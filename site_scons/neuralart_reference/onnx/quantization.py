@@ -1,17 +1,56 @@
 """Which scale each value has: QuantizeLinear and DequantizeLinear become facts about values. What lies between them is
 computed in integers, with the scale of its inputs and of its output. Operators that only move, select or cut off values
-need none of their own: it comes from what is behind or in front of them.
+need none of their own: it comes from what is behind or in front of them. What lies between those of 16 bits is computed
+in float32, and rounded to these steps where the model says so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Sequence
+from typing import Any
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from neuralart_reference.onnx.load import Node, OnnxGraph, Scale, Unfit
-from neuralart_reference.onnx.sixteen import TYPES, rounded
+
+TYPES = ("int16", "uint16")
+
+
+def rounded(graph: OnnxGraph, node: Node, dtype: str, scale: Scale) -> None:
+    """Take in a node of 16 bits. Unfit: stored integers are computed, or it has several scales for one value."""
+    source, target = graph.same.get(node.inputs[0], node.inputs[0]), node.outputs[0]
+    constant = graph.constants.get(source)
+    if node.kind == "DequantizeLinear" and constant is not None:
+        graph.fix(target, scale.real(constant))
+        return
+    if len(scale.scales) > 1 or constant is not None:
+        raise Unfit(f"{dtype} with several scales, or of a constant")
+    if node.kind == "DequantizeLinear":
+        if graph.wide.get(source) != scale:
+            raise Unfit(f"{dtype} that is computed, or was quantized with another scale")
+        graph.same[target] = source
+        return
+    info, step, (point,) = np.iinfo(dtype), np.float32(scale.scales[0]), scale.points
+    shape, number = graph.shapes[target], len(graph.constants)
+
+    def emit(kind: str, name: str, *inputs: Any) -> str:
+        names = []
+        for each in inputs:
+            if not isinstance(each, str):
+                graph.fix(f"{target} {number} {len(graph.constants)}", np.asarray(each, np.float32))
+                each = f"{target} {number} {len(graph.constants) - 1}"
+            names.append(each)
+        graph.types[name], graph.shapes[name] = helper.make_tensor_type_proto(TensorProto.FLOAT, shape), shape
+        graph.nodes.append(Node(kind, names, [name]))
+        return name
+
+    steps = emit("Round", f"{target} steps", emit("Div", f"{target} quotient", source, step))
+    kept = emit("Clip", f"{target} kept", steps, int(info.min) - point, int(info.max) - point)
+    emit("Mul", target, kept, step)
+    graph.wide[target] = scale
+
 
 MOVES = (
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice", "Split", "Gather"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.applications import commands, cube_make, cube_project
+from neuralart.applications import commands, cube_project
 from neuralart.config.application import ApplicationConfig, ExternalConfig
 from support.models.stedgeai_case import refusal
 from support.projects.repositories import cube_app
@@ -85,18 +85,18 @@ def test_links_out_of_the_tree(tmp_path: Path, uri: str) -> None:
 
 def test_the_makefile_is_left_alone_where_nothing_is_new(tmp_path: Path) -> None:
     made = read(cube_app(tmp_path))
-    cube_make.write(made)
+    commands.write_makefile(made)
     folder = tmp_path / "App/STM32CubeIDE/Debug"
     before = {path: path.stat().st_mtime_ns for path in folder.glob("*") if path.is_file()}
     assert len(before) == 6
-    cube_make.write(read(tmp_path))
+    commands.write_makefile(read(tmp_path))
     assert {path: path.stat().st_mtime_ns for path in before} == before
     text = (folder / "makefile").read_text()
     assert "Drivers/hal\\ one.c.o: ../../../Drivers/Src/hal\\ one.c flags-c.txt\n" in text
     assert "Bell.elf: Core/main.c.o " in text
     assert "../../../Library/libx.a link.txt\n" in text, "an archive that changes is linked again"
     (tmp_path / "App/STM32CubeIDE/app.ld").unlink()
-    assert "app/.cproject: there is no linker script ../app.ld" in refusal(cube_make.write, made)
+    assert "app/.cproject: there is no linker script ../app.ld" in refusal(commands.write_makefile, made)
 
 
 def test_the_core_is_asked_for(tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart_fleet.config import CacheConfig
-from neuralart_fleet.remote import packing
 from neuralart_fleet.remote.client import SharedCache
 from neuralart_fleet.remote.messages import message
 
 grpc = pytest.importorskip("grpc")
 zstandard = pytest.importorskip("zstandard")
 
-from support.servers import reapi_server  # noqa: E402 - it needs grpc
+from neuralart_fleet.remote import grpc_store  # noqa: E402 - it needs grpc
+from support.servers import reapi_server  # noqa: E402
 
 KEY, NAMES = "a step", ["a.o", "empty", "large"]
 
@@ -235,7 +235,7 @@ def test_a_bomb_is_not_unpacked() -> None:
             asked += 1
             yield bomb[at : at + 100]
 
-    parts = list(packing.unpacked(pieces(), packing.ZSTD, 300_000))
+    parts = list(grpc_store.unpacked(pieces(), grpc_store.ZSTD, 300_000))
     assert b"".join(parts) == bytes(300_001) and max(map(len, parts)) <= 1 << 17
     assert asked < 10
 

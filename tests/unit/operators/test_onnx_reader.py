@@ -24,8 +24,8 @@ from onnx import helper, numpy_helper  # noqa: E402
 
 from neuralart_reference import onnx_reader  # noqa: E402
 from neuralart_reference.onnx.builder import Builder, Held  # noqa: E402
-from neuralart_reference.onnx.grids import on_grid  # noqa: E402
 from neuralart_reference.onnx.load import OnnxGraph, Unfit  # noqa: E402
+from neuralart_reference.onnx.windows import on_grid  # noqa: E402
 from support.cases.onnx_draws import Drawn, Writer  # noqa: E402
 from support.models.onnx_twins import twin  # noqa: E402
 
