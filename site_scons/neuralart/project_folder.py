@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    import argparse
 
 _SCRIPTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py")
 
@@ -22,6 +26,19 @@ def default(name: str) -> Path:
     here = Path.cwd()
     top = None if (here / name).exists() else find(here)
     return Path(name) if top is None else Path(os.path.relpath(top / name))
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add ``--file``: the project file."""
+    text = "project file (default: variants.yaml)"
+    parser.add_argument("--file", type=Path, default=default("variants.yaml"), metavar="FILE", help=text)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--file`` and ``--build``, whose default is None: beside the project file."""
+    add_file(parser)
+    text = "build folder (default: build beside the project file)"
+    parser.add_argument("--build", type=Path, metavar="DIR", help=text)
 
 
 def enter(words: Sequence[str]) -> list[str]:

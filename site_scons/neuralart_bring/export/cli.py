@@ -19,9 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("variant", nargs="?", metavar="VARIANT", help="a variant of the project file; build it first")
     add("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
-    text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
-    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    project_folder.add_options(parser)
     add("--model", type=Path, metavar="FILE", help="compile this model instead: no variant, no project file")
     add("--board", metavar="NAME", help="with --model: a board, or the file of one")
     add("--name", default="network", metavar="NAME", help="with --model: C name of the network (default: network)")

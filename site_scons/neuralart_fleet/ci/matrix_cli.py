@@ -23,13 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--verb", default="", metavar="VERB", help="each job asks for VERB-VARIANT, too: run, for example")
     text = "instead: keep what 'scons --debug=time,json' took for --shards, in variants.costs.json; commit it"
     add("--record", type=Path, metavar="scons_stats.json", help=text)
-    add(
-        "--file",
-        type=Path,
-        default=project_folder.default("variants.yaml"),
-        metavar="FILE",
-        help="default: variants.yaml",
-    )
+    project_folder.add_file(parser)
 
 
 def record(project: Path, stats: Path, known: Collection[str], verbs: Collection[str]) -> None:

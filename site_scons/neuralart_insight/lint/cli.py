@@ -22,10 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     words = "variants of the project file, and files or folders to look at with them (default: all variants)"
     parser.add_argument("words", nargs="*", metavar="VARIANT|FILE", help=words)
-    file, text = project_folder.default("variants.yaml"), "project file (default: variants.yaml)"
-    parser.add_argument("--file", type=Path, default=file, metavar="FILE", help=text)
-    build = "build folder (default: build beside the project file)"
-    parser.add_argument("--build", type=Path, metavar="DIR", help=build)
+    project_folder.add_options(parser)
     parser.add_argument("--board", default="", metavar="NAME", help="board of the files, where no variant is named")
     own = "board file of your own"
     parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=own)

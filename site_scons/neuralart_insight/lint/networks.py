@@ -116,26 +116,17 @@ def from_info(info: CInfo) -> LintedNetwork:
     for buffer in info.buffers:
         if buffer.constant:
             weights[buffer.pool] = weights.get(buffer.pool, 0) + buffer.size
+    pools = []
+    for pool in info.pools:
+        # Where the linker decides there is no address to compare with anything.
+        kind = pool.rights != "ACC_READ", pool.address is None, pool.virtual, pool.cacheable == "CACHEABLE_ON"
+        fname, held = pool.fname if pool.file else pool.name, weights.get(pool.id, 0)
+        pools.append(LintedPool(fname, pool.name, pool.address or 0, pool.used, held, *kind, info.file))
     return LintedNetwork(
         name=info.name,
         where=info.file,
         runtime=NETWORK_RUNTIME if info.flow == CPU else LL_ATON,
-        pools=tuple(
-            LintedPool(
-                fname=pool.fname if pool.file else pool.name,
-                name=pool.name,
-                address=pool.address or 0,
-                used=pool.used,
-                weights=weights.get(pool.id, 0),
-                writable=pool.rights != "ACC_READ",
-                # Where the linker decides there is no address to compare with anything.
-                relative=pool.address is None,
-                virtual=pool.virtual,
-                cacheable=pool.cacheable == "CACHEABLE_ON",
-                where=info.file,
-            )
-            for pool in info.pools
-        ),
+        pools=tuple(pools),
         steps=tuple(
             Step(node.number or 0, node.kind, tuple(each.type for each in node.operators if each.type), info.file)
             for node in info.epochs

@@ -19,15 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from neuralart_insight.plan.picture import MARK
 
     parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")
-    parser.add_argument(
-        "--file",
-        type=Path,
-        default=project_folder.default("variants.yaml"),
-        metavar="FILE",
-        help="project file (default: variants.yaml)",
-    )
-    text = "build folder (default: build beside the project file)"
-    parser.add_argument("--build", type=Path, metavar="DIR", help=text)
+    project_folder.add_options(parser)
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
     outputs.add(parser, "--svg", mine=outputs.says(MARK.encode()), help="write a picture as well")
 

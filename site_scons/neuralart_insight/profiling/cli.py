@@ -74,8 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--pools", type=Path, metavar="FILE", help=".mpool: how fast the pools are, where the files do not tell")
     text = "build folder of a variant (default: build)"
     add("--build", type=Path, default=project_folder.default("build"), metavar="DIR", help=text)
-    text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
+    project_folder.add_file(parser)
     text = "end with 2 where a variant's network is above one of its limits (budgets in the project file)"
     add("--check", action="store_true", help=text)
     text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"

@@ -168,9 +168,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("what", metavar="VARIANT", help="a variant of the project file that is built, or a folder with its index.json")
     mine = outputs.says(b'content="neuralart report"')
     outputs.add(parser, "-o", "--output", required=True, mine=mine, help="the page to write")
-    text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
-    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    project_folder.add_options(parser)
     add("--title", default="", metavar="TEXT", help="a line below the heading (default: the variant's title)")
     text = "what a board measured, as -d of 'neuralart profile' takes it: the profile shows it beside the estimate"
     add("--measured", default="", metavar="DESC", help=text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -94,17 +94,8 @@ class UnitState:
     def refuse(self, register: str, field: str, reason: str, *, hint: str = "") -> NoReturn:
         """Stop: the value of a field cannot be executed. Raises NpuError."""
         offset, _ = registers.place(self.kind, register, field)
-        value = self.get(register, field)
-        raise NpuError(
-            reason,
-            epoch=self.label,
-            unit=self.name,
-            register=register,
-            offset=offset,
-            field=field,
-            value=value,
-            hint=hint,
-        )
+        place: Any = {"register": register, "offset": offset, "field": field, "value": self.get(register, field)}
+        raise NpuError(reason, epoch=self.label, unit=self.name, hint=hint, **place)
 
     def fail(self, reason: str) -> NoReturn:
         """Stop: something is wrong with the unit as a whole. Raises NpuError."""

@@ -63,9 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
     add("--port", default="", metavar="URL", help=text)
     add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
-    text = "project file (default: variants.yaml)"
-    add("--file", type=Path, default=project_folder.default("variants.yaml"), metavar="FILE", help=text)
-    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    project_folder.add_options(parser)
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
     text = "write what became of the network there, as JUnit XML"
     outputs.add(parser, "--junit", mine=outputs.says(JUNIT), help=text)

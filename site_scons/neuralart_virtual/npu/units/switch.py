@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from neuralart_virtual.npu import registers
 from neuralart_virtual.npu.errors import NpuError
@@ -46,28 +46,16 @@ def _link(word: int, port: Port, offset: int, label: str) -> Link | None:
     if not any(enabled):
         return None
     alternates = bool(frames[1] or (frames[0] and enabled[1]) or (frames[0] and not enabled[0]))
+    name = f"DST{port[0]}{port[1]}{port[2]}"
+    place: Any = {"epoch": label, "unit": "STRSWITCH", "register": name, "offset": offset}
     used = (0, 1) if alternates else (0,) if enabled[0] else (1,)
     contexts = []
     for i in used:
         number = registers.get(word, fields[f"LINK{i}"])
         source = registers.SOURCES.get(number)
         if source is None:
-            raise NpuError(
-                "no such source",
-                epoch=label,
-                unit="STRSWITCH",
-                register=f"DST{port[0]}{port[1]}{port[2]}",
-                offset=offset,
-                field=f"LINK{i}",
-                value=number,
-            )
+            raise NpuError("no such source", **place, field=f"LINK{i}", value=number)
         contexts.append(SwitchContext(source, bool(enabled[i]), frames[i]))
     if alternates and not any(context.frames for context in contexts if context.passes):
-        raise NpuError(
-            "contexts alternate, and the one that passes has no frames",
-            epoch=label,
-            unit="STRSWITCH",
-            register=f"DST{port[0]}{port[1]}{port[2]}",
-            offset=offset,
-        )
+        raise NpuError("contexts alternate, and the one that passes has no frames", **place)
     return Link(tuple(contexts))
