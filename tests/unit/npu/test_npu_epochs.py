@@ -22,7 +22,7 @@ from neuralart_insight.report.page.gather import gather
 from neuralart_insight.report.page.parts import Note, PageTable
 from neuralart_virtual.npu import described
 from neuralart_virtual.npu.dataflow import EpochWork
-from neuralart_virtual.npu.epoch_facts import EpochFacts, of_state
+from neuralart_virtual.npu.described import EpochFacts, of_state
 from neuralart_virtual.npu.run import load
 from neuralart_virtual.npu.state import NpuState
 from support.npu import npu_build as build
