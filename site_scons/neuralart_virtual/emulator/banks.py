@@ -27,7 +27,7 @@ def import_unicorn() -> Any:
     try:
         import unicorn
     except ImportError as error:
-        hint = "pip install scons-neuralart[emulator]"
+        hint = "pip install 'scons-neuralart[emulator]'"
         raise NeuralArtError(f"the virtual board needs Unicorn: {error}", hint=hint) from error
     return unicorn
 

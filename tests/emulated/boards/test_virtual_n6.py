@@ -363,7 +363,7 @@ def test_without_unicorn_the_extra_is_named(monkeypatch, builder, run, tmp_path)
 
     image = builder.image(tmp_path, memory=memory_init(ALL))
     monkeypatch.setitem(sys.modules, "unicorn", None)
-    with pytest.raises(NeuralArtError, match=r"pip install scons-neuralart\[emulator\]"):
+    with pytest.raises(NeuralArtError, match=r"pip install 'scons-neuralart\[emulator\]'"):
         run(image)
 
 
