@@ -91,6 +91,13 @@ def _runs(writer: str) -> bool:
     return True
 
 
+def is_abandoned(name: str) -> bool:
+    """Whether a file has a name that :func:`new_file` gives, and the process that wrote it is gone."""
+    head, _, writer = name.removesuffix(".part").rpartition(".")
+    named = head[:1] == "." and name.endswith(".part") and all(map(str.isdecimal, writer.split("-", 1)))
+    return named and "-" in writer and not _runs(writer)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text with LF line ends, as :func:`write_bytes` does. NeuralArtError: the place cannot be written."""
     write_bytes(path, utf8(text))

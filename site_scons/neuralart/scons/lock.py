@@ -14,7 +14,7 @@ import SCons.SConsign
 import SCons.Script
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
+from neuralart.files import is_abandoned, write_text
 from neuralart.scons.paths import COMPILER_CACHE, STAMPS, TOOLCHAIN_CACHE, build_dir
 from neuralart.text.console import say
 
@@ -94,6 +94,8 @@ def _doubt(env: Any, folder: Path, since: int) -> None:
             remembered = env.fs.Dir(here).sconsign()
             for name in new:
                 remembered.dirty |= remembered.entries.pop(name, None) is not None
+                if is_abandoned(name):  # No step may write there again
+                    Path(here, name).unlink(missing_ok=True)
 
 
 def _read(owner: Path) -> str:
