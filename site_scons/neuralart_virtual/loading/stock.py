@@ -28,10 +28,18 @@ _KIB = 1024
 
 def _pool(pool: PoolDescriptor) -> PoolUse:
     constants, writes = pool.data == form.PARAM, bool(pool.attributes & form.WRITE)
-    moves, sizes = pool.type == form.RELOC, (pool.size, 0) if constants else (0, pool.size)
-    rights = "ACC_WRITE" if writes or not moves else "ACC_READ"
-    mode, cached = "USEMODE_RELATIVE" if moves else "USEMODE_ABSOLUTE", bool(pool.attributes & form.CACHEABLE)
-    return PoolUse(pool.name, pool.name, pool.dst, pool.size, pool.size, *sizes, rights, mode, cacheable=cached)
+    return PoolUse(
+        name=pool.name,
+        fname=pool.name,
+        address=pool.dst,
+        size=pool.size,
+        used=pool.size,
+        weights=pool.size if constants else 0,
+        activations=0 if constants else pool.size,
+        rights="ACC_WRITE" if writes or pool.type != form.RELOC else "ACC_READ",
+        mode="USEMODE_RELATIVE" if pool.type == form.RELOC else "USEMODE_ABSOLUTE",
+        cacheable=bool(pool.attributes & form.CACHEABLE),
+    )
 
 
 def _facts(image: Image) -> Network:

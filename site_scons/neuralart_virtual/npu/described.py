@@ -71,9 +71,8 @@ class _Demand:
         self._pools = {i: Pooling(unit, ties) for i, unit in self._of("POOL")}
         # Words that each unit makes: as many as the reader wants that wants most.
         self._made: dict[Source, int] = dict.fromkeys(self.units, 0)
-        for _ in range(
-            len(self.units) + 1
-        ):  # A round for each unit of the longest chain; sums may go round in a circle
+        # A round for each unit of the longest chain; sums may go round in a circle.
+        for _ in range(len(self.units) + 1):
             wanted = {source: max(self._shares(source), default=0) for source in self.units}
             if wanted == self._made:
                 break

@@ -15,7 +15,7 @@ import pytest
 from neuralart.applications.runtime import RuntimePart
 from neuralart.errors import NeuralArtError
 from neuralart.text.ihex import ihex
-from neuralart_bring.export import collect, folder, plan
+from neuralart_bring.export import collect, folder, makefiles, plan
 from neuralart_bring.export.plan import ExportInputs, ImagePart, NetworkPart, Raw
 
 
@@ -186,7 +186,7 @@ def test_names_that_are_none(name: str) -> None:
 def test_other_runtimes_get_no_flag_for_ours(inputs: ExportInputs, build: Path) -> None:
     vendor = part(build, runtime="ll_aton", runtime_version=(1, 1, 3, 262))
     text = plan.files(replace(inputs, networks=(vendor,), runtime=()))
-    assert plan.EXACT not in text["network.mk"].decode() + text["network.cmake"].decode()
+    assert makefiles.EXACT not in text["network.mk"].decode() + text["network.cmake"].decode()
     assert b"runtime/include" not in text["network.mk"] + text["network.cmake"]
 
 

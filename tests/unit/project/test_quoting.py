@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuralart.resources import PACKAGE
-from neuralart_bring.export import plan as makefiles
+from neuralart_bring.export import makefiles
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # What starts a program from one text, which a shell takes apart, or in a way that nobody here checks.
