@@ -99,7 +99,6 @@
     ticks();
     labels();
   };
-  addEventListener("resize", fit);
 
   try {
     for (const item of pictures) {
@@ -107,6 +106,8 @@
       const view = [...manager.roots][0];
       const key = item.target_id.slice("picture-".length);
       drawn.set(key, view);
+      // The library lays a picture out when the browser has time, and again when the window changes.
+      view.model.properties.inner_width.change.connect(fit);
       collect(view);
       document.getElementById(item.target_id).dataset.drawn = String(count(view));
     }
