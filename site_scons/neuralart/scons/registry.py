@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -66,6 +66,8 @@ class Registry:
         self.effects: dict[str, str] = {}
         #: Whether all effects of a variant are declared, or those that are named.
         self.every_effect = True
+        #: Paths of files that are as they should be, whatever they are made of.
+        self.intact_files: Collection[str] = ()
         #: Nodes that were looked at for what is made of them.
         self.watched: set[Any] = set()
         #: What must be there before a node, though the node is not made of it.
@@ -77,6 +79,11 @@ class Registry:
         if found is None:
             found = self._made[(kind, key)] = make()
         return found
+
+    def intact(self, target: str) -> list[Any]:
+        """The node of a file that need not be declared; none: it is to be. ``target``: relative to the top folder."""
+        node = self._root.fs.File(f"#{target}")
+        return [node] if node.get_abspath() in self.intact_files else []
 
     def known(self, kind: str, key: str) -> Any:
         """Get the thing of a key, or None if it was not made."""

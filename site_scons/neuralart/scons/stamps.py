@@ -64,6 +64,10 @@ def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> 
     return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
+def _compared(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value  # As it was before it became JSON
+
+
 def _group(rows: Iterable[_Row]) -> dict[str, dict[str, Any]]:
     """Rows as they are in the stamps."""
     group: dict[str, dict[str, Any]] = {"files": {}, "folders": {}, "ways": {}}
@@ -100,6 +104,9 @@ class Recorder:
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
         self._there = {*os.listdir(self._top), *remembered["files"]}  # A log of this very build may be among them
         self._old: dict[str, Any] = {"variants": {}, "worlds": {}, "groups": {}}
+        # Of an intact variant: all its rows, which hold while this build runs, and its folders, with those of its world
+        self._sure: dict[tuple[str, str], Any] = {}
+        self._listed: dict[str, set[str]] = {"variants": set(), "worlds": set()}
         # Stamps beside what other builds remember are those of an archive.
         if old.get("remembered") == remembered:
             with contextlib.suppress(*intact.DAMAGED):
@@ -111,9 +118,31 @@ class Recorder:
             return frozenset()
         try:
             checker = intact.Checker(self._old, self._words, self._environ)
-            return frozenset(name for name in names if not checker.broken(name))
+            good = frozenset(name for name in names if not checker.broken(name))
+            registry_of(self._env).intact_files = self._shared({*names} - good, good, checker)
+            return good
         except intact.DAMAGED:
             return frozenset()
+
+    def _shared(self, others: set[str], good: Collection[str], checker: Any) -> set[str]:
+        """List the files that an intact variant and all ``others`` had in equal states. What these are made of belongs
+        to the intact one, and so is intact, too.
+        """
+        variants, groups = self._old["variants"], self._old["groups"]
+        known = good or variants.keys() - others
+        if not others or not known or not others <= variants.keys():
+            return set()
+        common = set.intersection(*({*variants[name]["groups"]} for name in others))
+        like = max(sorted(known), key=lambda name: len(common.intersection(variants[name]["groups"])))
+        if checker.broken(like):
+            return set()
+        for place, each in (("variants", like), ("worlds", variants[like]["world"])):
+            for key in self._old[place][each]["groups"]:
+                for kind, rows in groups[key].items():
+                    self._sure |= {(kind, name): _compared(value) for name, value in rows.items()}
+                self._listed[place] |= {self._place(name) for name in groups[key]["folders"]}
+        common.intersection_update(variants[like]["groups"])
+        return {self._place(name) for key in common for name in groups[key]["files"]}
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write the stamps after a successful build. ``variants``: nodes of aliases, by name."""
@@ -136,11 +165,15 @@ class Recorder:
         names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
         return _group(self._row("files", os.path.join(self._top, name)) for name in names)
 
+    def _place(self, name: str) -> str:
+        return self._top if name == "." else os.path.join(self._top, name)
+
     def _row(self, kind: str, path: str) -> _Row:
         below = path.startswith(self._top + os.sep)
         name = path[len(self._top) + 1 :].replace(os.sep, "/") if below else "." if path == self._top else path
         if kind == "folders":
-            return kind, name, (intact.state(path), intact.way(path), intact.names_in(path))
+            then, now = self._sure.get((kind, name), ()), (intact.state(path), intact.way(path))
+            return kind, name, then if then[:2] == now else (*now, intact.names_in(path))
         return kind, name, (intact.state if kind == "files" else intact.way)(path)
 
     def _write(self, made: Mapping[str, Any]) -> None:
@@ -148,29 +181,43 @@ class Recorder:
         work leaves none: which of its states was read is not known.
         """
         own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias))}
+        # What intact files are made of was not declared.
+        kept = set[str]()
+        for name, paths in own.items():
+            then = {self._place(each) for each in intact.files_of(self._old, name) if ("files", each) in self._sure}
+            paths |= then
+            kept |= then
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
         # Where SCons has looked for files. Above the tree whatever comes belongs to others.
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
-        near = {name: listed.intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
+        there = listed | self._listed["variants"]
+        near = {name: there.intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
         mine = set[str]().union(*own.values(), *near.values())
         noted = {os.path.abspath(path): there for path, there in files.noted.items()}
         common, folders = self._of_all(noted)
-        folders |= listed - mine
+        folders |= (listed | self._listed["worlds"]) - mine
         common -= mine | folders
         time.sleep(_STEP / _SECOND)  # From here on every change has another time than those before
-        row = cache(self._row)
+        row, is_link = cache(self._row), cache(os.path.islink)
+
+        def as_it_was(kind: str, path: str) -> bool:
+            *key, now = row(kind, path)
+            return bool(self._sure.get((key[0], key[1])) == now)
 
         def rows_of(files: set[str], folders: set[str]) -> set[_Row]:
-            kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top) - folders}
+            kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top, is_link) - folders}
             return {row(kind, path) for kind, paths in kinds.items() for path in paths}
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
         rows, world = {name: rows_of(own[name], near[name]) for name in own}, rows_of(common, folders)
         read, there = common.union(*own.values()), folders | common | mine
-        links = filter(os.path.islink, _ways(there, self._top))
-        doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
-        doubtful |= {path for path in there - read if self._grown(path, nodes, there)}
+        new = {path for path in read if not as_it_was("files", path)}
+        ways = _ways(there, self._top, is_link)
+        new |= {path for path in ways if not as_it_was("ways", path) and os.path.islink(path)}
+        doubtful = {path for path in new if path in kept or self._doubtful(path, was_there=noted.get(path, False))}
+        folders = {path for path in there - read if not as_it_was("folders", path)}
+        doubtful |= {path for path in folders if self._grown(path, nodes, there)}
         if doubtful - mine:
             rows = {}
         self._save({name: rows[name] for name in rows if not doubtful & (own[name] | near[name])}, world)
@@ -254,13 +301,13 @@ class Recorder:
         files.write_text(self._path, text)
 
 
-def _ways(paths: Iterable[str], top: str) -> set[str]:
+def _ways(paths: Iterable[str], top: str, is_link: Callable[[str], bool]) -> set[str]:
     """The folders and links that lead to some paths, from ``top`` on for those below it."""
     found, todo = set[str](), [*paths]
     while todo:
         path = todo.pop()
         above = os.path.dirname(path)
-        if path not in found and os.path.islink(path):
+        if path not in found and is_link(path):
             found.add(path)
             todo.append(os.path.abspath(os.path.join(above, os.readlink(path))))
         if above not in found and above not in (top, path):

@@ -118,7 +118,7 @@ def kernel_library(env: Any, variant: VariantConfig, board: Board, machine: Mach
     sources = _kernel_sources(variant, board, machine)
 
     def make() -> Any:
-        return make_library(recipe, target, [_runtime_object(env, recipe, source) for source in sources])
+        return make_library(recipe, target, (_runtime_object(env, recipe, source) for source in sources))
 
     return registry_of(env).once("library", target, make)
 

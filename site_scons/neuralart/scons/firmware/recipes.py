@@ -6,7 +6,7 @@ import atexit
 import copy
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -206,6 +206,8 @@ def _words(*texts: str) -> tuple[LiteralWord, ...]:
 def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any]) -> Any:
     """Declare one object. ``target``: its name, relative to the top folder."""
     env = recipe.env
+    if there := registry_of(env).intact(target):
+        return there[0]
     node = env.Object(
         f"#{target}",
         source,
@@ -246,10 +248,12 @@ def _at_exit(env: Any, objects: list[tuple[Any, ...]]) -> None:
     compile_commands.bring_up_to_date(env, path, built)
 
 
-def make_library(recipe: Recipe, target: str, objects: Sequence[Any]) -> Any:
+def make_library(recipe: Recipe, target: str, objects: Iterable[Any]) -> Any:
     """Declare an archive of objects. ``target``: its name, relative to the top folder."""
     env = recipe.env
-    (node,) = env.StaticLibrary(f"#{target}", objects)
+    if there := registry_of(env).intact(target):
+        return there[0]
+    (node,) = env.StaticLibrary(f"#{target}", [*objects])
     env.Depends(node, fact(recipe.found.counts, name="toolchain"))
     return node
 
