@@ -89,10 +89,16 @@ def _name(path: str) -> str:
     return path[len(head) :].replace(os.sep, "/") if head else ""
 
 
-@cache
+known: dict[str, str] = {}
+"""Fingerprints, by the names of their rooms. Stamps keep them beside the state of all code that counts."""
+
+
 def fingerprint(*rooms: str) -> str:
     """Hash the closure of some rooms: 16 hex digits."""
-    return _digest((_name(str(path)), str(path)) for path in closure(rooms))
+    key = " ".join(rooms)
+    if key not in known:
+        known[key] = _digest((_name(str(path)), str(path)) for path in closure(rooms))
+    return known[key]
 
 
 def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:

@@ -80,13 +80,15 @@ def _listed(folder: str) -> dict[str, str] | None:
     return _lists[folder][1]
 
 
-def record(node: Any) -> None:
-    """Record the hash of a file that was just made. NeuralArtError: the list cannot be written."""
-    path = node.get_abspath()
-    folder, name = os.path.split(path)
-    digest = _read(path).sha256
+def record(paths: Iterable[str]) -> None:
+    """Record the hashes of files that were just made. NeuralArtError: a list cannot be written."""
+    made: dict[str, dict[str, str]] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        made.setdefault(folder, {})[name] = _read(path).sha256
     with _lock:
-        products.write_list(Path(folder), {**(_listed(folder) or {}), name: digest})
+        for folder, hashes in made.items():
+            products.write_list(Path(folder), {**(_listed(folder) or {}), **hashes})
 
 
 def _forget_missing(folders: Iterable[str]) -> None:
@@ -106,7 +108,7 @@ def record_copy(node: Any, digest: str = "") -> bool:
     try:
         if digest and _read(node.get_abspath()).sha256 != digest:
             return False
-        record(node)
+        record([node.get_abspath()])
     except NeuralArtError:
         return False  # the step that makes it instead says why
     return True
@@ -133,9 +135,7 @@ class RecordingExecutor(SCons.Executor.Executor):
                 raise
             # A tool has read the files meanwhile.
             self._refuse_changed()
-            for path, node in targets.items():
-                if stat.S_ISREG((_state(path) or (0,))[0]):
-                    record(node)
+            record([path for path in targets if stat.S_ISREG((_state(path) or (0,))[0])])
         except NeuralArtError as error:
             raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
         return status

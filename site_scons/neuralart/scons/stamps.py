@@ -25,7 +25,7 @@ import SCons.Script
 import SCons.Script.Main
 from SCons.Node.FS import Dir, File
 
-from neuralart import files, intact, plugins
+from neuralart import files, fingerprint, intact, plugins
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import parts
 from neuralart.resources import PACKAGE, firmware_dir
@@ -101,12 +101,13 @@ class Recorder:
         # By the clock of the file system too: that of a server may be another.
         began = [int(SCons.Script.start_time * _SECOND), _changed_at(self._inside + OWNER)]
         self._since = min(filter(None, began)) - _STEP
+        # Rows of an intact variant and its world. If one changes while this build runs, those who compare see it.
+        self._sure: dict[tuple[str, str], Any] = {}
+        self._near: set[str] = set()  # Folders of this variant
+        self._keys: dict[str, list[str]] = {"variants": [], "worlds": []}  # Groups of these that are used again
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
         self._there = {*os.listdir(self._top), *remembered["files"]}  # A log of this very build may be among them
         self._old: dict[str, Any] = {"variants": {}, "worlds": {}, "groups": {}}
-        # Of an intact variant: all its rows, which hold while this build runs, and its folders, with those of its world
-        self._sure: dict[tuple[str, str], Any] = {}
-        self._listed: dict[str, set[str]] = {"variants": set(), "worlds": set()}
         # Stamps beside what other builds remember are those of an archive.
         if old.get("remembered") == remembered:
             with contextlib.suppress(*intact.DAMAGED):
@@ -136,13 +137,16 @@ class Recorder:
         like = max(sorted(known), key=lambda name: len(common.intersection(variants[name]["groups"])))
         if checker.broken(like):
             return set()
-        for place, each in (("variants", like), ("worlds", variants[like]["world"])):
-            for key in self._old[place][each]["groups"]:
-                for kind, rows in groups[key].items():
-                    self._sure |= {(kind, name): _compared(value) for name, value in rows.items()}
-                self._listed[place] |= {self._place(name) for name in groups[key]["folders"]}
-        common.intersection_update(variants[like]["groups"])
-        return {self._place(name) for key in common for name in groups[key]["files"]}
+        own, world = variants[like]["groups"], self._old["worlds"][variants[like]["world"]]
+        self._sure = {row[:2]: row[2] for row in self._rows([*own, *world["groups"]])}
+        self._near = {self._place(name) for kind, name, _ in self._rows(own) if kind == "folders"}
+        self._keys = {"variants": sorted(common.intersection(own)), "worlds": world["groups"]}
+        fingerprint.known.update(world["code"])
+        return {self._place(name) for key in self._keys["variants"] for name in groups[key]["files"]}
+
+    def _rows(self, keys: Iterable[str]) -> set[_Row]:
+        groups = ((kind, rows) for key in keys for kind, rows in self._old["groups"][key].items())
+        return {(kind, name, _compared(value)) for kind, rows in groups for name, value in rows.items()}
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write the stamps after a successful build. ``variants``: nodes of aliases, by name."""
@@ -171,9 +175,10 @@ class Recorder:
     def _row(self, kind: str, path: str) -> _Row:
         below = path.startswith(self._top + os.sep)
         name = path[len(self._top) + 1 :].replace(os.sep, "/") if below else "." if path == self._top else path
+        if (kind, name) in self._sure:
+            return kind, name, self._sure[kind, name]
         if kind == "folders":
-            then, now = self._sure.get((kind, name), ()), (intact.state(path), intact.way(path))
-            return kind, name, then if then[:2] == now else (*now, intact.names_in(path))
+            return kind, name, (intact.state(path), intact.way(path), intact.names_in(path))
         return kind, name, (intact.state if kind == "files" else intact.way)(path)
 
     def _write(self, made: Mapping[str, Any]) -> None:
@@ -181,43 +186,36 @@ class Recorder:
         work leaves none: which of its states was read is not known.
         """
         own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias))}
-        # What intact files are made of was not declared.
-        kept = set[str]()
-        for name, paths in own.items():
-            then = {self._place(each) for each in intact.files_of(self._old, name) if ("files", each) in self._sure}
-            paths |= then
-            kept |= then
+        for name, paths in own.items():  # What intact files are made of was not declared
+            paths |= {self._place(each) for each in intact.files_of(self._old, name) if ("files", each) in self._sure}
         nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
         # Where SCons has looked for files. Above the tree whatever comes belongs to others.
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
-        there = listed | self._listed["variants"]
-        near = {name: there.intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
+        near = {name: (listed | self._near).intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
         mine = set[str]().union(*own.values(), *near.values())
         noted = {os.path.abspath(path): there for path, there in files.noted.items()}
         common, folders = self._of_all(noted)
-        folders |= (listed | self._listed["worlds"]) - mine
+        folders |= listed - mine
         common -= mine | folders
         time.sleep(_STEP / _SECOND)  # From here on every change has another time than those before
-        row, is_link = cache(self._row), cache(os.path.islink)
+        row = cache(self._row)
 
-        def as_it_was(kind: str, path: str) -> bool:
-            *key, now = row(kind, path)
-            return bool(self._sure.get((key[0], key[1])) == now)
+        def new(kind: str, paths: Iterable[str]) -> set[str]:
+            return {path for path in paths if row(kind, path)[:2] not in self._sure}
 
         def rows_of(files: set[str], folders: set[str]) -> set[_Row]:
-            kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top, is_link) - folders}
+            kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top) - folders}
             return {row(kind, path) for kind, paths in kinds.items() for path in paths}
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
-        rows, world = {name: rows_of(own[name], near[name]) for name in own}, rows_of(common, folders)
-        read, there = common.union(*own.values()), folders | common | mine
-        new = {path for path in read if not as_it_was("files", path)}
-        ways = _ways(there, self._top, is_link)
-        new |= {path for path in ways if not as_it_was("ways", path) and os.path.islink(path)}
-        doubtful = {path for path in new if path in kept or self._doubtful(path, was_there=noted.get(path, False))}
-        folders = {path for path in there - read if not as_it_was("folders", path)}
-        doubtful |= {path for path in folders if self._grown(path, nodes, there)}
+        rows, there = {name: rows_of(own[name], near[name]) for name in own}, folders | common | mine
+        common, folders = new("files", common), new("folders", folders)
+        world, read = rows_of(common, folders), common.union(new("files", set[str]().union(*own.values())))
+        looked = new("folders", folders.union(*near.values()))
+        links = filter(os.path.islink, new("ways", _ways(read | looked, self._top)))
+        doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
+        doubtful |= {path for path in looked - read if self._grown(path, nodes, there)}
         if doubtful - mine:
             rows = {}
         self._save({name: rows[name] for name in rows if not doubtful & (own[name] | near[name])}, world)
@@ -248,14 +246,14 @@ class Recorder:
         """Files, and folders whose names count, that all variants depend on: the script, this package, loaded modules,
         what was read for them, tools. Of further folders with modules, their time counts.
         """
-        trees = [os.path.abspath(part) for part in parts()]
-        deep = [*trees, str(firmware_dir()), *(path for path, deep in files.noted_folders.items() if deep)]
+        trees = [] if self._sure else [os.path.abspath(part) for part in (*parts(), firmware_dir())]
+        deep = [*trees, *(path for path, deep in files.noted_folders.items() if deep)]
         below = {os.path.abspath(folder): names for root in deep for folder, names in _tree(root)}
         folders = {*below, *map(os.path.abspath, files.noted_folders), *description.folders(self._top)}
         folders = {path for path in folders if not path.startswith(self._inside)}
         # pyproject.toml names what our packages bring, where they are not installed.
         found = {os.path.join(PACKAGE.parents[1], "pyproject.toml"), os.path.join(self._top, "SConstruct")}
-        found |= {os.path.join(at, name) for root in trees for at, names in _tree(root) for name in names}
+        found |= {os.path.join(at, name) for root in trees[:-1] for at, names in _tree(root) for name in names}
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         paths, stdlib = map(os.path.abspath, filter(None, modules)), os.path.dirname(os.__file__) + os.sep
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
@@ -275,7 +273,7 @@ class Recorder:
             found.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
         return found
 
-    def _save(self, made: Mapping[str, Iterable[_Row]], world: Iterable[_Row]) -> None:
+    def _save(self, made: Mapping[str, set[_Row]], world: Iterable[_Row]) -> None:
         """Put variants into the stamps; those of others stay. What is equal has the same key."""
         remembered, old = self._remembered(), self._old
         if not made and (not old["variants"] or old["remembered"] == remembered):
@@ -293,21 +291,24 @@ class Recorder:
                 folders.setdefault(os.path.dirname(row[1]), []).append(row)
             return [put(groups, _group(each)) for each in folders.values()]
 
-        head = {"words": self._words, "environ": self._environ, "default": self._default}
-        of_all = {"world": put(worlds, {**head, "groups": grouped(world)}), "at": time.time_ns() // _SECOND}
-        variants = {**old["variants"], **{name: {**of_all, "groups": grouped(rows)} for name, rows in made.items()}}
+        head = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
+        keys, shared = self._keys, self._rows(self._keys["variants"])
+        world_key = put(worlds, {**head, "groups": [*keys["worlds"], *grouped(world)]})
+        of_all = {"world": world_key, "at": time.time_ns() // _SECOND}
+        own = {name: [*keys["variants"], *grouped(rows - shared)] for name, rows in made.items()}
+        variants = {**old["variants"], **{name: {**of_all, "groups": each} for name, each in own.items()}}
         data = {"format": intact.FORMAT, "remembered": remembered, "groups": groups, "worlds": worlds}
         text = json.dumps(_kept({**data, "variants": variants}, variants), separators=(",", ":"))
         files.write_text(self._path, text)
 
 
-def _ways(paths: Iterable[str], top: str, is_link: Callable[[str], bool]) -> set[str]:
+def _ways(paths: Iterable[str], top: str) -> set[str]:
     """The folders and links that lead to some paths, from ``top`` on for those below it."""
     found, todo = set[str](), [*paths]
     while todo:
         path = todo.pop()
         above = os.path.dirname(path)
-        if path not in found and is_link(path):
+        if path not in found and os.path.islink(path):
             found.add(path)
             todo.append(os.path.abspath(os.path.join(above, os.readlink(path))))
         if above not in found and above not in (top, path):

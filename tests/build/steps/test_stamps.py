@@ -344,6 +344,51 @@ def test_an_intact_variant_is_not_declared(stamped: Project) -> None:
     assert broken(stamped) == broken(stamped, name="other") == []
 
 
+TWO = PLAIN.replace("variants:", "  more: {model: models/digits/more.tflite}\nvariants:").replace(
+    "network: digits}\n", "network: more}\n"
+)
+TWO = TWO.replace("network: more", "network: digits", 1)
+DECLARED = """
+import json, pathlib
+_watch_all = making.watch_all
+def _declared(env, top, known):
+    _watch_all(env, top, known)
+    names = sorted(str(node) for node in known if node.has_builder())
+    pathlib.Path("../declared.json").write_text(json.dumps(names))
+making.watch_all = _declared
+"""
+
+
+def test_what_an_intact_variant_has_is_not_declared_for_another_one(stamped: Project) -> None:
+    """A model was changed: the runtime, its kernels and their headers are those of the variant beside it."""
+    model = stamped.path("models/digits/digits.tflite")
+    shutil.copy2(model, model.with_name("more.tflite"))
+    stamped.path("variants.yaml").write_text(TWO, "utf-8")
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + DECLARED, "utf-8")
+    stamped.run("plain", "other")
+    listed, path = stamped.root.parent / "declared.json", str(stamped.path(f"build/{intact.NAME}"))
+    whole, data = json.loads(listed.read_text("utf-8")), intact.load(path)
+    for words in (("plain", "other"), ("plain",)):  # whether the other one is asked for or not
+        tflite_edit.change_weight(model)
+        done = stamped.run(*words)
+        assert "NETWORK" in done.tags and not {"CC", "AR", "LINK"} & done.tags
+        few = json.loads(listed.read_text("utf-8"))
+        assert len(few) < 50 < 100 < len(whole) and not [name for name in few if "/runtime-" in name]
+        # All that was not looked at stays in its stamp.
+        now = intact.load(path)
+        assert data is not None and now is not None and broken(stamped) == broken(stamped, name="other") == []
+        assert {*intact.files_of(now, "plain")} == {*intact.files_of(data, "plain")}
+        assert now["worlds"].keys() == {now["variants"]["other"]["world"]} | {now["variants"]["plain"]["world"]}
+    assert not stamped.run("--no-stamps", "plain", "other").commands
+    for source in ("firmware/runtime/kernels/add.c", "firmware/runtime/include/neuralart_kernels.h"):
+        tflite_edit.change_weight(model)
+        _append(source, "/* x */\n")(stamped)
+        assert f"{source} changed" in broken(stamped)
+        assert {"NETWORK", "CC", "AR"} <= stamped.run("plain").tags
+        assert not stamped.run("--no-stamps", "plain").commands and broken(stamped) == []
+
+
 PROGRAMS = [
     "import os\nNAME = os.environ.get('GITHUB_REF_NAME', 'variants.yaml')\n",
     "with open('which', 'r+') as file:\n    NAME = file.read()\n",
