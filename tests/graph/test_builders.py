@@ -15,8 +15,9 @@ import SCons.Errors
 from neuralart import boards
 from neuralart.plugins import own
 from neuralart.resources import PACKAGE, board_data_dir
-from neuralart.scons import registry, tool
+from neuralart.scons import registry
 from neuralart.toolchain import Toolchain
+from neuralart_bring.schema import scons_variables
 from support.boards.h747_app import ROOT, App
 from support.fake_stedgeai import VERSIONS
 from support.projects import graphs
@@ -292,7 +293,7 @@ def test_every_builder(env: Any, builder: Any) -> None:
 
 
 def test_what_the_user_has_set_stays(make_env: Any) -> None:
-    for variable in {each.name for _, rows in tool.sections() for each in rows}:
+    for variable in {each.name for _, rows in scons_variables.sections() for each in rows}:
         if not variable.endswith("EMITTER"):
             assert make_env(**{variable: "mine"})[variable] == "mine"
 
@@ -300,13 +301,15 @@ def test_what_the_user_has_set_stays(make_env: Any) -> None:
 def test_an_environment_can_be_dumped(env: Any) -> None:
     """What ``print(env.Dump())`` shows of the settings is what the reference says of them."""
     shown = env.Dump()
-    assert [each.name for _, rows in tool.sections() for each in rows if f"'{each.name}': " not in shown] == []
+    assert [
+        each.name for _, rows in scons_variables.sections() for each in rows if f"'{each.name}': " not in shown
+    ] == []
     assert "'nucleo-n657x0-q'" in env.Clone(NEURALART_BOARD="nucleo-n657x0-q").Dump("NEURALART_BOARD")
     assert json.loads(env.Dump(format="json"))["NEURALART_STRATEGIES"] == {}
 
 
 def test_no_two_variables_have_one_name() -> None:
-    every = [each.name for _, rows in tool.sections() for each in rows]
+    every = [each.name for _, rows in scons_variables.sections() for each in rows]
     assert len(set(every)) == len(every)
 
 
@@ -319,7 +322,8 @@ def test_environments_do_not_share_lists(make_env: Any) -> None:
 
 def test_the_reference_is_made_from_the_code() -> None:
     page = (REPO / "docs" / "reference" / "scons-variables.md").read_text("utf-8")
-    assert page == tool.page(), "python -m neuralart.scons.tool > docs/reference/scons-variables.md"
+    hint = "python -m neuralart_bring.schema.scons_variables > docs/reference/scons-variables.md"
+    assert page == scons_variables.page(), hint
 
 
 def test_every_builder_is_in_the_reference() -> None:

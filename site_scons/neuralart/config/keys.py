@@ -213,23 +213,6 @@ def listed(keys: Iterable[Key]) -> str:
     return ", ".join(f"`{name}`" for name in names(keys))
 
 
-def table(keys: Sequence[Key], owner: type | None) -> str:
-    """Write the rows of a documentation page; the column of defaults needs the dataclass ``owner``."""
-    lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
-    for key in keys:
-        row = f"| `{key.name}` | {key.doc} |"
-        if owner is not None:
-            row += f" {key.without}".rstrip() + " |" if key.without or key.needed else f" `{_shown(owner, key.name)}` |"
-        lines.append(row)
-    return "\n".join(lines) + "\n"
-
-
-def _shown(owner: type, name: str) -> str:
-    value = default_of(owner, name)
-    assert isinstance(value, (bool, int, str)) and value != "", f"'{name}' needs a text for a page"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
     """Turn keywords of a method into YAML values, for the same checks and messages. ``where``: who gives them; a line
     of a file becomes the place of all. NeuralArtError: other types than text, number, truth value, list and mapping are

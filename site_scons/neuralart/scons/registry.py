@@ -66,7 +66,7 @@ class Registry:
         self.effects: dict[str, str] = {}
         #: Whether all effects of a variant are declared, or those that are named.
         self.every_effect = True
-        #: Paths of files that are as they should be, whatever they are made of.
+        #: Files that are as they should be, whatever they are made of, relative to the top folder.
         self.intact_files: Collection[str] = ()
         #: Nodes that were looked at for what is made of them.
         self.watched: set[Any] = set()
@@ -82,8 +82,7 @@ class Registry:
 
     def intact(self, target: str) -> list[Any]:
         """The node of a file that need not be declared; none: it is to be. ``target``: relative to the top folder."""
-        node = self._root.fs.File(f"#{target}")
-        return [node] if node.get_abspath() in self.intact_files else []
+        return [self._root.fs.File(f"#{target}")] if target in self.intact_files else []
 
     def known(self, kind: str, key: str) -> Any:
         """Get the thing of a key, or None if it was not made."""

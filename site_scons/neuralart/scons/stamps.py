@@ -64,10 +64,6 @@ def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> 
     return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
-def _compared(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value  # As it was before it became JSON
-
-
 def _group(rows: Iterable[_Row]) -> dict[str, dict[str, Any]]:
     """Rows as they are in the stamps."""
     group: dict[str, dict[str, Any]] = {"files": {}, "folders": {}, "ways": {}}
@@ -142,11 +138,15 @@ class Recorder:
         self._near = {self._place(name) for kind, name, _ in self._rows(own) if kind == "folders"}
         self._keys = {"variants": sorted(common.intersection(own)), "worlds": world["groups"]}
         fingerprint.known.update(world["code"])
-        return {self._place(name) for key in self._keys["variants"] for name in groups[key]["files"]}
+        return {name for key in self._keys["variants"] for name in groups[key]["files"]}
 
     def _rows(self, keys: Iterable[str]) -> set[_Row]:
         groups = ((kind, rows) for key in keys for kind, rows in self._old["groups"][key].items())
-        return {(kind, name, _compared(value)) for kind, rows in groups for name, value in rows.items()}
+        return {
+            (kind, name, tuple(value) if kind == "folders" else value)
+            for kind, rows in groups
+            for name, value in rows.items()
+        }
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write the stamps after a successful build. ``variants``: nodes of aliases, by name."""
@@ -292,11 +292,12 @@ class Recorder:
             return [put(groups, _group(each)) for each in folders.values()]
 
         head = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
-        keys, shared = self._keys, self._rows(self._keys["variants"])
-        world_key = put(worlds, {**head, "groups": [*keys["worlds"], *grouped(world)]})
-        of_all = {"world": world_key, "at": time.time_ns() // _SECOND}
-        own = {name: [*keys["variants"], *grouped(rows - shared)] for name, rows in made.items()}
-        variants = {**old["variants"], **{name: {**of_all, "groups": each} for name, each in own.items()}}
+        world_key = put(worlds, {**head, "groups": [*self._keys["worlds"], *grouped(world)]})
+        variants = {**old["variants"]}
+        for name, rows in made.items():
+            kept = [key for key in self._keys["variants"] if key in old["variants"][name]["groups"]]
+            of_all = {"world": world_key, "at": time.time_ns() // _SECOND}
+            variants[name] = {**of_all, "groups": [*kept, *grouped(rows - self._rows(kept))]}
         data = {"format": intact.FORMAT, "remembered": remembered, "groups": groups, "worlds": worlds}
         text = json.dumps(_kept({**data, "variants": variants}, variants), separators=(",", ":"))
         files.write_text(self._path, text)

@@ -1,6 +1,4 @@
-"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables. ``python -m
-neuralart.scons.tool`` prints docs/reference/scons-variables.md.
-"""
+"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables."""
 
 from __future__ import annotations
 
@@ -166,38 +164,3 @@ def add_to(env: Any, **kw: Any) -> None:
         plugin.call("add_to", env)
     for name, place in METHODS.items():
         env.AddMethod(late_method(f"neuralart.scons.{place}"), name)
-
-
-def sections() -> list[tuple[str, Sequence[Variable]]]:
-    """All variables, by the builder that reads them."""
-    builders = (plugin.made for plugin in plugins.own("builders"))
-    return [("all builders", COMMON), *((builder.NAME, builder.VARIABLES) for builder in builders)]
-
-
-def _default(variable: Variable) -> str:
-    value = variable.value() if not variable.shown else None
-    return variable.shown or (f"`{value}`" if isinstance(value, str) and value else f"`{value!r}`")
-
-
-def page() -> str:
-    """The reference page, as Markdown."""
-    lines = [
-        "# Construction variables",
-        "",
-        "<!-- Made by `python -m neuralart.scons.tool`: change the tables of the builders below scons/ instead. -->",
-        "",
-        "Set them in an environment, in a `Clone`, or in one call. A value that you set before `Tool` stays.",
-        "The builders are in [scons-builders.md](scons-builders.md).",
-    ]
-    for title, variables in sections():
-        lines += ["", f"## {title if ' ' in title else f'`{title}`'}", ""]
-        lines += ["| variable | type | default | meaning |", "|---|---|---|---|"]
-        for variable in variables:
-            if not variable.name.startswith("_"):
-                default = _default(variable).replace("|", "\\|")
-                lines.append(f"| `{variable.name}` | {variable.kind} | {default} | {variable.doc} |")
-    return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    print(page(), end="")

@@ -11,10 +11,28 @@ from functools import partial
 from pathlib import Path
 
 from neuralart.config import app_config, application, network_sections, networks, patch, variant_keys
-from neuralart.config.keys import NETWORK, PROJECT, VARIANT, every_key, table
+from neuralart.config.keys import NETWORK, PROJECT, VARIANT, Key, default_of, every_key
 from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
+
+
+def table(keys: Sequence[Key], owner: type | None) -> str:
+    """Write the rows of a documentation page; the column of defaults needs the dataclass ``owner``."""
+    lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
+    for key in keys:
+        row = f"| `{key.name}` | {key.doc} |"
+        if owner is not None:
+            row += f" {key.without}".rstrip() + " |" if key.without or key.needed else f" `{_shown(owner, key.name)}` |"
+        lines.append(row)
+    return "\n".join(lines) + "\n"
+
+
+def _shown(owner: type, name: str) -> str:
+    value = default_of(owner, name)
+    assert isinstance(value, (bool, int, str)) and value != "", f"'{name}' needs a text for a page"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 TABLES: dict[str, Callable[[], str]] = {
     "network": lambda: table(networks.KEYS, NetworkConfig),

@@ -17,6 +17,7 @@ from neuralart.compilers.options import GENERATE, HONORED, NO_EFFECT, PROFILE, R
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import load
 from neuralart.resources import board_data_dir, package_parent
+from neuralart_bring.schema import generate_options
 from support.servers.messages import flat
 from support.servers.programs import FLASH, N6_LIKE, RAM, pool_text
 from tflite_writer import ModelWriter as Writer
@@ -544,8 +545,8 @@ def test_read_only_output(folder, capsys):
 
 def test_the_document_is_in_step():
     path = REPO / "docs" / "reference" / "generate-options.md"
-    assert path.read_text(encoding="utf-8") == options.document(), (
-        "python -m neuralart.compilers.options > docs/reference/generate-options.md"
+    assert path.read_text(encoding="utf-8") == generate_options.document(), (
+        "python -m neuralart_bring.schema.generate_options > docs/reference/generate-options.md"
     )
 
 

@@ -96,10 +96,10 @@ QUICK = Key("quick", Value.boolean, "`true`: now", option="--quick")
 
 def test_the_default_of_a_table_is_that_of_the_field() -> None:
     rows = ["| `mood` | how it feels | `calm` |", "| `quick` | `true`: now | `false` |", "| `text` | x | nothing |"]
-    text = keys.table([MOOD, QUICK, Key("text", Value.text, "x", "nothing")], Made)
+    text = tables.table([MOOD, QUICK, Key("text", Value.text, "x", "nothing")], Made)
     assert text.splitlines() == ["| key | what | without it |", "|---|---|---|", *rows]
     with pytest.raises(AssertionError, match="'text' needs a text for a page"):
-        keys.table([Key("text", Value.text, "x")], Made)
+        tables.table([Key("text", Value.text, "x")], Made)
 
 
 def test_words_of_a_compile_are_those_of_values_that_are_no_defaults() -> None:
