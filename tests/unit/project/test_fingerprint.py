@@ -46,8 +46,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forget() -> None:
-    for function in (module._read, module._modules, module._imports, module.fingerprint):
+    for function in (module._read, module._modules, module._imports):
         function.cache_clear()
+    module.known.clear()
 
 
 @pytest.fixture(autouse=True)
