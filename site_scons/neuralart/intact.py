@@ -5,23 +5,26 @@ before SCons is loaded. It ends with 0 when all that is asked is intact, else wi
 :mod:`neuralart.scons.stamps` writes what is compared here, for an SConstruct that is only a description.
 """
 
-# Loading pathlib takes longer than all of this:
-# ruff: noqa: PTH116, PTH118, PTH120, PTH123, PTH208
+# Loading pathlib takes longer than all of this, and os a tenth of it:
+# ruff: noqa: PTH123
 
 from __future__ import annotations
 
-import os
 import sys
 from _json import make_scanner
 
 TYPE_CHECKING = False  # as of typing
+if TYPE_CHECKING or "os" in sys.modules or "posix" not in sys.builtin_module_names:
+    import os
+else:
+    import posix as os
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 5
+FORMAT = 6
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
@@ -48,9 +51,17 @@ OURS = frozenset((NAME, ".scons.lock", ".scons.owner", "compile_commands.json", 
 """Names that count in no folder: what a build leaves beside its results, and what Python compiles."""
 
 
+def variables() -> Mapping[str, str]:
+    """Return the environment as the module ``os`` has it."""
+    found: Any = os.environ
+    of = sys.getfilesystemencoding(), "surrogateescape"
+    # That of posix has bytes.
+    return {str(name, *of): str(text, *of) for name, text in found.items()} if isinstance(found, dict) else found
+
+
 def given(argv: Sequence[str]) -> list[str]:
     """List all words that SCons gets: those of SCONSFLAGS and of the command line."""
-    return [*os.environ.get("SCONSFLAGS", "").split(), *argv]
+    return [*variables().get("SCONSFLAGS", "").split(), *argv]
 
 
 def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[str] = ()) -> list[str] | None:
@@ -78,7 +89,8 @@ def _sum(text: str) -> int:
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
     """Hash each environment variable that counts (values may be secrets), and the Python in use."""
     kept = {name: text for name, text in environ.items() if name in VARIABLES or name.startswith(PREFIXES)}
-    kept["(Python)"] = f"{sys.version} {os.path.realpath(os.path.dirname(sys.executable or ''))}"
+    folder = (sys.executable or "").replace("\\", "/").rpartition("/")[0]
+    kept["(Python)"] = f"{sys.version} {way(folder)}"
     return {name: _sum(text) for name, text in kept.items()}
 
 
@@ -109,20 +121,28 @@ def names_in(folder: str) -> int:
         return 0
 
 
+def paths_in(group: dict[str, Any]) -> list[str]:
+    """List the paths of the files that count at a place."""
+    before = "" if group["at"] == "." else group["at"] + "/"
+    return [before + name for name in group["files"]]
+
+
 def changed(group: dict[str, Any]) -> list[str]:
-    """List what has changed in a group: ``files`` (state), ``folders`` (state, way, names), and ``ways`` (the folders
-    and links that lead to them).
+    """List what has changed at a place: ``at`` (its path), ``files`` (the state of each that counts); ``way``, if it is
+    a folder or a link that leads to what counts; ``folder`` (state, way, names), if the names in it count.
     """
-    texts = []
-    for path, then in group["files"].items():
-        if (now := state(path)) != then:
-            texts.append(f"{path} changed" if now and then else f"{path} is {'new' if now else 'gone'}")
-    for path, (then, whither, names) in group["folders"].items():
+    texts, at = [], group["at"]
+    before = "" if at == "." else at + "/"
+    for name, then in group["files"].items():
+        if (now := state(before + name)) != then:
+            texts.append(f"{before}{name} changed" if now and then else f"{before}{name} is {'new' if now else 'gone'}")
+    if "folder" in group:
+        then, whither, names = group["folder"]
         # In a folder of another time may be the same files.
-        if (now := state(path)) != then and (way(path), names_in(path)) != (whither, names):
-            what = f"folder {path}: files came or went" if way(path) == whither else f"{path} leads elsewhere"
-            texts.append(what if now and then else f"{path} is {'new' if now else 'gone'}")
-    return texts + [f"{path} leads elsewhere" for path, then in group["ways"].items() if way(path) != then]
+        if (now := state(at)) != then and (way(at), names_in(at)) != (whither, names):
+            what = f"folder {at}: files came or went" if way(at) == whither else f"{at} leads elsewhere"
+            texts.append(what if now and then else f"{at} is {'new' if now else 'gone'}")
+    return [*texts, f"{at} leads elsewhere"] if "way" in group and way(at) != group["way"] else texts
 
 
 def load(path: str) -> dict[str, Any] | None:
@@ -142,7 +162,7 @@ class _Scanned:  # What ``json.load`` uses, without all that it loads
 def files_of(data: dict[str, Any], name: str) -> list[str]:
     """List the files that only this variant has read or written."""
     keys = data["variants"].get(name, {"groups": ()})["groups"]
-    return [path for key in keys for path in data["groups"][key]["files"]]
+    return [path for key in keys for path in paths_in(data["groups"][key])]
 
 
 class Checker:
@@ -183,12 +203,12 @@ class Checker:
 
 def answer(build: str, argv: Sequence[str]) -> list[str]:
     """List the variants that a command line asks for, if all are intact; empty: SCons must answer."""
-    data = load(os.path.join(build, NAME)) if NO_STAMPS not in given(argv) else None
+    data = load(f"{build}/{NAME}") if NO_STAMPS not in given(argv) else None
     try:
         words = words_of(argv, data["variants"]) if data is not None else None
         if data is None or words is None:
             return []
-        checker = Checker(data, words, environment(os.environ))
+        checker = Checker(data, words, environment(variables()))
         # What is built when nothing is named may depend on the command line.
         default = (world["default"] for key, world in data["worlds"].items() if not checker.of_world(key))
         asked = [word for word in given(argv) if word in data["variants"]] or [*next(default, ())]
@@ -208,7 +228,7 @@ def say(build: str, argv: Sequence[str], frame: Sequence[str] = ("", "")) -> boo
     """Print a line for each variant asked for, if all are intact. ``frame``: lines before and after them."""
     names = answer(build, argv)
     if names and not {"-s", "--silent", "--quiet"} & {*given(argv)}:
-        colored = "--no-color" not in given(argv) and in_color(os.environ, sys.stdout.isatty())
+        colored = "--no-color" not in given(argv) and in_color(variables(), sys.stdout.isatty())
         begin, end = ("\x1b[32m", "\x1b[0m") if colored else ("", "")
         lines = [f"{begin}scons: `{each}' is up to date.{end}\n" for each in dict.fromkeys(names)]
         print(frame[0], *lines, frame[1], sep="", end="", flush=True)

@@ -3,7 +3,7 @@
 Only a SConstruct that is a description leaves them (:mod:`neuralart.scons.description`): what it depends on is known.
 """
 # Thousands of paths, as text:
-# ruff: noqa: PTH100, PTH112, PTH114, PTH115, PTH118, PTH120, PTH208
+# ruff: noqa: PTH100, PTH112, PTH114, PTH115, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -64,12 +64,17 @@ def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> 
     return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
-def _group(rows: Iterable[_Row]) -> dict[str, dict[str, Any]]:
-    """Rows as they are in the stamps."""
-    group: dict[str, dict[str, Any]] = {"files": {}, "folders": {}, "ways": {}}
-    for kind, path, value in rows:
-        group[kind][path] = value
-    return group
+def _groups(rows: Iterable[_Row]) -> list[dict[str, Any]]:
+    """Rows as they are in the stamps: a group for each place (:func:`neuralart.intact.changed`)."""
+    places: dict[str, dict[str, Any]] = {}
+    for kind, path, value in sorted(rows):
+        at = path if kind != "files" else os.path.dirname(path) or "."
+        group = places.setdefault(at, {"at": at, "files": {}})
+        if kind == "files":
+            group["files"][os.path.basename(path)] = value
+        else:
+            group[kind] = value
+    return [*places.values()]
 
 
 def _kept(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -135,18 +140,20 @@ class Recorder:
             return set()
         own, world = variants[like]["groups"], self._old["worlds"][variants[like]["world"]]
         self._sure = {row[:2]: row[2] for row in self._rows([*own, *world["groups"]])}
-        self._near = {self._place(name) for kind, name, _ in self._rows(own) if kind == "folders"}
+        self._near = {self._place(name) for kind, name, _ in self._rows(own) if kind == "folder"}
         self._keys = {"variants": sorted(common.intersection(own)), "worlds": world["groups"]}
         fingerprint.known.update(world["code"])
-        return {name for key in self._keys["variants"] for name in groups[key]["files"]}
+        return {name for key in self._keys["variants"] for name in intact.paths_in(groups[key])}
 
     def _rows(self, keys: Iterable[str]) -> set[_Row]:
-        groups = ((kind, rows) for key in keys for kind, rows in self._old["groups"][key].items())
-        return {
-            (kind, name, tuple(value) if kind == "folders" else value)
-            for kind, rows in groups
-            for name, value in rows.items()
-        }
+        rows: set[_Row] = set()
+        for group in map(self._old["groups"].__getitem__, keys):
+            rows.update(("files", *row) for row in zip(intact.paths_in(group), group["files"].values(), strict=True))
+            if "folder" in group:
+                rows.add(("folder", group["at"], tuple(group["folder"])))
+            if "way" in group:
+                rows.add(("way", group["at"], group["way"]))
+        return rows
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
         """Write the stamps after a successful build. ``variants``: nodes of aliases, by name."""
@@ -164,10 +171,10 @@ class Recorder:
 
         atexit.register(write)
 
-    def _remembered(self) -> dict[str, dict[str, Any]]:
+    def _remembered(self) -> dict[str, Any]:
         """What builds keep in the top folder for the next one: it changes with each, whichever variant it was of."""
         names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
-        return _group(self._row("files", os.path.join(self._top, name)) for name in names)
+        return _groups(self._row("files", os.path.join(self._top, name)) for name in names)[0]
 
     def _place(self, name: str) -> str:
         return self._top if name == "." else os.path.join(self._top, name)
@@ -177,7 +184,7 @@ class Recorder:
         name = path[len(self._top) + 1 :].replace(os.sep, "/") if below else "." if path == self._top else path
         if (kind, name) in self._sure:
             return kind, name, self._sure[kind, name]
-        if kind == "folders":
+        if kind == "folder":
             return kind, name, (intact.state(path), intact.way(path), intact.names_in(path))
         return kind, name, (intact.state if kind == "files" else intact.way)(path)
 
@@ -205,15 +212,15 @@ class Recorder:
             return {path for path in paths if row(kind, path)[:2] not in self._sure}
 
         def rows_of(files: set[str], folders: set[str]) -> set[_Row]:
-            kinds = {"files": files, "folders": folders, "ways": _ways(files | folders, self._top) - folders}
+            kinds = {"files": files, "folder": folders, "way": _ways(files | folders, self._top) - folders}
             return {row(kind, path) for kind, paths in kinds.items() for path in paths}
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
         rows, there = {name: rows_of(own[name], near[name]) for name in own}, folders | common | mine
-        common, folders = new("files", common), new("folders", folders)
+        common, folders = new("files", common), new("folder", folders)
         world, read = rows_of(common, folders), common.union(new("files", set[str]().union(*own.values())))
-        looked = new("folders", folders.union(*near.values()))
-        links = filter(os.path.islink, new("ways", _ways(read | looked, self._top)))
+        looked = new("folder", folders.union(*near.values()))
+        links = filter(os.path.islink, new("way", _ways(read | looked, self._top)))
         doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
         doubtful |= {path for path in looked - read if self._grown(path, nodes, there)}
         if doubtful - mine:
@@ -286,10 +293,7 @@ class Recorder:
             return key
 
         def grouped(rows: Iterable[_Row]) -> list[str]:
-            folders: dict[str, list[_Row]] = {}
-            for row in sorted(rows):
-                folders.setdefault(os.path.dirname(row[1]), []).append(row)
-            return [put(groups, _group(each)) for each in folders.values()]
+            return [put(groups, each) for each in _groups(rows)]
 
         head = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
         world_key = put(worlds, {**head, "groups": [*self._keys["worlds"], *grouped(world)]})

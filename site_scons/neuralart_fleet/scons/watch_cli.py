@@ -56,7 +56,7 @@ def _folders(build: str) -> tuple[dict[str, int], set[str]]:
     files that the last good builds have read), and these files, behind links too.
     """
     groups = (intact.load(f"{build}/{intact.NAME}") or {"groups": {}})["groups"].values()
-    files = {os.path.abspath(path) for group in groups for path in group["files"]}
+    files = {os.path.abspath(path) for group in groups for path in intact.paths_in(group)}
     files |= {os.path.realpath(file) for file in files}
     made = os.path.abspath(build)
     folders = {os.path.dirname(file) for file in files if not file.startswith(f"{made}{os.sep}")}

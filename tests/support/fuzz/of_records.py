@@ -264,14 +264,14 @@ _CACHES = [
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 
 
-_GROUP = {"files": {"/a": 1, "/b": 0}, "folders": {"/": [1, 2, 3], "/nowhere": [0, 0, 0]}, "ways": {"/": 2}}
+_GROUP = {"at": "/nowhere", "files": {"a": 1, "b": 0}, "folder": [0, 0, 0]}
 _STAMPS = json.dumps(
     {
         "format": intact.FORMAT,
-        "remembered": {"files": {}, "folders": {}, "ways": {}},
+        "remembered": {"at": ".", "files": {}},
         "worlds": {"w": {"words": [], "environ": {}, "default": ["plain"], "groups": ["g"]}},
         "variants": {"plain": {"world": "w", "at": 1, "groups": ["g", "h"]}},
-        "groups": {"g": _GROUP, "h": {**_GROUP, "files": {}}},
+        "groups": {"g": _GROUP, "h": {"at": "/", "files": {}, "way": 2}},
     }
 ).encode()
 
