@@ -74,7 +74,7 @@ def check(path: Path, digest: str) -> None:
     ``digest``: SHA-256 of the bytes that are used, 64 hex digits. NeuralArtError: it is refused.
     """
     folder = Path(os.path.abspath(path)).parent  # noqa: PTH100 - a link on the way is no link in the place of a file
-    variant = next((each for each in (folder, folder.parent) if _is_of_variant(each)), None)
+    variant = next((at for at in (folder, folder.parent) if all(os.path.lexists(at / it) for it in _OF_VARIANT)), None)
     hashes = listed(folder)
     if path.name not in (hashes or {}) and variant is None:
         return
@@ -88,9 +88,13 @@ def check(path: Path, digest: str) -> None:
         wrong = f"sha256 is {digest[:16]}..., {LIST} has {hashes[path.name][:16]}..."
     else:
         return
-    hint = f"scons {variant.name} makes it again" if variant is not None else "scons makes it again"
+    hint = _remedy(variant) if variant is not None else "scons makes it again where it was built"
     raise NeuralArtError(f"is not what the build made: {wrong}", where=str(path), hint=hint)
 
 
-def _is_of_variant(folder: Path) -> bool:
-    return all(os.path.lexists(folder / name) for name in _OF_VARIANT)
+def _remedy(folder: Path) -> str:
+    """Say what makes a file of a variant again: in a copy of its folder, which its summary does not name, no target."""
+    text = read_bytes(folder / "summary.txt").decode("utf-8", "replace")
+    if "\n  artefacts\n" not in text or f"{folder.parent.name}/{folder.name}/" in text:
+        return f"scons {folder.name} makes it again"
+    return f"scons {text.split()[0].rstrip(':')} makes it again in its build folder: take it from there"

@@ -151,7 +151,7 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
         products.check(path, digest)
         if len(data) != write.bytes or digest != write.sha256:
             what = f"'{write.name}' has changed since the plan was made ({len(data)} bytes, planned {write.bytes})"
-            hint = f"build again, so that {plan.where or 'the plan'} fits"
+            hint = f"build again: {plan.where or 'the plan'} and its files must be of one build"
             raise NeuralArtError(f"{what}: nothing was written", where=str(path), hint=hint)
         found.append(data)
     return found

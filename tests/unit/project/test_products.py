@@ -92,6 +92,36 @@ def test_what_differs_is_refused_by_name_and_with_the_remedy(variant: Path) -> N
         bill.sha256(path)
 
 
+SUMMARY = (
+    "digits-n6: Digits\n  board        x, no image is made here\n  artefacts\n    out/build/digits-n6/firmware.bin\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "summary", "remedy"),
+    [
+        ("out/build/digits-n6", SUMMARY, "scons digits-n6 makes it again"),
+        ("build/kopie", SUMMARY, "scons digits-n6 makes it again in its build folder: take it from there"),
+        (
+            "kopie",
+            SUMMARY.replace(": Digits", ""),
+            "scons digits-n6 makes it again in its build folder: take it from there",
+        ),
+        ("Auslieferung/digits-n6", SUMMARY, "scons digits-n6 makes it again in its build folder: take it from there"),
+        ("build/digits-n6", "digits-n6: dam", "scons digits-n6 makes it again"),
+    ],
+)
+def test_a_copy_is_made_by_no_target(tmp_path: Path, place: str, summary: str, remedy: str) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    listed(folder, "index.json", "flash_plan.json")
+    (folder / "summary.txt").write_text(summary, "utf-8")
+    (folder / "flash_plan.json").write_bytes(DATA + b"!")
+    with pytest.raises(NeuralArtError, match="is not what the build made") as caught:
+        products.read(folder / "flash_plan.json")
+    assert caught.value.hint == remedy
+
+
 def test_a_link_to_equal_bytes_is_refused(variant: Path) -> None:
     path = variant / "firmware.bin"
     path.rename(variant.parent / "elsewhere")
@@ -126,7 +156,7 @@ def test_of_other_files_nothing_is_known(tmp_path: Path) -> None:
     (tmp_path / "mine.bin").write_bytes(b"mine")
     assert products.read(tmp_path / "mine.bin") == b"mine"
     (tmp_path / "listed").write_bytes(b"mine")
-    with pytest.raises(NeuralArtError, match=r"\(scons makes it again\)$"):
+    with pytest.raises(NeuralArtError, match=r"\(scons makes it again where it was built\)$"):
         products.read(tmp_path / "listed")
     (tmp_path / products.LIST).unlink()
     assert products.read(tmp_path / "listed") == b"mine"
