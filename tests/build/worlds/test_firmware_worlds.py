@@ -74,9 +74,8 @@ def scons(folder: Path, *words: str, python: str = sys.executable, code: int = 0
     return done.stdout + done.stderr
 
 
-@pytest.fixture
-def rt_thread(tmp_path: Path) -> Path:
-    folder = tmp_path / "bsp"
+def bsp(folder: Path, examples: Path = EXAMPLES) -> Path:
+    """A tree of RT-Thread's form with the example as a package."""
     for name, text in {
         "SConstruct": SCONSTRUCT,
         "tools/building.py": BUILDING,
@@ -85,8 +84,13 @@ def rt_thread(tmp_path: Path) -> Path:
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    shutil.copytree(EXAMPLES / "rt-thread", folder / "packages/digits")
+    shutil.copytree(examples / "rt-thread", folder / "packages/digits")
     return folder
+
+
+@pytest.fixture
+def rt_thread(tmp_path: Path) -> Path:
+    return bsp(tmp_path / "bsp")
 
 
 def test_the_package_for_rt_thread(rt_thread: Path) -> None:

@@ -52,19 +52,19 @@ env.Program("doorbell", env.Glob("main.c"))
 """
 
 
-def platformio(folder: Path) -> tuple[Path, Path, list[str]]:
+def platformio(folder: Path, examples: Path = EXAMPLES) -> tuple[Path, Path, list[str]]:
     """The example of PlatformIO: its program, its model, and what new weights run."""
-    shutil.copytree(EXAMPLES / "platformio", folder)
+    shutil.copytree(examples / "platformio", folder)
     (folder / "SConstruct").write_text(PLATFORMIO, "utf-8")
     program = folder / ".pio/build/doorbell/program"
     return program, folder / "models/digits.tflite", ["NETWORK", "cc", "cc"]
 
 
-def modm(folder: Path) -> tuple[Path, Path, list[str]]:
+def modm(folder: Path, examples: Path = EXAMPLES) -> tuple[Path, Path, list[str]]:
     """The example of modm, with the tool that lbuild writes of our module."""
-    shutil.copytree(EXAMPLES / "modm", folder)
+    shutil.copytree(examples / "modm", folder)
     for name in ("main.c", "image.h"):
-        shutil.copy(EXAMPLES / "cmake" / name, folder)
+        shutil.copy(examples / "cmake" / name, folder)
     options = dict(re.findall(r'name="neuralart:network:(\w+)">([^<]*)<', (folder / "project.xml").read_text("utf-8")))
     arguments = tuple(options.get(name, "") for name in ("model", "board", "name", "memory"))
     tool = (REPO / "site_scons/neuralart_bring/modm/tool.py.in").read_text("utf-8")
