@@ -32,7 +32,7 @@ def generate(env: Any, **kw: Any) -> None:
         if intact.say(str(folder), sys.argv[1:], frame):
             env.Exit(0)
     # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
-    gc.set_threshold(20_000, 50, 100)  # Among new ones: the library for ELF files leaves each behind in a circle
+    gc.set_threshold(5_000, 200, 100)  # Among new ones: the library for ELF files leaves each behind in a circle
     atexit.register(gc.freeze)  # nor when Python ends
     from neuralart.scons.tool import add_to
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,7 @@ noted_folders: dict[str, bool] = {}
 def note(*paths: object) -> None:
     """Note files that results may depend on: they may come, go or change."""
     for path in paths:
-        noted.setdefault(str(path), False)
+        noted.setdefault(sys.intern(str(path)), False)
 
 
 def searched(folder: Path, *, deep: bool = False) -> Path:

@@ -25,12 +25,6 @@ _NEUTRAL = frozenset({"__init__.py", "__main__.py", "cli.py"})
 
 
 @cache
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:  # noqa: PTH123
-        return file.read()
-
-
-@cache
 def _modules(package: str) -> dict[str, str]:
     """The modules of a package of ours and their files. One walk costs less than to ask the disk for each name."""
     found: dict[str, str] = {}
@@ -45,18 +39,19 @@ def _modules(package: str) -> dict[str, str]:
 
 
 @cache
-def _imports(path: str) -> frozenset[str]:
-    """The files of our packages that a file imports, but for the packages' own ``__init__.py``."""
-    data = _read(path)
+def _look(path: str) -> tuple[bytes, frozenset[str]]:
+    """The hash of a file, and the files of our packages that it imports, but for the packages' own ``__init__.py``."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        data = file.read()
     found = set[str]()
-    for match in _IMPORT.finditer(data):
+    for match in _IMPORT.finditer(data) if path.endswith(".py") else ():
         if data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip() in (b"from", b"import"):
             dotted = match[1].decode()
             names = {dotted, *(f"{dotted}.{name.decode()}" for name in _NAME.findall(match[2] or b""))}
             package = dotted.partition(".")[0]
             modules = _modules(package)
             found |= {modules[name] for name in names & modules.keys() if name != package}
-    return frozenset(found)
+    return hashlib.sha256(data).digest(), frozenset(found)
 
 
 def closure(rooms: tuple[str, ...]) -> list[Path]:
@@ -77,7 +72,7 @@ def _followed(files: Iterable[Path]) -> list[tuple[str, str]]:
         path = todo.pop()
         if path not in seen and f"{os.sep}__pycache__{os.sep}" not in path:
             seen.add(path)
-            todo += _imports(path) if path.endswith(".py") else ()
+            todo += _look(path)[1]
     names = ((_name(path), path) for path in seen)
     return sorted((name, path) for name, path in names if name and name not in _NEUTRAL)
 
@@ -110,5 +105,5 @@ def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:
 def _digest(files: Iterable[tuple[str, str]]) -> str:
     digest = hashlib.sha256()
     for name, path in files:
-        digest.update(name.encode() + b"\0" + _read(path) + b"\0")
+        digest.update(name.encode() + b"\0" + _look(path)[0])
     return digest.hexdigest()[:16]

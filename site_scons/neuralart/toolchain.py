@@ -164,8 +164,14 @@ def probe(gcc: Path) -> dict[str, Any]:
             files += [(path.relative_to(root).as_posix(), path) for path in paths if path.is_file()]
     for name, path in files:
         states[str(path)] = intact.state(str(path))
-        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        digest.update(name.encode() + b"\0" + bytes.fromhex(_sha256(path)))
     return {"version": version, "libcs": " ".join(libcs), "driver": digest.hexdigest()[:16], "states": states}
+
+
+def _sha256(path: Path) -> str:
+    """Hash a file in pieces: a compiler has thirty megabytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remembered(cache: Path | None) -> dict[str, dict[str, Any]]:
@@ -232,8 +238,8 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
     if not rows or not all(intact.state(path) == then for path, (then, _) in rows.items()):
         rows = {}
         for path in _trace_libraries(gcc, words):
-            data = Path(path).read_bytes() if Path(path).is_file() else b""
-            rows[path] = [intact.state(path), hashlib.sha256(data).hexdigest()]
+            found = Path(path) if Path(path).is_file() else Path(os.devnull)
+            rows[path] = [intact.state(path), _sha256(found)]
         answer = known.get(str(gcc)) or {"version": toolchain.version, "libcs": toolchain.libc, "states": {}}
         _remember({**known, str(gcc): {"driver": toolchain.driver, **answer, name: rows}}, cache)
     return {Path(path): digest for path, (_, digest) in rows.items()}

@@ -107,7 +107,7 @@ def test_its_code_counts_and_that_of_others_does_not(make_env: Any, mine: Any) -
     mine("compiler.py", COMPILER.format(files=GOOD) + "# changed\n")
     from neuralart import fingerprint
 
-    fingerprint._read.cache_clear()
+    fingerprint._look.cache_clear()
     assert code() != before
 
 

@@ -14,7 +14,9 @@ import contextlib
 import hashlib
 import os
 import stat
+import sys
 import threading
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,7 @@ import SCons.Errors
 import SCons.Executor
 import SCons.Node
 import SCons.Node.FS
+import SCons.SConsign
 from SCons.Util import hash_signature
 
 from neuralart import products
@@ -34,12 +37,13 @@ from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import fact, registry_of
 
 _UNDECIDED = (SCons.Node.no_state, SCons.Node.pending)
+_DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 # What ``Command`` makes is an entry until SCons looks for it.
 _FILES = (SCons.Node.FS.File, SCons.Node.FS.Entry)
 
 
 class _Contents(NamedTuple):
-    state: tuple[int, ...] | None  # Of the file when it was read
+    state: int  # Hash of the file's state when it was read
     csig: str  # As SCons hashes
     sha256: str
 
@@ -48,6 +52,8 @@ _lock = threading.RLock()
 _contents: dict[str, _Contents] = {}
 _lists: dict[str, tuple[tuple[int, ...] | None, dict[str, str] | None]] = {}
 _unlisted: set[str] = set()  # Folders that had no list, and were named
+_left = deque[tuple[Any, list[Any]]]()  # Variants that are not released, in the order of their making; files of each
+_FEW = 8  # So many are never released: it would save nothing
 
 
 def _state(path: str) -> tuple[int, ...] | None:
@@ -61,23 +67,25 @@ def _state(path: str) -> tuple[int, ...] | None:
 
 def _read(path: str) -> _Contents:
     """The hashes of a file. It is read once as long as it is not touched. NeuralArtError: it cannot be read."""
-    state, known = _state(path), _contents.get(path)
+    state, known = hash(_state(path)), _contents.get(path)
     if known is None or known.state != state:
         data = read_bytes(Path(path))
-        known = _contents[path] = _Contents(state, hash_signature(data), hashlib.sha256(data).hexdigest())
+        csig = sys.intern(hash_signature(data))
+        known = _contents[sys.intern(path)] = _Contents(state, csig, hashlib.sha256(data).hexdigest())
     return known
 
 
 def is_touched(path: str) -> bool:
     """Whether a file has changed or was written again since a step made or used it."""
-    return path in _contents and _contents[path].state != _state(path)
+    return path in _contents and _contents[path].state != hash(_state(path))
 
 
 def _listed(folder: str) -> dict[str, str] | None:
     state = _state(os.path.join(folder, products.LIST))
-    if folder not in _lists or _lists[folder][0] != state:
-        _lists[folder] = state, products.listed(Path(folder))
-    return _lists[folder][1]
+    known = _lists.get(folder)
+    if known is None or known[0] != state:
+        known = _lists[folder] = state, products.listed(Path(folder))
+    return known[1]
 
 
 def record(paths: Iterable[str]) -> None:
@@ -184,6 +192,8 @@ def reason(node: Any) -> str:
 def _changed(dependency: Any, target: Any, before: Any, repository: Any = None) -> bool:
     """The decider of :data:`_MADE`: whether a file is to be made again, whatever it depends on."""
     _keep(target)
+    while len(_left) > _FEW and _left[0][0].get_state() > SCons.Node.executing:
+        _release(_left.popleft()[1])
     if target.get_state() not in _UNDECIDED:
         return False
     why, path = reason(target), target.get_abspath()
@@ -234,7 +244,8 @@ def watch(env: Any, nodes: Sequence[Any]) -> None:
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:
     """Watch all files below the build folder that a node is made of. ``known``: nodes that are watched."""
-    inside, todo = f"{build_dir(env)}/", [top]
+    inside, todo, own = f"{build_dir(env)}/", [top], list[Any]()
+    _left.append((top, own))
     while todo:
         node = todo.pop()
         if node in known:
@@ -242,10 +253,38 @@ def watch_all(env: Any, top: Any, known: set[Any]) -> None:
         known.add(node)
         todo += [*(node.sources or ()), *(node.depends or ()), *(node.prerequisites or ())]
         if isinstance(node, _FILES) and node.has_builder():
+            own.append(node)
             made = node.get_executor().get_all_targets()
             if len(made) > 1:  # For stamps: executors know it until they run
                 registry_of(env).prerequisites.setdefault(node, []).extend(made)
             watch(env, [each for each in made if each.get_internal_path().replace(os.sep, "/").startswith(inside)])
+
+
+def _release(nodes: Iterable[Any]) -> None:
+    """Give back what SCons remembers of files that are done; what they are made of stays. It can find all of it again.
+    If it keeps it elsewhere than the versions that we know, it stays.
+    """
+    if SCons.Node.interactive or not SCons.Node.do_store_info:
+        return  # It builds them again, or writes nothing
+    done = [node for node in nodes if isinstance(node, SCons.Node.FS.File) and node.get_state() in _DONE]
+    for folder in {node.dir for node in done}:
+        stored = getattr(folder, "_sconsign", None)
+        derived = (each for each in folder.entries.values() if isinstance(each, _FILES) and each.has_builder())
+        if type(stored) is SCons.SConsign.DB and all(each.get_state() > SCons.Node.executing for each in derived):
+            stored.write(sync=0)  # Into the database, from where SCons reads it if it asks again
+            SCons.SConsign.sig_files.remove(stored)
+            folder._sconsign = None
+            _lists.pop(folder.get_abspath(), None)
+    for node in done:
+        memo = getattr(node, "_memo", {})
+        node.del_binfo()
+        node.clear_memoized_values()
+        # What it could tell only before it released the step.
+        getattr(node, "_memo", {}).update((key, memo[key]) for key in ("changed", "get_build_env") if key in memo)
+        node.sources_set = node.depends_set = node.implicit_set = None
+    # Of included files, what the scanner found for this variant.
+    for node in {each for node in done for each in node.implicit or ()}:
+        getattr(node, "_memo", {}).pop("get_found_includes", None)
 
 
 def edited(node: Any) -> bool:

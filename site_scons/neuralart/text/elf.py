@@ -118,6 +118,12 @@ class Elf:
             segments = (each for each in self._elf.iter_segments() if each["p_type"] == "PT_LOAD" and each["p_memsz"])
             self.segments = tuple(map(_segment, segments))
 
+    def __del__(self) -> None:
+        """What the library makes of a file holds itself, and the file, until garbage is looked for."""
+        if elf := vars(self).get("_elf"):
+            vars(elf.structs).clear()
+            vars(elf).clear()
+
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
         try:

@@ -482,7 +482,7 @@ def test_an_installation_behind_a_link(tmp_path: Path) -> None:
 def test_the_code_of_a_file_and_its_helpers(places: Places) -> None:
     def code() -> str:
         plugins.forget()
-        importlib.import_module("neuralart.fingerprint")._read.cache_clear()
+        importlib.import_module("neuralart.fingerprint")._look.cache_clear()
         return plugins.code_of("lint")
 
     places.project("mine.py", rule())

@@ -46,7 +46,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forget() -> None:
-    for function in (module._read, module._modules, module._imports):
+    for function in (module._look, module._modules):
         function.cache_clear()
     module.known.clear()
 
