@@ -28,6 +28,7 @@ import SCons.Executor
 import SCons.Node
 import SCons.Node.FS
 import SCons.SConsign
+import SCons.Script
 from SCons.Util import hash_signature
 
 from neuralart import products
@@ -232,14 +233,14 @@ def is_watched(node: Any) -> bool:
 
 def watch(env: Any, nodes: Sequence[Any]) -> None:
     """Compare a step's files with their records, and record new ones. Their builder may be set later."""
+    cleans = SCons.Script.GetOption("clean")
     for node in nodes:
         if isinstance(node, _FILES) and not is_watched(node):
             node.add_dependency([_MADE])
             if node.has_builder():
                 _keep(node)
-            # For stamps: without its line there, a file is not what it was.
-            registry_of(env).prerequisites.setdefault(node, []).append(_list_of(node.dir))
-            env.Clean(nodes[0], _list_of(node.dir))  # SCons asks for the first one of a step
+            if cleans:
+                env.Clean(nodes[0], _list_of(node.dir))  # SCons asks for the first one of a step
 
 
 def watch_all(env: Any, top: Any, known: set[Any]) -> None:
@@ -268,7 +269,7 @@ def _release(nodes: Iterable[Any]) -> None:
         return  # It builds them again, or writes nothing
     done = [node for node in nodes if isinstance(node, SCons.Node.FS.File) and node.get_state() in _DONE]
     for folder in {node.dir for node in done}:
-        stored = getattr(folder, "_sconsign", None)
+        stored: Any = getattr(folder, "_sconsign", None)
         derived = (each for each in folder.entries.values() if isinstance(each, _FILES) and each.has_builder())
         if type(stored) is SCons.SConsign.DB and all(each.get_state() > SCons.Node.executing for each in derived):
             stored.write(sync=0)  # Into the database, from where SCons reads it if it asks again
@@ -281,10 +282,9 @@ def _release(nodes: Iterable[Any]) -> None:
         node.clear_memoized_values()
         # What it could tell only before it released the step.
         getattr(node, "_memo", {}).update((key, memo[key]) for key in ("changed", "get_build_env") if key in memo)
-        node.sources_set = node.depends_set = node.implicit_set = None
     # Of included files, what the scanner found for this variant.
-    for node in {each for node in done for each in node.implicit or ()}:
-        getattr(node, "_memo", {}).pop("get_found_includes", None)
+    for included in {each for node in done for each in node.implicit or ()}:
+        getattr(included, "_memo", {}).pop("get_found_includes", None)
 
 
 def edited(node: Any) -> bool:

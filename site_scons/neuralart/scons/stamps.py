@@ -25,7 +25,7 @@ import SCons.Script
 import SCons.Script.Main
 from SCons.Node.FS import Dir, File
 
-from neuralart import files, fingerprint, intact, plugins
+from neuralart import files, fingerprint, intact, plugins, products
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import parts
 from neuralart.resources import PACKAGE, firmware_dir
@@ -192,16 +192,19 @@ class Recorder:
         """Write the stamps of variants whose aliases are given, beside those of others. What changes while SCons is at
         work leaves none: which of its states was read is not known.
         """
-        own = {name: paths for name, alias in made.items() if (paths := self._of_variant(alias))}
-        for name, paths in own.items():  # What intact files are made of was not declared
-            paths |= {self._place(each) for each in intact.files_of(self._old, name) if ("files", each) in self._sure}
-        nodes = {node.get_abspath(): node for root in self._env.fs.Root.values() for node in root._lookupDict.values()}
+        own: dict[str, tuple[str, ...]] = {}
+        for name, alias in made.items():
+            if paths := self._of_variant(alias):  # What intact files are made of was not declared
+                known = (each for each in intact.files_of(self._old, name) if ("files", each) in self._sure)
+                own[name] = tuple(paths.union(map(self._place, known)))
+        every = (node for root in self._env.fs.Root.values() for node in root._lookupDict.values())
+        nodes = {sys.intern(node.get_abspath()): node for node in every}
         # Where SCons has looked for files. Above the tree whatever comes belongs to others.
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
         near = {name: (listed | self._near).intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
         mine = set[str]().union(*own.values(), *near.values())
-        noted = {os.path.abspath(path): there for path, there in files.noted.items()}
+        noted = {sys.intern(os.path.abspath(path)): there for path, there in files.noted.items()}
         common, folders = self._of_all(noted)
         folders |= listed - mine
         common -= mine | folders
@@ -211,9 +214,9 @@ class Recorder:
         def new(kind: str, paths: Iterable[str]) -> set[str]:
             return {path for path in paths if row(kind, path)[:2] not in self._sure}
 
-        def rows_of(files: set[str], folders: set[str]) -> set[_Row]:
-            kinds = {"files": files, "folder": folders, "way": _ways(files | folders, self._top) - folders}
-            return {row(kind, path) for kind, paths in kinds.items() for path in paths}
+        def rows_of(files: Collection[str], folders: set[str]) -> list[_Row]:
+            kinds = {"files": files, "folder": folders, "way": _ways((*files, *folders), self._top) - folders}
+            return [row(kind, path) for kind, paths in kinds.items() for path in paths]
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
         rows, there = {name: rows_of(own[name], near[name]) for name in own}, folders | common | mine
@@ -225,7 +228,7 @@ class Recorder:
         doubtful |= {path for path in looked - read if self._grown(path, nodes, there)}
         if doubtful - mine:
             rows = {}
-        self._save({name: rows[name] for name in rows if not doubtful & (own[name] | near[name])}, world)
+        self._save({name: rows[name] for name in rows if doubtful.isdisjoint((*own[name], *near[name]))}, world)
 
     def _doubtful(self, path: str, *, was_there: bool) -> bool:
         """If a file or link may have changed since it was read, or may change without another time; or if another
@@ -275,12 +278,14 @@ class Recorder:
             if node.always_build or isinstance(node, Dir) or making.edited(node):
                 return set()
             if isinstance(node, File):
-                found.add(node.get_abspath())
+                found.add(sys.intern(node.get_abspath()))
+            if making.is_watched(node):  # Without its line there, it is not what it was
+                found.add(sys.intern(os.path.join(node.dir.get_abspath(), products.LIST)))
             # Of a tree with a build of its own, also what was not read again.
             found.update(map(os.path.abspath, getattr(node.attributes, "neuralart_files", ())))
         return found
 
-    def _save(self, made: Mapping[str, set[_Row]], world: Iterable[_Row]) -> None:
+    def _save(self, made: Mapping[str, Iterable[_Row]], world: Iterable[_Row]) -> None:
         """Put variants into the stamps; those of others stay. What is equal has the same key."""
         remembered, old = self._remembered(), self._old
         if not made and (not old["variants"] or old["remembered"] == remembered):
@@ -301,10 +306,16 @@ class Recorder:
         for name, rows in made.items():
             kept = [key for key in self._keys["variants"] if key in old["variants"][name]["groups"]]
             of_all = {"world": world_key, "at": time.time_ns() // _SECOND}
-            variants[name] = {**of_all, "groups": [*kept, *grouped(rows - self._rows(kept))]}
+            variants[name] = {**of_all, "groups": [*kept, *grouped({*rows} - self._rows(kept))]}
         data = {"format": intact.FORMAT, "remembered": remembered, "groups": groups, "worlds": worlds}
-        text = json.dumps(_kept({**data, "variants": variants}, variants), separators=(",", ":"))
-        files.write_text(self._path, text)
+        files.write_text(self._path, _text(_kept({**data, "variants": variants}, variants)))
+
+
+def _text(data: Any, depth: int = 2) -> str:
+    """JSON, made in parts: of all that it makes at once, an encoder keeps each word."""
+    if depth and isinstance(data, dict):
+        return "{" + ",".join(f"{json.dumps(key)}:{_text(each, depth - 1)}" for key, each in data.items()) + "}"
+    return json.dumps(data, separators=(",", ":"))
 
 
 def _ways(paths: Iterable[str], top: str) -> set[str]:
