@@ -90,7 +90,10 @@ NAMES_BOARDS = {
     "neuralart_virtual/vectors/vectors_cli.py": "the help says which that is",
 }
 # Calls that only some systems have, and what is done on the others.
-ELSEWHERE = {"scons/fork_server.py:os.fork": "each compile starts Python"}
+ELSEWHERE = {
+    "scons/fork_server.py:os.fork": "each compile starts Python",
+    "intact.py:posix": "os is loaded",
+}
 # Names at the top of a module that nothing in the package uses, and why they are there.
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
