@@ -123,7 +123,7 @@ def names_in(folder: str) -> int:
 
 def paths_in(group: dict[str, Any]) -> list[str]:
     """List the paths of the files that count at a place."""
-    before = "" if group["at"] == "." else group["at"] + "/"
+    before = "" if group["at"] == "." else group["at"].rstrip("/") + "/"
     return [before + name for name in group["files"]]
 
 
@@ -132,10 +132,9 @@ def changed(group: dict[str, Any]) -> list[str]:
     a folder or a link that leads to what counts; ``folder`` (state, way, names), if the names in it count.
     """
     texts, at = [], group["at"]
-    before = "" if at == "." else at + "/"
-    for name, then in group["files"].items():
-        if (now := state(before + name)) != then:
-            texts.append(f"{before}{name} changed" if now and then else f"{before}{name} is {'new' if now else 'gone'}")
+    for path, then in zip(paths_in(group), group["files"].values(), strict=True):
+        if (now := state(path)) != then:
+            texts.append(f"{path} changed" if now and then else f"{path} is {'new' if now else 'gone'}")
     if "folder" in group:
         then, whither, names = group["folder"]
         # In a folder of another time may be the same files.
@@ -191,7 +190,8 @@ class Checker:
                 f"variable {name} of the environment" for name in dict(names)
             ]
             # What builds remember belongs to what they have made: the one of an archive is not that of the other.
-            self._known[key] = texts + changed(self._data["remembered"]) + self._of_groups(world["groups"])
+            remembered = [text for group in self._data["remembered"] for text in changed(group)]
+            self._known[key] = texts + remembered + self._of_groups(world["groups"])
         return self._known[key]
 
     def _of_groups(self, keys: Sequence[str]) -> list[str]:

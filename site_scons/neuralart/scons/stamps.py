@@ -77,6 +77,10 @@ def _groups(rows: Iterable[_Row]) -> list[dict[str, Any]]:
     return [*places.values()]
 
 
+def _files_of(groups: Iterable[dict[str, Any]]) -> list[str]:
+    return [path for group in groups for path in intact.paths_in(group)]
+
+
 def _kept(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Of stamps what belongs to some variants. Any of ``intact.DAMAGED``: they are none."""
     variants = {name: each for name, each in data["variants"].items() if name in names}
@@ -107,7 +111,7 @@ class Recorder:
         self._near: set[str] = set()  # Folders of this variant
         self._keys: dict[str, list[str]] = {"variants": [], "worlds": []}  # Groups of these that are used again
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
-        self._there = {*os.listdir(self._top), *remembered["files"]}  # A log of this very build may be among them
+        self._there = {*os.listdir(self._top), *_files_of(remembered)}  # A log of this very build may be among them
         self._old: dict[str, Any] = {"variants": {}, "worlds": {}, "groups": {}}
         # Stamps beside what other builds remember are those of an archive.
         if old.get("remembered") == remembered:
@@ -171,10 +175,10 @@ class Recorder:
 
         atexit.register(write)
 
-    def _remembered(self) -> dict[str, Any]:
+    def _remembered(self) -> list[dict[str, Any]]:
         """What builds keep in the top folder for the next one: it changes with each, whichever variant it was of."""
         names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
-        return _groups(self._row("files", os.path.join(self._top, name)) for name in names)[0]
+        return _groups(self._row("files", os.path.join(self._top, name)) for name in names)
 
     def _place(self, name: str) -> str:
         return self._top if name == "." else os.path.join(self._top, name)
@@ -268,7 +272,7 @@ class Recorder:
         paths, stdlib = map(os.path.abspath, filter(None, modules)), os.path.dirname(os.__file__) + os.sep
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
         found |= {os.path.abspath(path) for path in sys.path if os.path.isdir(path)}
-        own = {os.path.join(self._top, name) for name in self._remembered()["files"]}
+        own = {os.path.join(self._top, name) for name in _files_of(self._remembered())}
         return found | {path for path in {*noted} - own if not path.startswith(self._inside)}, folders
 
     def _of_variant(self, alias: Any) -> set[str]:

@@ -268,7 +268,7 @@ _GROUP = {"at": "/nowhere", "files": {"a": 1, "b": 0}, "folder": [0, 0, 0]}
 _STAMPS = json.dumps(
     {
         "format": intact.FORMAT,
-        "remembered": {"at": ".", "files": {}},
+        "remembered": [{"at": ".", "files": {}}],
         "worlds": {"w": {"words": [], "environ": {}, "default": ["plain"], "groups": ["g"]}},
         "variants": {"plain": {"world": "w", "at": 1, "groups": ["g", "h"]}},
         "groups": {"g": _GROUP, "h": {"at": "/", "files": {}, "way": 2}},

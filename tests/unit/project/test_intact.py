@@ -214,7 +214,7 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     groups.append({"at": "folder", "files": {"c": intact.state("folder/c")}, "folder": folder})
     world = {"words": [], "default": ["one"], "environ": intact.environment(os.environ), "groups": ["2"]}
     variant = {"world": "w", "groups": ["0", "1"]}
-    data = {"format": intact.FORMAT, "remembered": {"at": ".", "files": {}}, "worlds": {"w": world}}
+    data = {"format": intact.FORMAT, "remembered": [{"at": ".", "files": {}}], "worlds": {"w": world}}
     data |= {"groups": dict(zip("012", groups, strict=True)), "variants": {"one": variant, "two": variant}}
     (tmp_path / intact.NAME).write_text(json.dumps(data), "utf-8")
     asked: list[str] = []
@@ -246,7 +246,7 @@ def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
     assert not intact.say(str(tmp_path), ["a"])
     world = {"words": [], "default": [], "environ": intact.environment(os.environ), "groups": []}
     good: dict[str, object] = {"at": ".", "files": {}}
-    data = {"format": intact.FORMAT, "remembered": good, "worlds": {"w": world}}
+    data = {"format": intact.FORMAT, "remembered": [good], "worlds": {"w": world}}
     data |= {"variants": {"a": {"world": "w", "groups": ["g"]}}}
     wrong: tuple[Any, ...] = ({}, [], None, 7, {**good, "files": [1 << 40]}, {**good, "folder": [0]}, {"files": {}})
     for group in (good, *wrong, {**good, "folder": 7}, {**good, "way": "x"}):

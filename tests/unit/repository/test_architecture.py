@@ -92,7 +92,7 @@ NAMES_BOARDS = {
 # Calls that only some systems have, and what is done on the others.
 ELSEWHERE = {
     "scons/fork_server.py:os.fork": "each compile starts Python",
-    "intact.py:posix": "os is loaded",
+    "intact.py:posix": "where there is none, os is loaded instead",
 }
 # Names at the top of a module that nothing in the package uses, and why they are there.
 UNUSED = {
