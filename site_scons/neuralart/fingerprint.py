@@ -38,11 +38,16 @@ def _modules(package: str) -> dict[str, str]:
     return found
 
 
+looked: set[str] = set()
+"""Files that fingerprints were made of."""
+
+
 @cache
 def _look(path: str) -> tuple[bytes, frozenset[str]]:
     """The hash of a file, and the files of our packages that it imports, but for the packages' own ``__init__.py``."""
     with open(path, "rb") as file:  # noqa: PTH123
         data = file.read()
+    looked.add(path)
     found = set[str]()
     for match in _IMPORT.finditer(data) if path.endswith(".py") else ():
         if data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip() in (b"from", b"import"):

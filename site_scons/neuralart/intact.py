@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 6
+FORMAT = 7
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
@@ -121,27 +121,39 @@ def names_in(folder: str) -> int:
         return 0
 
 
-def paths_in(group: dict[str, Any]) -> list[str]:
-    """List the paths of the files that count at a place."""
-    before = "" if group["at"] == "." else group["at"].rstrip("/") + "/"
-    return [before + name for name in group["files"]]
+def paths_in(group: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """List the paths of the files that count in a group of places, with their states."""
+    return {_before(each["at"]) + name: then for each in group for name, then in each["files"].items()}
 
 
-def changed(group: dict[str, Any]) -> list[str]:
-    """List what has changed at a place: ``at`` (its path), ``files`` (the state of each that counts); ``way``, if it is
+def _before(at: str) -> str:
+    return "" if at == "." else at.rstrip("/") + "/"
+
+
+def changed(group: Sequence[dict[str, Any]]) -> list[str]:
+    """List what has changed at places: ``at`` (its path), ``files`` (the state of each that counts); ``way``, if it is
     a folder or a link that leads to what counts; ``folder`` (state, way, names), if the names in it count.
     """
-    texts, at = [], group["at"]
-    for path, then in zip(paths_in(group), group["files"].values(), strict=True):
-        if (now := state(path)) != then:
-            texts.append(f"{path} changed" if now and then else f"{path} is {'new' if now else 'gone'}")
-    if "folder" in group:
-        then, whither, names = group["folder"]
-        # In a folder of another time may be the same files.
-        if (now := state(at)) != then and (way(at), names_in(at)) != (whither, names):
-            what = f"folder {at}: files came or went" if way(at) == whither else f"{at} leads elsewhere"
-            texts.append(what if now and then else f"{at} is {'new' if now else 'gone'}")
-    return [*texts, f"{at} leads elsewhere"] if "way" in group and way(at) != group["way"] else texts
+    texts, stat = [], os.stat
+    for place in group:
+        at, before = place["at"], _before(place["at"])
+        for name, then in place["files"].items():
+            try:  # As in state(), which would be called thousands of times
+                of = stat(before + name)
+                now = hash((of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino))
+            except (OSError, ValueError):
+                now = 0
+            if now != then:
+                texts.append(f"{before}{name} {'changed' if now and then else 'is new' if now else 'is gone'}")
+        if "folder" in place:
+            then, whither, names = place["folder"]
+            # In a folder of another time may be the same files.
+            if (now := state(at)) != then and (way(at), names_in(at)) != (whither, names):
+                what = f"folder {at}: files came or went" if way(at) == whither else f"{at} leads elsewhere"
+                texts.append(what if now and then else f"{at} is {'new' if now else 'gone'}")
+        if "way" in place and way(at) != place["way"]:
+            texts.append(f"{at} leads elsewhere")
+    return texts
 
 
 def load(path: str) -> dict[str, Any] | None:
@@ -171,7 +183,7 @@ class Checker:
 
     def __init__(self, data: dict[str, Any], words: Sequence[str], environ: Mapping[str, int]) -> None:
         self._data, self._words, self._environ = data, list(words), environ
-        self._known: dict[str, list[str]] = {}  # Of groups and worlds
+        self._known: dict[int | str, list[str]] = {}  # Of groups and worlds
 
     def broken(self, name: str) -> list[str]:
         """List what has changed since the last good build of a variant; empty if it is intact."""
@@ -190,11 +202,10 @@ class Checker:
                 f"variable {name} of the environment" for name in dict(names)
             ]
             # What builds remember belongs to what they have made: the one of an archive is not that of the other.
-            remembered = [text for group in self._data["remembered"] for text in changed(group)]
-            self._known[key] = texts + remembered + self._of_groups(world["groups"])
+            self._known[key] = [*texts, *changed(self._data["remembered"]), *self._of_groups(world["groups"])]
         return self._known[key]
 
-    def _of_groups(self, keys: Sequence[str]) -> list[str]:
+    def _of_groups(self, keys: Sequence[int]) -> list[str]:
         for key in keys:
             if key not in self._known:
                 self._known[key] = changed(self._data["groups"][key])

@@ -64,30 +64,26 @@ def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> 
     return max(of.st_mtime_ns, of.st_ctime_ns)
 
 
-def _groups(rows: Iterable[_Row]) -> list[dict[str, Any]]:
-    """Rows as they are in the stamps: a group for each place (:func:`neuralart.intact.changed`)."""
+def _places(rows: Iterable[_Row]) -> list[dict[str, Any]]:
+    """Rows as they are in the stamps: by places (:func:`neuralart.intact.changed`)."""
     places: dict[str, dict[str, Any]] = {}
     for kind, path, value in sorted(rows):
         at = path if kind != "files" else os.path.dirname(path) or "."
-        group = places.setdefault(at, {"at": at, "files": {}})
+        place = places.setdefault(at, {"at": at, "files": {}})
         if kind == "files":
-            group["files"][os.path.basename(path)] = value
+            place["files"][os.path.basename(path)] = value
         else:
-            group[kind] = value
+            place[kind] = value
     return [*places.values()]
-
-
-def _files_of(groups: Iterable[dict[str, Any]]) -> list[str]:
-    return [path for group in groups for path in intact.paths_in(group)]
 
 
 def _kept(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Of stamps what belongs to some variants. Any of ``intact.DAMAGED``: they are none."""
     variants = {name: each for name, each in data["variants"].items() if name in names}
     worlds = {each["world"]: data["worlds"][each["world"]] for each in variants.values()}
-    used = {key for each in (*worlds.values(), *variants.values()) for key in each["groups"]}
-    groups = {key: data["groups"][key] for key in sorted(used)}
-    return {**data, "variants": variants, "worlds": worlds, "groups": groups}
+    for each in (*worlds.values(), *variants.values()):
+        [*map(data["groups"].__getitem__, each["groups"])]
+    return {**data, "variants": variants, "worlds": worlds}
 
 
 class Recorder:
@@ -109,10 +105,11 @@ class Recorder:
         # Rows of an intact variant and its world. If one changes while this build runs, those who compare see it.
         self._sure: dict[tuple[str, str], Any] = {}
         self._near: set[str] = set()  # Folders of this variant
-        self._keys: dict[str, list[str]] = {"variants": [], "worlds": []}  # Groups of these that are used again
+        self._keys: dict[str, list[int]] = {"variants": [], "worlds": []}  # Groups of these that are used again
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
-        self._there = {*os.listdir(self._top), *_files_of(remembered)}  # A log of this very build may be among them
-        self._old: dict[str, Any] = {"variants": {}, "worlds": {}, "groups": {}}
+        # A log of this very build may be among them.
+        self._there = {*os.listdir(self._top), *intact.paths_in(remembered)}
+        self._old: dict[str, Any] = {"variants": {}, "worlds": {}, "groups": []}
         # Stamps beside what other builds remember are those of an archive.
         if old.get("remembered") == remembered:
             with contextlib.suppress(*intact.DAMAGED):
@@ -149,14 +146,14 @@ class Recorder:
         fingerprint.known.update(world["code"])
         return {name for key in self._keys["variants"] for name in intact.paths_in(groups[key])}
 
-    def _rows(self, keys: Iterable[str]) -> set[_Row]:
-        rows: set[_Row] = set()
-        for group in map(self._old["groups"].__getitem__, keys):
-            rows.update(("files", *row) for row in zip(intact.paths_in(group), group["files"].values(), strict=True))
-            if "folder" in group:
-                rows.add(("folder", group["at"], tuple(group["folder"])))
-            if "way" in group:
-                rows.add(("way", group["at"], group["way"]))
+    def _rows(self, keys: Iterable[int]) -> set[_Row]:
+        groups = [self._old["groups"][key] for key in keys]
+        rows: set[_Row] = {("files", *row) for group in groups for row in intact.paths_in(group).items()}
+        for place in (place for group in groups for place in group):
+            if "folder" in place:
+                rows.add(("folder", place["at"], tuple(place["folder"])))
+            if "way" in place:
+                rows.add(("way", place["at"], place["way"]))
         return rows
 
     def at_exit(self, variants: Callable[[], Mapping[str, Any]]) -> None:
@@ -178,7 +175,7 @@ class Recorder:
     def _remembered(self) -> list[dict[str, Any]]:
         """What builds keep in the top folder for the next one: it changes with each, whichever variant it was of."""
         names = (f"{SCons.SConsign.current_sconsign_filename()}.dblite", "compile_commands.json")
-        return _groups(self._row("files", os.path.join(self._top, name)) for name in names)
+        return _places(self._row("files", os.path.join(self._top, name)) for name in names)
 
     def _place(self, name: str) -> str:
         return self._top if name == "." else os.path.join(self._top, name)
@@ -257,22 +254,22 @@ class Recorder:
         return any(_changed_at(path) >= self._since for path in new - made)
 
     def _of_all(self, noted: Iterable[str]) -> tuple[set[str], set[str]]:
-        """Files, and folders whose names count, that all variants depend on: the script, this package, loaded modules,
-        what was read for them, tools. Of further folders with modules, their time counts.
+        """Files, and folders whose names count, that all variants depend on: the script, loaded modules, code of the
+        steps, what was read for them, tools. Of further folders with modules, their time counts.
         """
         trees = [] if self._sure else [os.path.abspath(part) for part in (*parts(), firmware_dir())]
         deep = [*trees, *(path for path, deep in files.noted_folders.items() if deep)]
-        below = {os.path.abspath(folder): names for root in deep for folder, names in _tree(root)}
+        below = (os.path.abspath(folder) for root in deep for folder in _tree(root))
         folders = {*below, *map(os.path.abspath, files.noted_folders), *description.folders(self._top)}
         folders = {path for path in folders if not path.startswith(self._inside)}
         # pyproject.toml names what our packages bring, where they are not installed.
         found = {os.path.join(PACKAGE.parents[1], "pyproject.toml"), os.path.join(self._top, "SConstruct")}
-        found |= {os.path.join(at, name) for root in trees[:-1] for at, names in _tree(root) for name in names}
+        found.update(map(os.path.abspath, fingerprint.looked))
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         paths, stdlib = map(os.path.abspath, filter(None, modules)), os.path.dirname(os.__file__) + os.sep
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
         found |= {os.path.abspath(path) for path in sys.path if os.path.isdir(path)}
-        own = {os.path.join(self._top, name) for name in _files_of(self._remembered())}
+        own = {os.path.join(self._top, name) for name in intact.paths_in(self._remembered())}
         return found | {path for path in {*noted} - own if not path.startswith(self._inside)}, folders
 
     def _of_variant(self, alias: Any) -> set[str]:
@@ -290,35 +287,61 @@ class Recorder:
         return found
 
     def _save(self, made: Mapping[str, Iterable[_Row]], world: Iterable[_Row]) -> None:
-        """Put variants into the stamps; those of others stay. What is equal has the same key."""
+        """Put variants into the stamps; those of others stay."""
         remembered, old = self._remembered(), self._old
         if not made and (not old["variants"] or old["remembered"] == remembered):
             return
-        groups, worlds = {**old["groups"]}, {**old["worlds"]}
+        places = dict[tuple[Any, ...], tuple[int, dict[str, Any]]]()
 
-        def put(place: dict[str, Any], what: Any) -> str:
-            key = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-            place[key] = what
-            return key
+        def number(place: dict[str, Any]) -> int:
+            what = place["at"], *place["files"].items(), *place.get("folder", ()), place.get("way")
+            return places.setdefault(what, (len(places), place))[0]
 
-        def grouped(rows: Iterable[_Row]) -> list[str]:
-            return [put(groups, each) for each in _groups(rows)]
+        before = [[*map(number, group)] for group in old["groups"]]
 
-        head = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
-        world_key = put(worlds, {**head, "groups": [*self._keys["worlds"], *grouped(world)]})
-        variants = {**old["variants"]}
+        def used(keys: Iterable[int], rows: Iterable[_Row] = ()) -> dict[str, Any]:
+            return {"groups": sorted({each for key in keys for each in before[key]}.union(map(number, _places(rows))))}
+
+        now = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
+        of_all = used(self._keys["worlds"], world)
+        inside = set(of_all["groups"])
+        what = [now, sorted(json.dumps(each) for each, (at, _) in places.items() if at in inside)]
+        key = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+        variants = {name: each | used(each["groups"]) for name, each in old["variants"].items() if name not in made}
         for name, rows in made.items():
-            kept = [key for key in self._keys["variants"] if key in old["variants"][name]["groups"]]
-            of_all = {"world": world_key, "at": time.time_ns() // _SECOND}
-            variants[name] = {**of_all, "groups": [*kept, *grouped({*rows} - self._rows(kept))]}
-        data = {"format": intact.FORMAT, "remembered": remembered, "groups": groups, "worlds": worlds}
-        files.write_text(self._path, _text(_kept({**data, "variants": variants}, variants)))
+            kept = [each for each in self._keys["variants"] if each in old["variants"][name]["groups"]]
+            of_world = {"world": key, "at": time.time_ns() // _SECOND}
+            variants[name] = of_world | used(kept, {*rows} - self._rows(kept))
+        worlds = {name: each | used(each["groups"]) for name, each in old["worlds"].items()}
+        worlds[key] = now | of_all
+        worlds = {each["world"]: worlds[each["world"]] for each in variants.values()}
+        groups = _group([place for _, place in places.values()], [*variants.values(), *worlds.values()])
+        head = {"format": intact.FORMAT, "remembered": remembered}
+        files.write_text(self._path, _text({**head, "groups": groups, "worlds": worlds, "variants": variants}))
+
+
+def _group(places: Sequence[dict[str, Any]], users: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Put places that the same variants and worlds use into a group, which takes their place in all ``groups``."""
+    using: dict[int, list[int]] = {}
+    for user, each in enumerate(users):
+        for place in each["groups"]:
+            using.setdefault(place, []).append(user)
+        each["groups"] = []
+    groups: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    for place, who in using.items():
+        groups.setdefault(tuple(who), []).append(places[place])
+    for key, those in enumerate(groups):
+        for user in those:
+            users[user]["groups"].append(key)
+    return [*groups.values()]
 
 
 def _text(data: Any, depth: int = 2) -> str:
     """JSON, made in parts: of all that it makes at once, an encoder keeps each word."""
     if depth and isinstance(data, dict):
         return "{" + ",".join(f"{json.dumps(key)}:{_text(each, depth - 1)}" for key, each in data.items()) + "}"
+    if depth and isinstance(data, list):
+        return "[" + ",".join(_text(each, depth - 1) for each in data) + "]"
     return json.dumps(data, separators=(",", ":"))
 
 
@@ -337,8 +360,8 @@ def _ways(paths: Iterable[str], top: str) -> set[str]:
     return found
 
 
-def _tree(top: Any) -> Iterator[tuple[str, list[str]]]:
-    """All folders from one on, with the names of their files."""
-    for folder, below, names in os.walk(top):
+def _tree(top: Any) -> Iterator[str]:
+    """All folders from one on."""
+    for folder, below, _ in os.walk(top):
         below[:] = [name for name in below if name not in ("__pycache__", ".git")]
-        yield folder, names
+        yield folder

@@ -55,7 +55,7 @@ def _folders(build: str) -> tuple[dict[str, int], set[str]]:
     """Folders to watch, with their inodes (all of this project but hidden ones and the build folder, and those of the
     files that the last good builds have read), and these files, behind links too.
     """
-    groups = (intact.load(f"{build}/{intact.NAME}") or {"groups": {}})["groups"].values()
+    groups = (intact.load(f"{build}/{intact.NAME}") or {"groups": []})["groups"]
     files = {os.path.abspath(path) for group in groups for path in intact.paths_in(group)}
     files |= {os.path.realpath(file) for file in files}
     made = os.path.abspath(build)

@@ -264,14 +264,14 @@ _CACHES = [
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 
 
-_GROUP = {"at": "/nowhere", "files": {"a": 1, "b": 0}, "folder": [0, 0, 0]}
+_PLACE = {"at": "/nowhere", "files": {"a": 1, "b": 0}, "folder": [0, 0, 0]}
 _STAMPS = json.dumps(
     {
         "format": intact.FORMAT,
         "remembered": [{"at": ".", "files": {}}],
-        "worlds": {"w": {"words": [], "environ": {}, "default": ["plain"], "groups": ["g"]}},
-        "variants": {"plain": {"world": "w", "at": 1, "groups": ["g", "h"]}},
-        "groups": {"g": _GROUP, "h": {"at": "/", "files": {}, "way": 2}},
+        "worlds": {"w": {"words": [], "environ": {}, "default": ["plain"], "groups": [0]}},
+        "variants": {"plain": {"world": "w", "at": 1, "groups": [0, 1]}},
+        "groups": [[_PLACE], [{"at": "/", "files": {}, "way": 2}]],
     }
 ).encode()
 

@@ -148,8 +148,8 @@ def test_refusals(words: list[str], line: str, project: Path, capsys: pytest.Cap
 def test_costs_are_those_of_files_and_effects(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stamps = {
         "format": intact.FORMAT,
-        "groups": {key: {"at": "build", "files": {key: 1}} for key in ("shared.o", "a/a.o", "b/b.o")},
-        "variants": {"a": {"groups": ["shared.o", "a/a.o"]}, "b": {"groups": ["shared.o", "b/b.o"]}},
+        "groups": [[{"at": "build", "files": {key: 1}}] for key in ("shared.o", "a/a.o", "b/b.o")],
+        "variants": {"a": {"groups": [0, 1]}, "b": {"groups": [0, 2]}},
     }
     Path("build").mkdir()
     Path("build", intact.NAME).write_text(json.dumps(stamps), "utf-8")

@@ -111,7 +111,7 @@ def test_names_that_count(tmp_path: Path, name: str) -> None:
 
 def _changed(path: Path, folder: list[int]) -> str:
     """What is said of a folder with this state, way and names."""
-    return ", ".join(intact.changed({"at": str(path), "files": {}, "folder": folder}))
+    return ", ".join(intact.changed([{"at": str(path), "files": {}, "folder": folder}]))
 
 
 @pytest.mark.parametrize("name", sorted(intact.OURS))
@@ -210,12 +210,12 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("a", "b", "folder/c"):
         Path(name).touch()
     folder = [intact.state("folder"), intact.way("folder"), intact.names_in("folder")]
-    groups = [{"at": ".", "files": {name: intact.state(name)}} for name in ("a", "b")]
-    groups.append({"at": "folder", "files": {"c": intact.state("folder/c")}, "folder": folder})
-    world = {"words": [], "default": ["one"], "environ": intact.environment(os.environ), "groups": ["2"]}
-    variant = {"world": "w", "groups": ["0", "1"]}
-    data = {"format": intact.FORMAT, "remembered": [{"at": ".", "files": {}}], "worlds": {"w": world}}
-    data |= {"groups": dict(zip("012", groups, strict=True)), "variants": {"one": variant, "two": variant}}
+    groups: list[list[dict[str, object]]] = [[{"at": ".", "files": {name: intact.state(name)}}] for name in ("a", "b")]
+    groups.append([{"at": "folder", "files": {"c": intact.state("folder/c")}, "folder": folder}])
+    world = {"words": [], "default": ["one"], "environ": intact.environment(os.environ), "groups": [2]}
+    variant = {"world": "w", "groups": [0, 1]}
+    data = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}}
+    data |= {"groups": groups, "variants": {"one": variant, "two": variant}}
     (tmp_path / intact.NAME).write_text(json.dumps(data), "utf-8")
     asked: list[str] = []
 
@@ -235,10 +235,10 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "damage",
     [
-        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 6}', '{"format": 6, "variants": 5}'),
-        *('{"format": 6, "variants": {"a": {"world": "w", "groups": ["g"]}}, "worlds": {}, "groups": {}}',),
-        *('{"format": 6, "variants": {"a": {"world": {}, "groups": [0]}}, "worlds": [{}], "groups": []}',),
-        *('{"format": 6, "variants": {"a": 1}, "worlds": [1], "groups": [[]]}', '{"format": 5}'),
+        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 7}', '{"format": 7, "variants": 5}'),
+        *('{"format": 7, "variants": {"a": {"world": "w", "groups": ["g"]}}, "worlds": {}, "groups": {}}',),
+        *('{"format": 7, "variants": {"a": {"world": {}, "groups": [1]}}, "worlds": {}, "groups": [[]]}',),
+        *('{"format": 7, "variants": {"a": 1}, "worlds": [1], "groups": [[]]}', '{"format": 6}'),
     ],
 )
 def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
@@ -247,8 +247,10 @@ def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
     world = {"words": [], "default": [], "environ": intact.environment(os.environ), "groups": []}
     good: dict[str, object] = {"at": ".", "files": {}}
     data = {"format": intact.FORMAT, "remembered": [good], "worlds": {"w": world}}
-    data |= {"variants": {"a": {"world": "w", "groups": ["g"]}}}
+    data |= {"variants": {"a": {"world": "w", "groups": [0]}}}
     wrong: tuple[Any, ...] = ({}, [], None, 7, {**good, "files": [1 << 40]}, {**good, "folder": [0]}, {"files": {}})
-    for group in (good, *wrong, {**good, "folder": 7}, {**good, "way": "x"}):
-        (tmp_path / intact.NAME).write_text(json.dumps({**data, "groups": {"g": group}}), "utf-8")
-        assert intact.answer(str(tmp_path), ["a"]) == (["a"] if group is good else []), group
+    for place in (good, *wrong, {**good, "folder": 7}, {**good, "way": "x"}):
+        for group in ([place], {"p": place}):
+            (tmp_path / intact.NAME).write_text(json.dumps({**data, "groups": [group]}), "utf-8")
+            right = place is good and isinstance(group, list)
+            assert intact.answer(str(tmp_path), ["a"]) == (["a"] if right else []), group

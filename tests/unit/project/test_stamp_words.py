@@ -26,9 +26,8 @@ def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _stamp(words: list[str]) -> None:
     world = {"default": ["plain"], "words": words, "environ": intact.environment(os.environ), "groups": []}
-    nothing: dict[str, object] = {"at": ".", "files": {}}
-    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [nothing], "worlds": {"w": world}}
-    data |= {"variants": {"plain": {"world": "w", "groups": []}}, "groups": {}}
+    data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}}
+    data |= {"variants": {"plain": {"world": "w", "groups": []}}, "groups": []}
     Path("build").mkdir(exist_ok=True)
     Path("build", intact.NAME).write_text(json.dumps(data), "utf-8")
 
