@@ -82,7 +82,7 @@ def _kept(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     variants = {name: each for name, each in data["variants"].items() if name in names}
     worlds = {each["world"]: data["worlds"][each["world"]] for each in variants.values()}
     for each in (*worlds.values(), *variants.values()):
-        [*map(data["groups"].__getitem__, each["groups"])]
+        [*map(data["groups"].__getitem__, each["groups"])]  # A group that is not there is damage
     return {**data, "variants": variants, "worlds": worlds}
 
 
@@ -304,7 +304,7 @@ class Recorder:
 
         now = {"words": self._words, "environ": self._environ, "default": self._default, "code": fingerprint.known}
         of_all = used(self._keys["worlds"], world)
-        inside = set(of_all["groups"])
+        inside = set(of_all["groups"])  # Of the places in them: their numbers are of this call only
         what = [now, sorted(json.dumps(each) for each, (at, _) in places.items() if at in inside)]
         key = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
         variants = {name: each | used(each["groups"]) for name, each in old["variants"].items() if name not in made}
