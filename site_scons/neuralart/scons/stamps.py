@@ -55,6 +55,14 @@ def nodes_of(alias: Any, prerequisites: Mapping[Any, Sequence[Any]]) -> Iterator
             todo += new
 
 
+def _forget(nodes: Iterable[Any]) -> None:
+    """Give back most of what SCons, which has ended, knows of nodes: stamps take as much memory."""
+    for node in nodes:
+        node.sources = node.depends = node.implicit = node.ninfo = None
+        node.sources_set = node.depends_set = node.waiting_parents = node.waiting_s_e = None
+        getattr(node, "_memo", {}).clear()
+
+
 def _changed_at(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> int:
     """When a file or folder was last changed, or made (ns); 0: nothing is there."""
     try:
@@ -204,6 +212,7 @@ class Recorder:
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
         near = {name: (listed | self._near).intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
+        _forget(nodes.values())
         mine = set[str]().union(*own.values(), *near.values())
         noted = {sys.intern(os.path.abspath(path)): there for path, there in files.noted.items()}
         common, folders = self._of_all(noted)
