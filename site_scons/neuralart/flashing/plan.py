@@ -120,7 +120,8 @@ def parse(text: str, where: str) -> FlashPlan:
     if not isinstance(data, dict) or "schema" not in data:
         raise NeuralArtError("not a flash plan: it has no 'schema'", where=where)
     if data["schema"] != SCHEMA:
-        raise NeuralArtError(f"schema {data['schema']}, this version reads {SCHEMA}", where=where)
+        hint = "a build of its variant makes it again"
+        raise NeuralArtError(f"schema {data['schema']!r}, this version reads {SCHEMA}", where=where, hint=hint)
     unknown = sorted(set(data) - {"schema", "board", "writes"})
     if unknown:
         raise NeuralArtError(f"unknown key '{unknown[0]}'", where=where, hint=nearest(unknown[0], ["board", "writes"]))

@@ -112,6 +112,7 @@ class Recorder:
         self._since = min(filter(None, began)) - _STEP
         # Rows of an intact variant and its world. If one changes while this build runs, those who compare see it.
         self._sure: dict[tuple[str, str], Any] = {}
+        self._of_world: set[tuple[str, str]] = set()
         self._near: set[str] = set()  # Folders of this variant
         self._keys: dict[str, list[int]] = {"variants": [], "worlds": []}  # Groups of these that are used again
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
@@ -149,6 +150,7 @@ class Recorder:
             return set()
         own, world = variants[like]["groups"], self._old["worlds"][variants[like]["world"]]
         self._sure = {row[:2]: row[2] for row in self._rows([*own, *world["groups"]])}
+        self._of_world = {row[:2] for row in self._rows(world["groups"])}
         self._near = {self._place(name) for kind, name, _ in self._rows(own) if kind == "folder"}
         self._keys = {"variants": sorted(common.intersection(own)), "worlds": world["groups"]}
         fingerprint.known.update(world["code"])
@@ -176,7 +178,10 @@ class Recorder:
             made = {name: alias for name, alias in variants().items() if good and alias.get_state() in done}
             # A full disk, or a folder without permission: without stamps SCons looks for itself.
             with contextlib.suppress(NeuralArtError, OSError):
-                self._write(made)
+                try:
+                    self._write(made)
+                except intact.DAMAGED:  # So are the old ones
+                    self._path.unlink()
 
         atexit.register(write)
 
@@ -212,17 +217,20 @@ class Recorder:
         listed = {path for path, node in nodes.items() if hasattr(node, "on_disk_entries")}
         listed = {path for path in listed if not self._top.startswith(os.path.join(path, ""))} | {self._top}
         near = {name: (listed | self._near).intersection(map(os.path.dirname, paths)) for name, paths in own.items()}
-        _forget(nodes.values())
+        if own:  # Else it has failed, and others at the end tell which step
+            _forget(nodes.values())
         mine = set[str]().union(*own.values(), *near.values())
         noted = {sys.intern(os.path.abspath(path)): there for path, there in files.noted.items()}
+        # Any variant may depend on them, even if one has them in its graph: several may have read a file that was
+        # noted once, or looked for a header in a folder of another one.
         common, folders = self._of_all(noted)
-        folders |= listed - mine
-        common -= mine | folders
+        folders |= {path for path in listed if path not in mine or not path.startswith(self._inside)}
+        common -= folders
         time.sleep(_STEP / _SECOND)  # From here on every change has another time than those before
         row = cache(self._row)
 
-        def new(kind: str, paths: Iterable[str]) -> set[str]:
-            return {path for path in paths if row(kind, path)[:2] not in self._sure}
+        def new(kind: str, paths: Iterable[str], known: Collection[tuple[str, str]] = self._sure) -> set[str]:
+            return {path for path in paths if row(kind, path)[:2] not in known}
 
         def rows_of(files: Collection[str], folders: set[str]) -> list[_Row]:
             kinds = {"files": files, "folder": folders, "way": _ways((*files, *folders), self._top) - folders}
@@ -230,13 +238,13 @@ class Recorder:
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
         rows, there = {name: rows_of(own[name], near[name]) for name in own}, folders | common | mine
-        common, folders = new("files", common), new("folder", folders)
+        common, folders = new("files", common, self._of_world), new("folder", folders, self._of_world)
         world, read = rows_of(common, folders), common.union(new("files", set[str]().union(*own.values())))
         looked = new("folder", folders.union(*near.values()))
         links = filter(os.path.islink, new("way", _ways(read | looked, self._top)))
         doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
         doubtful |= {path for path in looked - read if self._grown(path, nodes, there)}
-        if doubtful - mine:
+        if doubtful - (mine - common - folders):
             rows = {}
         self._save({name: rows[name] for name in rows if doubtful.isdisjoint((*own[name], *near[name]))}, world)
 

@@ -395,6 +395,52 @@ def test_what_an_intact_variant_has_is_not_declared_for_another_one(stamped: Pro
     assert not stamped.run("--no-stamps", "plain", "other").commands
 
 
+def test_what_one_variant_copies_and_another_one_reads(stamped: Project) -> None:
+    """The folder of a Makefile belongs to its variant, but a board in it describes that of another variant, too."""
+    folder = stamped.path("fw")
+    folder.mkdir()
+    (folder / "ours.yaml").write_text("schema: 1\nbase: stm32n6570-dk\ntitle: Ours\n", "utf-8")
+    (folder / "Makefile").write_text("out.elf: before.elf\n\tcp before.elf out.elf\n", "utf-8")
+    shutil.copy(stamped.path("build/plain/firmware.elf"), folder / "before.elf")
+    made = "board: stm32n6570-dk, application: {make: {folder: fw, artefact: out.elf}}, network: digits}\n"
+    text = PLAIN.replace("board: stm32n6570-dk, network: digits}\n", made).replace("stm32n6570-dk", "ours", 1)
+    text = text.replace("application: {make: {folder: fw, artefact: out.elf}}, ", "", 1)
+    stamped.path("variants.yaml").write_text("boards: [fw/ours.yaml]\n" + text, "utf-8")
+    stamped.run("plain", "other")
+    assert broken(stamped) == broken(stamped, name="other") == []
+    _same_size("fw/ours.yaml", "Ours", "ours")(stamped)
+    for name in ("plain", "other"):
+        assert "fw/ours.yaml changed" in broken(stamped, name=name)
+
+
+MAIN = """\
+#include "ll_aton.h"
+#include "npu_memory_init.h"
+LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE(digits);
+int main(void) { return npu_memory_init() + LL_ATON_RT_Init_Network(&NN_Instance_digits) + OWN; }
+"""
+
+
+@pytest.mark.parametrize("calls", [[("plain", "other")], [("plain",), ("other",), ("edit",), ("other",)]])
+def test_a_header_comes_before_another_one(stamped: Project, calls: list[tuple[str, ...]]) -> None:
+    """In a folder below one of the include path, in which one variant has a header and the other one only looks."""
+    for name, header in (("plain", "one/sub/own.h"), ("other", "two/sub/own2.h")):
+        stamped.path(header).parent.mkdir(parents=True)
+        stamped.path(header).write_text("#define OWN 1\n", "utf-8")
+        stamped.path(name).mkdir()
+        stamped.path(f"{name}/main.c").write_text(f'#include "sub/{Path(header).name}"\n{MAIN}', "utf-8")
+    text = PLAIN
+    for name, folders in (("plain", "one"), ("other", "one, two")):
+        program = f"{{sources: {{files: [{name}/main.c], include_dirs: [{folders}]}}}}"
+        text = text.replace(f"  {name}: {{title: Digits,", f"  {name}: {{application: {program},")
+    stamped.path("variants.yaml").write_text(text, "utf-8")
+    for words in calls:
+        _append("other/main.c", "\n")(stamped) if words == ("edit",) else stamped.run(*words)
+    assert broken(stamped, name="other") == []
+    stamped.path("one/sub/own2.h").write_text("#define OWN 2\n", "utf-8")
+    assert "folder one/sub: files came or went" in broken(stamped, name="other")
+
+
 PROGRAMS = [
     "import os\nNAME = os.environ.get('GITHUB_REF_NAME', 'variants.yaml')\n",
     "with open('which', 'r+') as file:\n    NAME = file.read()\n",
@@ -568,6 +614,19 @@ def test_a_full_disk(stamped: Project) -> None:
     done = stamped.run("plain")
     assert "SUMMARY" in done.tags and not done.err
     assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+
+
+@pytest.mark.parametrize("damage", [5, ["x"], [{"at": "q"}], [{"at": "q", "files": {"a": [1]}}]])
+def test_damaged_stamps_of_another_variant(stamped: Project, damage: object) -> None:
+    """A build without a stamp of the damaged one says nothing, and leaves no damaged stamps."""
+    path = stamped.path(f"build/{intact.NAME}")
+    data = json.loads(path.read_text("utf-8"))
+    data["variants"]["other"] = {**data["variants"]["plain"], "groups": [len(data["groups"])]}
+    path.write_text(json.dumps({**data, "groups": [*data["groups"], damage]}), "utf-8")
+    stamped.path("build/plain/summary.txt").unlink()
+    assert not stamped.run("plain").err
+    stamped.run("plain")
+    assert broken(stamped) == []
 
 
 def test_variables_of_main(stamped: Project) -> None:

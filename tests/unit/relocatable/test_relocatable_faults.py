@@ -292,6 +292,11 @@ NOWHERE = [
     # Nobody said which board: its external memory may be larger than that of those known here.
     ({"dst": 0x7FFFFF00}, "", "error", "[0x7fffff00, 0x80056120) is not all memory"),
     ({"dst": 0x7F000000}, "", "warning", "(name yours with --board or --board-file)"),
+    ({"dst": 0x91FFFF00}, "", "warning", "(name yours with --board or --board-file)"),
+    # Where an emulated board has memory that no pool of it names.
+    ({"dst": 0xB4200000}, "", "error", "[0xb4200000, 0xb4256220) is not all memory"),
+    ({"dst": 0xC4200000}, "", "error", "[0xc4200000, 0xc4256220) is not all memory"),
+    ({"dst": 0xE000E000}, "", "error", "[0xe000e000, 0xe0064220) is not all memory"),
 ]
 
 

@@ -203,18 +203,19 @@ class WritableMemories:
         """Memories of boards, through either alias."""
         self.names = ", ".join(board.name for board in boards)
         self.any_board = any_board
-        self._ranges = [_joined(board) for board in boards]
+        self._ranges = [_joined(board, any_board) for board in boards]
 
     def holds(self, start: int, end: int) -> bool:
         """Whether all of a range is memory of one of the boards."""
         return any(low <= start and end <= high for ranges in self._ranges for low, high in ranges)
 
 
-def _joined(board: Board) -> list[tuple[int, int]]:
+def _joined(board: Board, any_board: bool) -> list[tuple[int, int]]:
     places = [
         (base, base + region.size)
         for region in board.memory
-        if region.kind in ("ram", "psram")
+        # An emulated board has external memory wherever there is room for it.
+        if region.kind in ("ram", "psram") and (region.pool_name or not any_board or region.base not in _EXTERNAL)
         for base in (region.base, region.alias)
         if base is not None
     ]
