@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "write the entries here, never over another file (default: print)"
     outputs.add(parser, "-o", "--output", help=text)
     parser.add_argument("--board", default="", metavar="NAME", help="the board, where the tree does not tell")
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON, without entries")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON instead of entries")
 
 
 def _found(args: argparse.Namespace) -> FoundTree:
@@ -113,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
     made = entries.entries(found, boards.names(()), shown) if found.networks else None
     if args.json:
         print(json.dumps(record(found, made.notes if made is not None else ()), indent=1))
-        return 0
+        if output is None:
+            return 0
     if made is None:
         for what, looked in _LOOKED_FOR:
             say(f"looked for {what}: {looked}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from neuralart import jsontext
@@ -11,7 +11,7 @@ from neuralart.config.application import CMAKE, CONFIGURATION, CUBEIDE, MAKE, NA
 from neuralart_bring.adopt.tree import Repository, folder_of
 
 CUBEMX = "cubemx"
-_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*(?::|\?)?=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.M)
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*([:?+]?)=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.M)
 _VARIABLE = re.compile(r"\$[({](\w+)[)}]")
 # A rule or a link whose target is the program.
 _ELF = re.compile(r"[^\s:=\"']+\.(?:elf|axf|out)\b")
@@ -29,7 +29,11 @@ _CMAKE_INCLUDED = re.compile(r"^[ \t]*(include|add_subdirectory)[ \t]*\([ \t]*\"
 _TOOLCHAIN = re.compile(r'"toolchainFile"\s*:\s*"([^"]+)"')
 # Sources by a pattern: make's wildcard and shell, CMake's GLOB and aux_source_directory.
 _PATTERNS = re.compile(r"\$\(wildcard[^)]*\.c\b|\$\(shell find|\bGLOB(?:_RECURSE)?\b|aux_source_directory", re.I)
-_RULE = re.compile(r"^([^\s:=#]+\.(?:elf|axf|out))[ \t]*:(?!=)", re.M)
+# A rule of make with its recipe, and ``$(SOURCES:.c=.o)``.
+_RULE = re.compile(r"^([^\s:=#][^:=\n]*):(?!=)(.*(?:\n\t.*)*)", re.M)
+_CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
+# Comments of CMake, and (a group) quoted and bracket arguments, where ``#`` begins none.
+_REMARK = re.compile(r'(?s)("(?:[^"\\]++|\\.)*+"?|\[(=*)\[.*?(?:\]\2\]|\Z)|\\.)|#(?:\[(=*)\[.*?(?:\]\3\]|\Z)|[^\n]*)')
 _DEPTH = 8
 
 
@@ -41,14 +45,29 @@ class FoundBuild:
     settings: Mapping[str, object] = field(default_factory=dict)  # Keys of ``application:``, but for the folder
     scripts: tuple[str, ...] = ()  # Linker scripts that it names, below the top
     why: str = ""  # Why nothing can be said of its program; empty: it can
+    # Where rules make several programs: what those of a program and of its prerequisites say.
+    programs: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def folder(self) -> str:
         return folder_of(self.file)
 
-    def names(self, path: str) -> bool:
-        """Whether its text names a file, in any folder."""
-        return re.search(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w.-])", self.text) is not None
+    def names(self, path: str, program: str = "") -> bool:
+        """Whether its text, or that of a program's rules, names a C file or its object, in any folder."""
+        stem = re.escape(path.rpartition("/")[2].removesuffix(".c"))
+        text = self.programs.get(program, self.text)
+        return re.search(rf"(?<![\w.-]){stem}\.[co](?![\w.-])", text) is not None
+
+    def program(self, paths: Collection[str]) -> tuple[dict[str, object], str]:
+        """Its keys for the program with these C files; and a question to the user, if several programs can be it."""
+        if not self.programs:
+            return {**self.settings}, ""
+        fit = [each for each in self.programs if all(self.names(path, each) for path in paths)]
+        chosen = fit[0] if fit else self.settings["artefact"]
+        may = f"{self.file}: {', '.join(fit or self.programs)} may be the program with {', '.join(paths)}"
+        question = "" if len(fit) == 1 else f"{may}: {chosen} is taken (another one: artefact and target)"
+        # Without a target, make would link all of these programs.
+        return {**self.settings, "artefact": chosen, "target": chosen}, question
 
     @property
     def patterns(self) -> bool:
@@ -95,31 +114,52 @@ def _make(repository: Repository, path: str) -> FoundBuild | None:
     for name in _INCLUDED.findall(text):
         other = _joined(folder, name)
         text += f"\n{repository.text(other)}" if other in repository.paths else ""
-    text = _COMMENT.sub("", _ENDS.sub(" ", text))
+    text = _CHANGED.sub(r"$(\1)", _COMMENT.sub("", _ENDS.sub(" ", text)))
     if not _CROSS.search(text):
         return None
     values: dict[str, str] = {}
-    for match in _ASSIGNED.finditer(text):
-        values.setdefault(match[1], match[2])
-    scripts = _scripts(repository, expanded(text, values), folder)
-    programs = [expanded(match[0], values) for match in _ELF.finditer(text)]
-    plain = [each.removeprefix("./") for each in programs if not re.search(r"[$%*()<>@]", each)]
+    for name, how, value in _ASSIGNED.findall(text):
+        values[name] = f"{values.get(name, '')} {value}".strip() if how == "+" else values.get(name, value)
+    known = expanded(text, values)
+    scripts = _scripts(repository, known, folder)
+    said = [expanded(match[0], values) for match in _ELF.finditer(text)]
+    plain = [each.removeprefix("./") for each in said if not re.search(r"[$%*()<>@]", each)]
     if not scripts and not plain:
         return None
+    programs = _programs(known, [*dict.fromkeys(plain)])
     # The one in the build folder: others are comments and messages.
-    artefact = next((each for each in plain if "/" in each), plain[0] if plain else "")
+    names = list(programs) or plain
+    artefact = next((each for each in names if "/" in each), names[0] if names else "")
     settings = {"directory": folder, "artefact": artefact} if folder != "." else {"artefact": artefact}
-    rules = [expanded(each, values).removeprefix("./") for each in _RULE.findall(text)]
-    if artefact in rules and len({*rules} & {*plain}) > 1:
-        # Without a target, make would link all of these programs.
-        settings["target"] = artefact
     why = "" if artefact else "its program (.elf) cannot be told from its text"
-    return FoundBuild(MAKE, path, text, settings, tuple(scripts), why)
+    return FoundBuild(MAKE, path, text, settings, tuple(scripts), why, programs)
+
+
+def _programs(text: str, names: Collection[str]) -> dict[str, str]:
+    """What the rules of programs and of their prerequisites say; nothing if rules make one program at most."""
+    rules: dict[str, str] = {}
+    for heads, body in _RULE.findall(re.sub(r"(?<!\S)\./", "", text)):
+        for head in heads.split():
+            rules[head] = f"{rules.get(head, '')}\n{body}"
+    for head, body in [each for each in rules.items() if "%" in each[0]]:
+        for name in names:
+            if match := re.fullmatch(re.escape(head).replace("%", "(.+)", 1), name):
+                rules[name] = f"{rules.get(name, '')}\n{body.replace('%', match[1])}"
+    made = {name: rules[name] for name in names if name in rules}
+    for name in made:
+        seen, waiting = {*made}, made[name].split()
+        while waiting:
+            each = waiting.pop()
+            if each in rules and each not in seen:
+                seen.add(each)
+                made[name] += rules[each]
+                waiting += rules[each].split()
+    return made if len(made) > 1 else {}
 
 
 def _cmake_text(repository: Repository, path: str, depth: int = _DEPTH) -> str:
     """The text of a CMake file and of the files that it includes, as far as their names are known."""
-    text = repository.text(path)
+    text = _REMARK.sub(lambda match: match[1] or " ", repository.text(path))
     for kind, name in _CMAKE_INCLUDED.findall(text) if depth else ():
         name = re.sub(r"^\$\{CMAKE_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}/", "", name)
         other = _joined(folder_of(path), name if kind.lower() == "include" else f"{name}/CMakeLists.txt")
