@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -89,21 +90,12 @@ def _scripts(repository: Repository, text: str, base: str) -> list[str]:
         name = match[0].replace("\\", "/").rpartition("/")[2]
         known = repository.by_name.get(name, [])
         full = _joined(base, match[0].removeprefix("-T"))
-        near = (
-            [path for path in known if path == full] or [path for path in known if path.startswith(f"{base}/")] or known
-        )
-        found += near[:1]
+        found += sorted(known, key=lambda path: (path != full, not path.startswith(f"{base}/")))[:1]
     return list(dict.fromkeys(found))
 
 
 def _joined(base: str, path: str) -> str:
-    parts: list[str] = [] if base == "." else base.split("/")
-    for part in path.replace("\\", "/").split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
+    return posixpath.normpath(f"{base}/{path}".replace("\\", "/"))
 
 
 def _make(repository: Repository, path: str) -> FoundBuild | None:

@@ -486,6 +486,15 @@ def test_json_and_a_file(adopt: Adopt, tmp_path: Path) -> None:
     assert not (tmp_path / "none.yaml").exists()
 
 
+def test_the_reference_has_the_keys_of_the_json(adopt: Adopt) -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/adopt.md").read_text()
+    said, made = json.loads(text.split("```json\n")[1].split("```")[0]), json.loads(adopt("ei", "--json")[1])
+    assert list(said) == list(made) and "| `notes` |" in text
+    assert [list(said[key][0]) for key in ("networks", "flash")] == [
+        list(made[key][0]) for key in ("networks", "flash")
+    ]
+
+
 def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
     """At another address, in several places, flashed elsewhere than they are read."""
     made = repositories.network("Model", Want(), "network_data.hex", at=0x70380000)
