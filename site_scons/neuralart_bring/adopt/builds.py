@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from neuralart import jsontext
 from neuralart.config.application import CMAKE, CONFIGURATION, CUBEIDE, MAKE, NATIVE
@@ -35,6 +36,8 @@ _RULE = re.compile(r"^([^\s:=#][^:=\n]*):(?!=)(.*(?:\n\t.*)*)", re.M)
 _CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
 # Comments of CMake, and (a group) quoted and bracket arguments, where ``#`` begins none.
 _REMARK = re.compile(r'(?s)("(?:[^"\\]++|\\.)*+"?|\[(=*)\[.*?(?:\]\2\]|\Z)|\\.)|#(?:\[(=*)\[.*?(?:\]\3\]|\Z)|[^\n]*)')
+# A pattern of CMake's file(GLOB) whose folder is known.
+_GLOB = re.compile(r'(?<![^\s"(])(?:\$\{\w*SOURCE_DIR\}/)?([^\s"$(){}]*\*[^\s"$(){}]*\.c)\b')
 _DEPTH = 8
 
 
@@ -57,7 +60,10 @@ class FoundBuild:
         """Whether its text, or that of a program's rules, names a C file or its object, in any folder."""
         stem = re.escape(path.rpartition("/")[2].removesuffix(".c"))
         text = self.programs.get(program, self.text)
-        return re.search(rf"(?<![\w.-]){stem}\.[co](?![\w.-])", text) is not None
+        globs = [_joined(self.folder, glob) for glob in _GLOB.findall(text) if self.kind == CMAKE]
+        return re.search(rf"(?<![\w.-]){stem}\.[co](?![\w.-])", text) is not None or any(
+            fnmatchcase(path, glob) and path.count("/") == glob.count("/") for glob in globs
+        )
 
     def program(self, paths: Collection[str]) -> tuple[dict[str, object], str]:
         """Its keys for the program with these C files; and a question to the user, if several programs can be it."""

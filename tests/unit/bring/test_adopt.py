@@ -364,6 +364,28 @@ def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
     assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
 
 
+@pytest.mark.parametrize(
+    ("glob", "compiled"),
+    [
+        ("file(GLOB MODELS Model/*.c)", True),
+        ('file(GLOB_RECURSE MODELS CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/Model/o*.c")', True),
+        ("file(GLOB MODELS\n  Src/*.c\n  ./Src/../M*/*.c)", True),
+        ("file(GLOB MODELS Model/*/*.c *.c)", False),
+        ("file(GLOB MODELS ${OTHER}/Model/*.c ${OTHER}/*.c)", False),
+        ("# file(GLOB MODELS Model/*.c)", False),
+    ],
+)
+def test_a_pattern_of_cmake_that_finds_a_network(adopt: Adopt, tmp_path: Path, glob: str, compiled: bool) -> None:
+    """A network without constants is in the program as if the CMake named it."""
+    root = SHAPES["reid"](tmp_path / "reid")
+    for name in ("Makefile", "Model/od_atonbuf.xSPI2.bin"):
+        (root / name).unlink()
+    put(root, {"CMakeLists.txt": f"{repositories.CMAKE}{glob}\n", "cmake/gcc-arm-none-eabi.cmake": repositories.CHAIN})
+    status, _, err = adopt("reid")
+    note = "note: CMakeLists.txt compiles Model/od.c too: the flash plan of reid lacks its constants"
+    assert (status, note in err.splitlines()) == (0, compiled)
+
+
 def test_a_program_with_constants_that_are_nowhere(adopt: Adopt, tmp_path: Path) -> None:
     """Its flash plan would be incomplete without a word."""
     (SHAPES["reid"](tmp_path / "reid") / "Model/od_atonbuf.xSPI2.bin").unlink()
