@@ -37,7 +37,7 @@ _CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
 # Comments of CMake, and (a group) quoted and bracket arguments, where ``#`` begins none.
 _REMARK = re.compile(r'(?s)("(?:[^"\\]++|\\.)*+"?|\[(=*)\[.*?(?:\]\2\]|\Z)|\\.)|#(?:\[(=*)\[.*?(?:\]\3\]|\Z)|[^\n]*)')
 # A pattern of CMake's file(GLOB) whose folder is known.
-_GLOB = re.compile(r'(?<![^\s"(])(?:\$\{\w*SOURCE_DIR\}/)?([^\s"$(){}]*\*[^\s"$(){}]*\.c)\b')
+_GLOB = re.compile(r'(?<![^\s"(])(?:\$\{\w*SOURCE_DIR\}/)?([^\s"$(){}*]*\*[^\s"$(){}]*\.c)\b')
 _DEPTH = 8
 
 
