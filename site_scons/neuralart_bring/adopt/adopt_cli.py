@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from neuralart_bring.adopt.entries import Entries, FoundTree
 
 _LOOKED_FOR = (
-    (
-        "networks",
-        "C with LL_ATON_EpochBlockItems_<name>, ai_<name>_create or stai_<name>_init; no folders behind links",
-    ),
+    ("networks", "C with LL_ATON_EpochBlockItems_<name>, ai_<name>_create or stai_<name>_init; no linked folders"),
     ("constants", "*.raw, *.bin and *.hex with the pool's name (network_atonbuf.xSPI2.raw) or at its address"),
     ("builds", "Makefile, CMakeLists.txt with add_executable, .cproject; .ioc for the board"),
     ("linker scripts", "*.ld"),
@@ -36,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "write the entries here, never over another file (default: print)"
     outputs.add(parser, "-o", "--output", help=text)
     parser.add_argument("--board", default="", metavar="NAME", help="the board, where the tree does not tell")
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON, without entries")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON instead of entries")
 
 
 def _found(args: argparse.Namespace) -> FoundTree:
@@ -113,15 +110,13 @@ def run(args: argparse.Namespace) -> int:
     made = entries.entries(found, boards.names(()), shown) if found.networks else None
     if args.json:
         print(json.dumps(record(found, made.notes if made is not None else ()), indent=1))
-        return 0
-    if made is None:
-        for what, looked in _LOOKED_FOR:
-            say(f"looked for {what}: {looked}", file=sys.stderr)
-        for line in _listed(found):
-            say(line, file=sys.stderr)
-        raise NeuralArtError(_NOTHING, where=args.folder.as_posix(), hint="neuralart compile makes one of a model")
-    for line in _listed(found):
+        if output is None:
+            return 0
+    looked_for = [f"looked for {what}: {looked}" for what, looked in _LOOKED_FOR] if made is None else []
+    for line in [*looked_for, *_listed(found)]:
         say(line, file=sys.stderr)
+    if made is None:
+        raise NeuralArtError(_NOTHING, where=args.folder.as_posix(), hint="neuralart compile makes one of a model")
     for note in made.notes:
         say(f"note: {note}", file=sys.stderr)
     if not made.variants:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from neuralart import jsontext
 from neuralart.config.application import CMAKE, CONFIGURATION, CUBEIDE, MAKE, NATIVE
 from neuralart_bring.adopt.tree import Repository, folder_of
 
 CUBEMX = "cubemx"
-_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*(?::|\?)?=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.M)
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*([:?+]?)=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.M)
 _VARIABLE = re.compile(r"\$[({](\w+)[)}]")
 # A rule or a link whose target is the program.
 _ELF = re.compile(r"[^\s:=\"']+\.(?:elf|axf|out)\b")
@@ -29,7 +31,13 @@ _CMAKE_INCLUDED = re.compile(r"^[ \t]*(include|add_subdirectory)[ \t]*\([ \t]*\"
 _TOOLCHAIN = re.compile(r'"toolchainFile"\s*:\s*"([^"]+)"')
 # Sources by a pattern: make's wildcard and shell, CMake's GLOB and aux_source_directory.
 _PATTERNS = re.compile(r"\$\(wildcard[^)]*\.c\b|\$\(shell find|\bGLOB(?:_RECURSE)?\b|aux_source_directory", re.I)
-_RULE = re.compile(r"^([^\s:=#]+\.(?:elf|axf|out))[ \t]*:(?!=)", re.M)
+# A rule of make with its recipe, and ``$(SOURCES:.c=.o)``.
+_RULE = re.compile(r"^([^\s:=#][^:=\n]*):(?!=)(.*(?:\n\t.*)*)", re.M)
+_CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
+# Comments of CMake, and (a group) quoted and bracket arguments, where ``#`` begins none.
+_REMARK = re.compile(r'(?s)("(?:[^"\\]++|\\.)*+"?|\[(=*)\[.*?(?:\]\2\]|\Z)|\\.)|#(?:\[(=*)\[.*?(?:\]\3\]|\Z)|[^\n]*)')
+# A pattern of CMake's file(GLOB) whose folder is known.
+_GLOB = re.compile(r'(?<![^\s"(])(?:\$\{\w*SOURCE_DIR\}/)?([^\s"$(){}*]*\*[^\s"$(){}]*\.c)\b')
 _DEPTH = 8
 
 
@@ -41,14 +49,32 @@ class FoundBuild:
     settings: Mapping[str, object] = field(default_factory=dict)  # Keys of ``application:``, but for the folder
     scripts: tuple[str, ...] = ()  # Linker scripts that it names, below the top
     why: str = ""  # Why nothing can be said of its program; empty: it can
+    # Where rules make several programs: what those of a program and of its prerequisites say.
+    programs: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def folder(self) -> str:
         return folder_of(self.file)
 
-    def names(self, path: str) -> bool:
-        """Whether its text names a file, in any folder."""
-        return re.search(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w.-])", self.text) is not None
+    def names(self, path: str, program: str = "") -> bool:
+        """Whether its text, or that of a program's rules, names a C file or its object, in any folder."""
+        stem = re.escape(path.rpartition("/")[2].removesuffix(".c"))
+        text = self.programs.get(program, self.text)
+        globs = [_joined(self.folder, glob) for glob in _GLOB.findall(text) if self.kind == CMAKE]
+        return re.search(rf"(?<![\w.-]){stem}\.[co](?![\w.-])", text) is not None or any(
+            fnmatchcase(path, glob) and path.count("/") == glob.count("/") for glob in globs
+        )
+
+    def program(self, paths: Collection[str]) -> tuple[dict[str, object], str]:
+        """Its keys for the program with these C files; and a question to the user, if several programs can be it."""
+        if not self.programs:
+            return {**self.settings}, ""
+        fit = [each for each in self.programs if all(self.names(path, each) for path in paths)]
+        chosen = fit[0] if fit else self.settings["artefact"]
+        may = f"{self.file}: {', '.join(fit or self.programs)} may be the program with {', '.join(paths)}"
+        question = "" if len(fit) == 1 else f"{may}: {chosen} is taken (another one: artefact and target)"
+        # Without a target, make would link all of these programs.
+        return {**self.settings, "artefact": chosen, "target": chosen}, question
 
     @property
     def patterns(self) -> bool:
@@ -70,21 +96,12 @@ def _scripts(repository: Repository, text: str, base: str) -> list[str]:
         name = match[0].replace("\\", "/").rpartition("/")[2]
         known = repository.by_name.get(name, [])
         full = _joined(base, match[0].removeprefix("-T"))
-        near = (
-            [path for path in known if path == full] or [path for path in known if path.startswith(f"{base}/")] or known
-        )
-        found += near[:1]
+        found += sorted(known, key=lambda path: (path != full, not path.startswith(f"{base}/")))[:1]
     return list(dict.fromkeys(found))
 
 
 def _joined(base: str, path: str) -> str:
-    parts: list[str] = [] if base == "." else base.split("/")
-    for part in path.replace("\\", "/").split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
+    return posixpath.normpath(f"{base}/{path}".replace("\\", "/"))
 
 
 def _make(repository: Repository, path: str) -> FoundBuild | None:
@@ -95,31 +112,52 @@ def _make(repository: Repository, path: str) -> FoundBuild | None:
     for name in _INCLUDED.findall(text):
         other = _joined(folder, name)
         text += f"\n{repository.text(other)}" if other in repository.paths else ""
-    text = _COMMENT.sub("", _ENDS.sub(" ", text))
+    text = _CHANGED.sub(r"$(\1)", _COMMENT.sub("", _ENDS.sub(" ", text)))
     if not _CROSS.search(text):
         return None
     values: dict[str, str] = {}
-    for match in _ASSIGNED.finditer(text):
-        values.setdefault(match[1], match[2])
-    scripts = _scripts(repository, expanded(text, values), folder)
-    programs = [expanded(match[0], values) for match in _ELF.finditer(text)]
-    plain = [each.removeprefix("./") for each in programs if not re.search(r"[$%*()<>@]", each)]
+    for name, how, value in _ASSIGNED.findall(text):
+        values[name] = f"{values.get(name, '')} {value}".strip() if how == "+" else values.get(name, value)
+    known = expanded(text, values)
+    scripts = _scripts(repository, known, folder)
+    said = [expanded(match[0], values) for match in _ELF.finditer(text)]
+    plain = [each.removeprefix("./") for each in said if not re.search(r"[$%*()<>@]", each)]
     if not scripts and not plain:
         return None
+    programs = _programs(known, [*dict.fromkeys(plain)])
     # The one in the build folder: others are comments and messages.
-    artefact = next((each for each in plain if "/" in each), plain[0] if plain else "")
+    names = list(programs) or plain
+    artefact = next((each for each in names if "/" in each), names[0] if names else "")
     settings = {"directory": folder, "artefact": artefact} if folder != "." else {"artefact": artefact}
-    rules = [expanded(each, values).removeprefix("./") for each in _RULE.findall(text)]
-    if artefact in rules and len({*rules} & {*plain}) > 1:
-        # Without a target, make would link all of these programs.
-        settings["target"] = artefact
     why = "" if artefact else "its program (.elf) cannot be told from its text"
-    return FoundBuild(MAKE, path, text, settings, tuple(scripts), why)
+    return FoundBuild(MAKE, path, text, settings, tuple(scripts), why, programs)
+
+
+def _programs(text: str, names: Collection[str]) -> dict[str, str]:
+    """What the rules of programs and of their prerequisites say; nothing if rules make one program at most."""
+    rules: dict[str, str] = {}
+    for heads, body in _RULE.findall(re.sub(r"(?<!\S)\./", "", text)):
+        for head in heads.split():
+            rules[head] = f"{rules.get(head, '')}\n{body}"
+    for head, body in [each for each in rules.items() if "%" in each[0]]:
+        for name in names:
+            if match := re.fullmatch(re.escape(head).replace("%", "(.+)", 1), name):
+                rules[name] = f"{rules.get(name, '')}\n{body.replace('%', match[1])}"
+    made = {name: rules[name] for name in names if name in rules}
+    for name in made:
+        seen, waiting = {*made}, made[name].split()
+        while waiting:
+            each = waiting.pop()
+            if each in rules and each not in seen:
+                seen.add(each)
+                made[name] += rules[each]
+                waiting += rules[each].split()
+    return made if len(made) > 1 else {}
 
 
 def _cmake_text(repository: Repository, path: str, depth: int = _DEPTH) -> str:
     """The text of a CMake file and of the files that it includes, as far as their names are known."""
-    text = repository.text(path)
+    text = _REMARK.sub(lambda match: match[1] or " ", repository.text(path))
     for kind, name in _CMAKE_INCLUDED.findall(text) if depth else ():
         name = re.sub(r"^\$\{CMAKE_(?:CURRENT_)?(?:SOURCE|LIST)_DIR\}/", "", name)
         other = _joined(folder_of(path), name if kind.lower() == "include" else f"{name}/CMakeLists.txt")

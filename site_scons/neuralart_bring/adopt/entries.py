@@ -229,7 +229,9 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
             variant["machine"] = "silicon"
         if file:
             mine = made[file]
-            variant["application"] = {mine.kind: {"folder": shown, **mine.settings, "stage": _stage(names.values())}}
+            settings, question = mine.program([each.c_file for each in names.values()])
+            notes += [question] if question else []
+            variant["application"] = {mine.kind: {"folder": shown, **settings, "stage": _stage(names.values())}}
             npu = [each.generated for each in names.values() if each.generated and each.generated.flow == NPU]
             used = {pool.address for generated in npu for pool in generated.pools.pools}
             begins = places.vectors(mine, found.repository)

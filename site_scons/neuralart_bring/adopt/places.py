@@ -16,6 +16,8 @@ from neuralart_bring.adopt.tree import Repository
 _FSBL = re.compile(r"fsbl|bootloader", re.I)
 _WEIGHTS = re.compile(r"network|weight|model|atonbuf|param", re.I)
 _ORIGIN = re.compile(r"\bORIGIN\s*=\s*(0x[0-9A-Fa-f]+)")
+# As ST's tools and projects call a file with the header.
+_SIGNED = re.compile(r"(?:^|[/_.-])(?:sign|signed|trusted)[_.-][^/]*$", re.I)
 # As STM32CubeMX calls the linker script of a program that is executed in flash.
 _IN_PLACE = re.compile(r"ROMxspi\d", re.I)
 
@@ -53,7 +55,9 @@ def _flashed(
             and not _WEIGHTS.search(each.file.rpartition("/")[2])
             and board.region_at(each.address) is not None
         ):
-            header = board.boot.header if board.boot is not None and _bare(each.address, board, begins) else 0
+            # A signed file begins with the header, unless its program is linked for the address itself.
+            bare = _bare(each.address, board, begins) and (each.address in begins or not _SIGNED.search(each.file))
+            header = board.boot.header if board.boot is not None and bare else 0
             found.setdefault(each.address - header, each)
     return found
 
@@ -79,12 +83,14 @@ def moved_slots(
 def header_notes(
     flash: Sequence[FlashCommand], board: Board, pools: Collection[int], begins: Collection[int]
 ) -> list[str]:
-    """What the tree flashes without a header, which the flash plan has: the program's address stays."""
+    """What the tree flashes where a program without a header belongs; the flash plan has one in front of it."""
     return [
-        f"{each.said_in} writes {each.file} without a header to 0x{each.address or 0:08x}: the flash plan writes "
-        f"application.bin to 0x{slot:08x}, its program behind the header to the same address"
+        f"{each.said_in} writes {each.file}"
+        f"{', signed by its name, behind the place of a header' if _SIGNED.search(each.file) else ' without a header'}"
+        f" to 0x{each.address or 0:08x}: the flash plan writes application.bin to 0x{slot:08x}, its program behind the "
+        f"header{' to the same address' if slot != each.address else ''}"
         for slot, each in _flashed(flash, board, pools, begins).items()
-        if each.address != slot
+        if _bare(each.address or 0, board, begins)
     ]
 
 

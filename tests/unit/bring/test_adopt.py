@@ -159,6 +159,33 @@ def test_what_is_flashed_without_a_header(adopt: Adopt, tmp_path: Path) -> None:
     assert "without a header" not in adopt("ei")[2]
 
 
+@pytest.mark.parametrize("name", ["x_sign.bin", "x_signed.bin", "x-trusted.bin", "x-Trusted.bin", "signed.bin"])
+def test_a_signed_file_behind_the_place_of_a_header(adopt: Adopt, tmp_path: Path, name: str) -> None:
+    """It begins with the header: its slot is where it is flashed. A program that is linked for there stays there."""
+    root = SHAPES["ei"](tmp_path / "ei")
+    script = (root / "flash.sh").read_text().replace("app.bin", name)
+    said = f"note: flash.sh:3 writes build/{name}, signed by its name, behind the place of a header to 0x70100400: "
+    plan = "the flash plan writes application.bin to 0x70100400, its program behind the header"
+    put(root, {"flash.bat": "", "flash.sh": script.replace("0x70080000", "0x70100400")})
+    assert config_slots(adopt, tmp_path) == {"application": 0x70100400}
+    assert f"{said}{plan}" in adopt("ei")[2].splitlines() and "without a header" not in adopt("ei")[2]
+    put(root, {"app.ld": repositories.LD.replace("0x34000400", "0x70100400")})
+    assert config_slots(adopt, tmp_path) == {}
+    plan = plan.replace("0x70100400", "0x70100000") + " to the same address"
+    assert f"{said}{plan}" in adopt("ei")[2].splitlines() and "without a header" not in adopt("ei")[2]
+    put(root, {"app.ld": repositories.LD, "flash.sh": script.replace("0x70080000", "0x70100000")})
+    assert config_slots(adopt, tmp_path) == {} and "signed by" not in adopt("ei")[2]
+
+
+@pytest.mark.parametrize("name", ["unsigned.bin", "design.bin", "signed/app.bin", "app_signal.bin"])
+def test_a_name_that_does_not_say_signed(adopt: Adopt, tmp_path: Path, name: str) -> None:
+    root = SHAPES["ei"](tmp_path / "ei")
+    script = (root / "flash.sh").read_text().replace("app.bin", name)
+    put(root, {"flash.bat": "", "flash.sh": script.replace("0x70080000", "0x70100400")})
+    assert config_slots(adopt, tmp_path) == {}
+    assert f"note: flash.sh:3 writes build/{name} without a header to 0x70100400: " in adopt("ei")[2]
+
+
 def config_slots(adopt: Adopt, folder: Path) -> dict[str, int]:
     """What ``slots`` of the entries for ``ei`` has."""
     (folder / "variants.yaml").write_text(adopt("ei")[1])
@@ -177,6 +204,107 @@ def test_one_program_of_several(adopt: Adopt, tmp_path: Path) -> None:
     external = config.read(tmp_path / "variants.yaml").variant("audio").application.external
     assert external is not None
     assert external.target == external.artefact == "BuildGCC/BM/GS_Audio.elf"
+
+
+FOUR = """CC = arm-none-eabi-gcc
+OUT := ./out
+COMMON := Src/main.c
+DOOR = $(COMMON)
+DOOR += {variable}
+DOOR_OBJECTS = $(addprefix $(OUT)/,$(notdir $(DOOR:.c=.o)))
+all: out/selftest.elf out/boot.elf out/doorbell.elf out/factory.elf
+out/selftest.elf out/boot.elf: $(COMMON)
+\t$(CC) -T app.ld $^ -o $@
+$(OUT)/doorbell.elf: $(DOOR_OBJECTS) {direct} | out
+\t$(CC) -T app.ld $^ {recipe} -o $@
+out/doorbell.o: {below}
+out/%.elf: {pattern}
+out/factory.elf: out/boot.elf out/doorbell.elf Src/factory.c {factory}
+\tcat $^ > $@
+out:
+\tmkdir -p $@ # not Model/network.c
+"""
+_EMPTY = dict.fromkeys(("variable", "direct", "recipe", "below", "pattern", "factory"), "")
+
+
+def four(adopt: Adopt, folder: Path, **where: str) -> tuple[str, str, list[str]]:
+    """Artefact, target and questions for a Makefile of four programs; ``where`` it names the network's C."""
+    root = SHAPES["ei"](folder / "ei")
+    put(root, {"Makefile": FOUR.format(**{**_EMPTY, **where})})
+    status, out, err = adopt("ei")
+    assert status == 0
+    (folder / "variants.yaml").write_text(out)
+    external = config.read(folder / "variants.yaml").variant("ei").application.external
+    assert external is not None
+    return external.artefact, external.target, [line for line in err.splitlines() if "may be the program" in line]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"direct": "Model/network.c"},
+        {"variable": "Model/network.c"},
+        {"recipe": "Model/network.c"},
+        {"direct": "out/network.o"},
+        {"direct": "out/doorbell.o", "below": "Model/network.c"},
+    ],
+    ids=lambda where: "-".join(where),
+)
+def test_the_program_that_has_the_network(adopt: Adopt, tmp_path: Path, where: dict[str, str]) -> None:
+    """Not the first program of the Makefile, nor one that is made of the program with the network."""
+    assert four(adopt, tmp_path, **where) == ("out/doorbell.elf", "out/doorbell.elf", [])
+
+
+@pytest.mark.parametrize(
+    ("where", "may", "taken"),
+    [
+        ({}, "out/selftest.elf, out/boot.elf, out/doorbell.elf, out/factory.elf", "out/selftest.elf"),
+        (
+            {"direct": "my_network.c network.cc"},
+            "out/selftest.elf, out/boot.elf, out/doorbell.elf, out/factory.elf",
+            "",
+        ),
+        (
+            {"direct": "Model/network.c", "factory": "Model/network.c"},
+            "out/doorbell.elf, out/factory.elf",
+            "out/doorbell.elf",
+        ),
+        ({"pattern": "Model/network.c"}, "out/selftest.elf, out/boot.elf, out/doorbell.elf, out/factory.elf", ""),
+    ],
+    ids=["none", "other", "several", "pattern"],
+)
+def test_which_program_has_the_network_cannot_be_told(
+    adopt: Adopt, tmp_path: Path, where: dict[str, str], may: str, taken: str
+) -> None:
+    taken = taken or "out/selftest.elf"
+    question = f"note: Makefile: {may} may be the program with Model/network.c: {taken} is taken"
+    assert four(adopt, tmp_path, **where) == (taken, taken, [f"{question} (another one: artefact and target)"])
+
+
+def test_comments_of_cmake_name_no_source(adopt: Adopt, tmp_path: Path) -> None:
+    """A ``#`` in quotes, in brackets or behind a backslash begins no comment."""
+    root = SHAPES["cmake"](tmp_path / "cmake")
+    test = repositories.network("Appli/X-CUBE-AI/App", Want(version="3.0", name="test"), "test_atonbuf.xSPI2.raw")
+    put(root, {path.replace("App/network", "App/test"): data for path, data in test.items()})
+    cmake = (root / "Appli/CMakeLists.txt").read_text()
+
+    def networks(sources: str) -> list[str]:
+        put(root, {"Appli/CMakeLists.txt": f"{cmake}target_sources(app PRIVATE App/network.c {sources})\n"})
+        (tmp_path / "variants.yaml").write_text(adopt("cmake")[1])
+        return [each.name for each in config.read(tmp_path / "variants.yaml").variant("cmake").networks]
+
+    for comment in ("# App/test.c is not used\n", "#[[ a\nApp/test.c ]]", "#[=[ ]] App/test.c\n]=]", '# "\n'):
+        assert networks(comment) == ["network"], comment
+    for source in (
+        '"a#b" App/test.c',
+        "[[ # ]] App/test.c",
+        "a\\#b App/test.c",
+        '#[[ " ]] App/test.c',
+        '"\\"#" App/test.c',
+    ):
+        assert networks(source) == ["network", "test"], source
+    put(root, {"Appli/CMakeLists.txt": f"#[[\n{cmake}]]\n"})
+    assert "build: cmake" not in adopt("cmake")[2]
 
 
 def test_a_network_that_the_build_leaves_out(adopt: Adopt, tmp_path: Path) -> None:
@@ -234,6 +362,28 @@ def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
     assert [rule.pattern for rule in external.stage.rules] == ["od.c", "reid.c", "*"]
     names = {each["c_name"]: each["initializers"] for each in found(adopt, "reid")["networks"]}
     assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
+
+
+@pytest.mark.parametrize(
+    ("glob", "compiled"),
+    [
+        ("file(GLOB MODELS Model/*.c)", True),
+        ('file(GLOB_RECURSE MODELS CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/Model/o*.c")', True),
+        ("file(GLOB MODELS\n  Src/*.c\n  ./Src/../M*/*.c)", True),
+        ("file(GLOB MODELS Model/*/*.c *.c)", False),
+        ("file(GLOB MODELS ${OTHER}/Model/*.c ${OTHER}/*.c)", False),
+        ("# file(GLOB MODELS Model/*.c)", False),
+    ],
+)
+def test_a_pattern_of_cmake_that_finds_a_network(adopt: Adopt, tmp_path: Path, glob: str, compiled: bool) -> None:
+    """A network without constants is in the program as if the CMake named it."""
+    root = SHAPES["reid"](tmp_path / "reid")
+    for name in ("Makefile", "Model/od_atonbuf.xSPI2.bin"):
+        (root / name).unlink()
+    put(root, {"CMakeLists.txt": f"{repositories.CMAKE}{glob}\n", "cmake/gcc-arm-none-eabi.cmake": repositories.CHAIN})
+    status, _, err = adopt("reid")
+    note = "note: CMakeLists.txt compiles Model/od.c too: the flash plan of reid lacks its constants"
+    assert (status, note in err.splitlines()) == (0, compiled)
 
 
 def test_a_program_with_constants_that_are_nowhere(adopt: Adopt, tmp_path: Path) -> None:
@@ -344,6 +494,27 @@ def test_a_file_that_is_there_stays(adopt: Adopt, tmp_path: Path) -> None:
     assert "variants.yaml: is there already (another name, or --force to replace it)" in err
     assert adopt("make", "-o", "variants.yaml", "--force")[0] == 0
     assert config.read(tmp_path / "variants.yaml").config.default
+
+
+def test_json_and_a_file(adopt: Adopt, tmp_path: Path) -> None:
+    """``-o`` writes the entries beside the JSON; without entries the command fails and leaves no file."""
+    status, out, err = adopt("ei", "--json", "-o", "variants.yaml")
+    assert (status, json.loads(out)) == (0, json.loads(adopt("ei", "--json")[1]))
+    assert err.splitlines()[-1] == "variants.yaml: 1 networks, 1 variants"
+    assert (tmp_path / "variants.yaml").read_text() == adopt("ei")[1]
+    assert adopt("ei", "--json", "-o", "variants.yaml")[0] == 1, "it is there"
+    status, out, err = adopt("xip", "--json", "-o", "none.yaml")
+    assert status == 1 and json.loads(out)["networks"] and err.splitlines()[-1].startswith("neuralart adopt: error: ")
+    assert not (tmp_path / "none.yaml").exists()
+
+
+def test_the_reference_has_the_keys_of_the_json(adopt: Adopt) -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/adopt.md").read_text()
+    said, made = json.loads(text.split("```json\n")[1].split("```")[0]), json.loads(adopt("ei", "--json")[1])
+    assert list(said) == list(made) and "| `notes` |" in text
+    assert [list(said[key][0]) for key in ("networks", "flash")] == [
+        list(made[key][0]) for key in ("networks", "flash")
+    ]
 
 
 def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
