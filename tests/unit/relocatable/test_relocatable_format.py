@@ -94,7 +94,7 @@ def test_clang_may_list_words_of_its_code():
     built = build(SHAPES["clang"])
     at = 0x100
     struct.pack_into("<I", built.data, at, P0 + 4)
-    built.put("rel0", ROM + at)
+    built.put("rel0", ROM + at).put("pointer0", 0)
     image = container.parse(bytes(built.data), "x.bin")
     assert verify(image) == ()
     assert "note: built by clang with absolute words in its code: works in mode COPY only" in report.as_text(image)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -24,11 +25,24 @@ def words_of(image: Image) -> tuple[int, ...]:
     return struct.unpack_from(f"<{image.context.words}I", image.data, place)
 
 
+def _word(image: Image, address: int) -> int | None:
+    """A word of the data; None: the image has none there."""
+    offset = form.file_offset(image.header, address)
+    if address & form.SEGMENT != form.RAM or offset is None or offset + 4 > len(image.data):
+        return None
+    return int.from_bytes(image.data[offset : offset + 4], "little")
+
+
 def pointer_places(image: Image) -> dict[str, int]:
-    """Virtual addresses of the context's pointers, by name."""
-    address, count = image.header["rt_ctx"], len(words_of(image))
-    places = {name: address + 4 * form.CONTEXT_WORDS.index(name) for name in POINTERS}
-    return {**places, "itf_network": address + 4 * (count - 1)}
+    """Virtual addresses of the words that are pointers by the format, by name."""
+    address, words = image.header["rt_ctx"], words_of(image)
+    indexes = {name: form.CONTEXT_WORDS.index(name) for name in POINTERS} | {"itf_network": len(words) - 1}
+    places = {f"{name} of the context": address + 4 * index for name, index in indexes.items()}
+    for number in range(len(image.pools)):
+        places[f"name of pool {number}"] = image.header["params_start"] + POOL_BYTES * number
+    if _word(image, words[-1]) == words[indexes["c_name"]]:
+        places["network_name of the interface"] = words[-1]
+    return places
 
 
 def _zeros(image: Image) -> Iterator[Finding]:
@@ -42,12 +56,10 @@ def _zeros(image: Image) -> Iterator[Finding]:
 
 def _interface(image: Image) -> Iterator[Finding]:
     words = words_of(image)
-    offset = form.file_offset(image.header, words[-1])
-    place = f"itf_network of the context is 0x{words[-1]:08x}"
-    if words[-1] & form.SEGMENT != form.RAM or offset is None or offset + 4 > len(image.data):
+    name, place = _word(image, words[-1]), f"itf_network of the context is 0x{words[-1]:08x}"
+    if name is None:
         yield error("context", f"{place}, where the image has no data")
         return
-    name = struct.unpack_from("<I", image.data, offset)[0]
     if name != words[form.CONTEXT_WORDS.index("c_name")]:
         what = f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
         yield warning("context", what)
@@ -145,14 +157,10 @@ def _numbers(image: Image) -> dict[int, str]:
     address, pointers = image.header["rt_ctx"], set(pointer_places(image).values())
     names = (*form.CONTEXT_WORDS[: len(words_of(image)) - 2], "ll_instance", "itf_network")
     numbers = {address + 4 * index: f"{name} of the context" for index, name in enumerate(names)}
-    numbers = {place: name for place, name in numbers.items() if place not in pointers}
-    table = image.header["params_start"]
     for pool in range(len(image.pools) + 1):
         for index, field in enumerate(("name", "flags", "foff", "dst", "size")):
-            # Names are pointers, but that of the row that ends the table.
-            if index or pool == len(image.pools):
-                numbers[table + POOL_BYTES * pool + 4 * index] = f"{field} of pool {pool}"
-    return numbers
+            numbers[image.header["params_start"] + POOL_BYTES * pool + 4 * index] = f"{field} of pool {pool}"
+    return {place: name for place, name in numbers.items() if place not in pointers}
 
 
 def _place_fault(image: Image, place: int, clang: bool, seen: set[int], numbers: dict[int, str]) -> str:
@@ -199,14 +207,31 @@ def _first(findings: Iterator[Finding]) -> Iterator[Finding]:
     rows = list(findings)
     yield from rows[:_SHOWN]
     if len(rows) > _SHOWN:
-        yield error(rows[0].check, f"and {len(rows) - _SHOWN} more of this kind")
+        yield Finding(rows[0].check, rows[0].level, f"and {len(rows) - _SHOWN} more of this kind")
+
+
+def _unlisted(image: Image, known: set[int]) -> Iterator[Finding]:
+    """Words of data that are addresses of the image as it seems. Data have no types: numbers may look like this."""
+    sizes, lowest = form.limits(image), {form.FLASH: 4 * image.header_words}
+    if image.params is None:
+        del sizes[form.PARAM_0]  # only the widest that is possible
+    words = struct.unpack_from(f"<{form.stored_data(image.header) // 4}I", image.data, image.ro_size)
+    known = known.union(range(image.header["got_start"], image.header["got_end"], 4))
+    for place, value in zip(itertools.count(form.RAM, 4), words, strict=False):
+        segment, offset = value & form.SEGMENT, value & form.OFFSET
+        # A bit alone is rather a number: 2.0, -0.0, the smallest integer.
+        if value.bit_count() < 2 or place in known or not lowest.get(segment, 0) <= offset <= sizes.get(segment, -1):
+            continue
+        what = f"the word at 0x{place:08x} is 0x{value:08x}, as an address in {form.segment_text(value)}, but not in"
+        yield warning("relocations", f"{what} the list", "a relocation is lost, unless it is a number")
 
 
 def check_words(image: Image) -> Iterator[Finding]:
     """Check GOT and relocation list: each word points into the image, and every pointer is in the list."""
     yield from _first(_got(image))
     yield from _first(_relocations(image))
-    listed = set(image.relocations)
-    for name, place in pointer_places(image).items():
+    listed, pointers = set(image.relocations), pointer_places(image)
+    for name, place in pointers.items():
         if place not in listed:
-            yield error("relocations", f"the pointer {name} of the context at 0x{place:08x} is not in the list")
+            yield error("relocations", f"the pointer {name} at 0x{place:08x} is not in the list")
+    yield from _first(_unlisted(image, listed.union(pointers.values(), _numbers(image))))
