@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes, searched
+from neuralart.files import note, read_bytes, searched
 from neuralart.quick import dataclass
 
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".s": "asm", ".S": "asm"}
@@ -127,6 +127,7 @@ def read(place: Path, top: Path, configuration: str, cpu: str, what: str, where:
     known = configurations(place, configuration, what, where)
     element, build, own = known[configuration], place / configuration, f"{what}/.cproject"
     # A project may name others around it.
+    note(*(each / ".project" for each in place.parents[:3]))
     around = [each for each in (*place.parents[:3], place) if (each / ".project").is_file()]
     projects = {project_name(each, what, where): each for each in around}
     name = project_name(place, what, where)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, searched
+from neuralart.files import note, read_bytes, searched
 from neuralart.quick import dataclass
 from neuralart.resources import firmware_dir
 from neuralart.text.c_source import decode
@@ -154,7 +154,8 @@ class VendorRuntime:
 
 def _top(folder: Path, where: str) -> Path:
     for name in _TOPS:
-        if (folder / name / _LL_ATON / RUNTIME_HEADER).is_file():
+        note(header := folder / name / _LL_ATON / RUNTIME_HEADER)
+        if header.is_file():
             return folder / name if name != "." else folder
     what = "no such folder" if not folder.is_dir() else f"has no {_LL_ATON}/{RUNTIME_HEADER}"
     hint = "name an installation of ST Edge AI Core, or the Middlewares/ST/AI of an application"
@@ -198,7 +199,9 @@ def find(folder: Path, core: str = "CM55", where: str = "", *, loads: bool = Fal
     found, out = sorted(searched(top / _LL_ATON).glob("*.c")), (_OF_MODELS, "" if loads else _LOADER)
     sources = [each for each in found if each.name not in out and not each.name.startswith(_OSAL)]
     devices = _devices(top)
-    sources += [device / name for device in devices for name in _CACHES if (device / name).is_file()]
+    caches = [device / name for device in devices for name in _CACHES]
+    note(*caches, top / "Inc")
+    sources += [path for path in caches if path.is_file()]
     include = [top / _LL_ATON, *devices, *([top / "Inc"] if (top / "Inc").is_dir() else [])]
     return VendorRuntime(top, header, tuple(include), tuple(sources), DEFINES, _archive(top, core, header))
 

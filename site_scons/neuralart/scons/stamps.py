@@ -223,8 +223,8 @@ class Recorder:
         noted = {sys.intern(os.path.abspath(path)): there for path, there in files.noted.items()}
         # Any variant may depend on them, even if one has them in its graph: several may have read a file that was
         # noted once, or looked for a header in a folder of another one.
-        common, folders = self._of_all(noted)
-        folders |= {path for path in listed if path not in mine or not path.startswith(self._inside)}
+        common, searched = self._of_all(noted)
+        folders = searched | {path for path in listed if path not in mine or not path.startswith(self._inside)}
         common -= folders
         time.sleep(_STEP / _SECOND)  # From here on every change has another time than those before
         row = cache(self._row)
@@ -237,13 +237,14 @@ class Recorder:
             return [row(kind, path) for kind, paths in kinds.items() for path in paths]
 
         # First what is compared later, then the doubts: what happens in between is seen by those who compare.
-        rows, there = {name: rows_of(own[name], near[name]) for name in own}, folders | common | mine
+        rows, there = {name: rows_of(own[name], near[name]) for name in own}, common | mine
+        there |= {path for path in folders if not self._moved(path)}
         common, folders = new("files", common, self._of_world), new("folder", folders, self._of_world)
         world, read = rows_of(common, folders), common.union(new("files", set[str]().union(*own.values())))
         looked = new("folder", folders.union(*near.values()))
         links = filter(os.path.islink, new("way", _ways(read | looked, self._top)))
         doubtful = {path for path in read.union(links) if self._doubtful(path, was_there=noted.get(path, False))}
-        doubtful |= {path for path in looked - read if self._grown(path, nodes, there)}
+        doubtful |= {path for path in looked - read if self._grown(path, searched, nodes, there)}
         if doubtful - (mine - common - folders):
             rows = {}
         self._save({name: rows[name] for name in rows if doubtful.isdisjoint((*own[name], *near[name]))}, world)
@@ -259,11 +260,19 @@ class Recorder:
             return making.is_touched(path)
         return at >= self._since or (not at and was_there)
 
-    def _grown(self, folder: str, nodes: Mapping[str, Any], known: set[str]) -> bool:
-        """If a file that this build neither knows nor makes has come into a folder since it was looked at."""
+    def _moved(self, folder: str) -> bool:
+        """If a folder has come with all that is in it."""
+        of = os.lstat(folder) if os.path.isdir(folder) else None
+        return of is not None and of.st_mtime_ns < self._since <= of.st_ctime_ns
+
+    def _grown(self, folder: str, searched: set[str], nodes: Mapping[str, Any], known: set[str]) -> bool:
+        """If a file that this build neither knows nor makes has come into a folder since it was looked at. In a folder
+        that was searched before the build, SCons itself may have looked later.
+        """
         if _changed_at(folder) < self._since or not os.path.isdir(folder):
             return False
-        names = {*os.listdir(folder)} - {*getattr(nodes.get(folder), "on_disk_entries", ()), *intact.OURS}
+        listed = () if folder in searched else getattr(nodes.get(folder), "on_disk_entries", ())
+        names = {*os.listdir(folder)} - {*listed, *intact.OURS}
         if os.path.join(folder, "") == self._inside:
             names = {name for name in names if name[0] != "."}  # What is remembered of tools
         new = {os.path.join(folder, name) for name in (names - self._there if folder == self._top else names)} - known

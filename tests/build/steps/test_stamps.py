@@ -585,6 +585,23 @@ def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project, what: 
     assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
 
 
+# SCons looks for headers when it compiles; sources were searched for before it.
+LATE = "open('found/new.c', 'w').close(), self._env.fs.Dir('found').on_disk_entries.update({'new.c': 'new.c'})"
+
+
+@pytest.mark.parametrize("what", ["pass", LATE, "os.rename('aside', 'found/aside')"])
+def test_sources_that_come_while_it_is_built_leave_no_stamp(stamped: Project, what: str) -> None:
+    for name, text in (("found/main.c", MAIN.replace("OWN", "1")), ("aside/more.c", "int more;\n")):
+        stamped.path(name).parent.mkdir()
+        stamped.path(name).write_text(text, "utf-8")
+    found = "{application: {sources: {files: ['found/**/*.c'], include_dirs: [found]}}, board"
+    stamped.path("variants.yaml").write_text(PLAIN.replace("{title: Digits, board", found, 1), "utf-8")
+    module = stamped.path("site_scons/neuralart/scons/variant.py")
+    module.write_text(module.read_text("utf-8") + MEANWHILE.format(what=what), "utf-8")
+    stamped.run("plain")
+    assert (asked(stamped, "plain")[0] == intact.ASK) == (what != "pass")
+
+
 def test_what_changes_of_one_variant_costs_no_other_one_its_stamp(stamped: Project) -> None:
     """As a model that was written just before the build: of 200 variants, 199 must not be read again."""
     module = stamped.path("site_scons/neuralart/scons/variant.py")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from neuralart import files
 from neuralart.applications import cli, commands, errorlines, external, runtime, sources, staging, version_lock
 from neuralart.cli import main
 from neuralart.config.application import ApplicationConfig, ExternalConfig, SourcesConfig
@@ -681,6 +682,9 @@ def test_the_users_runtime(tmp_path: Path, below: str) -> None:
     assert found.archive == ai / "Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_GCC.a"
     assert runtime.find(tmp_path, "CM7").archive == ai / "Lib/GCC/ARMCortexM7/NetworkRuntime1200_CM7_GCC.a"
     assert runtime.find(tmp_path, "CM4").archive is None
+    # Places that would win, if the file came there.
+    places = {tmp_path / below / "Npu/ll_aton/ll_aton_version.h", ai / "Npu/Devices/STM32N6XX/mcu_cache.c"}
+    assert {str(each) for each in places} <= files.noted.keys()
 
 
 def test_the_newest_library_of_several(tmp_path: Path) -> None:
