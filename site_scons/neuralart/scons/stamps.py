@@ -112,7 +112,7 @@ class Recorder:
         self._since = min(filter(None, began)) - _STEP
         # Rows of an intact variant and its world. If one changes while this build runs, those who compare see it.
         self._sure: dict[tuple[str, str], Any] = {}
-        self._of_world: set[tuple[str, str]] = set()
+        self._of_world: set[tuple[str, str]] = set()  # Rows of that world, which stay
         self._near: set[str] = set()  # Folders of this variant
         self._keys: dict[str, list[int]] = {"variants": [], "worlds": []}  # Groups of these that are used again
         remembered, old = self._remembered(), intact.load(str(self._path)) or {}
