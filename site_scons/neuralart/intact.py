@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from _json import make_scanner
+from binascii import crc32
 
 TYPE_CHECKING = False  # as of typing
 if TYPE_CHECKING or "os" in sys.modules or "posix" not in sys.builtin_module_names:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = ".stamps.json"
 """In the build folder. A file of the machine it is on: it holds inodes and times."""
-FORMAT = 7
+FORMAT = 8
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError)
 """What stamps raise that are no stamps."""
 ASK = 3
@@ -82,8 +83,7 @@ def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[
 
 
 def _sum(text: str) -> int:
-    """A checksum; that of :mod:`zlib` would be loaded first."""
-    return int.from_bytes(f"{len(text)} {text}".encode("utf-8", "surrogateescape"), "little") % 0xFFFFFFFB  # a prime
+    return 1 + crc32(text.encode("utf-8", "surrogateescape"))  # 0: nothing is there
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, int]:
@@ -156,11 +156,17 @@ def changed(group: Sequence[dict[str, Any]]) -> list[str]:
     return texts
 
 
+def signed(text: str) -> str:
+    """Put the checksum of stamps (JSON) before them: a flipped bit may leave a good number of another group."""
+    return f"{_sum(text)} {text}"
+
+
 def load(path: str) -> dict[str, Any] | None:
     """Load the stamps of a build folder; None if there are none, or they cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
-            data = make_scanner(_Scanned)(file.read(), 0)[0]  # type: ignore[arg-type]
+            kept, _, text = file.read().partition(" ")
+        data = make_scanner(_Scanned)(text, 0)[0] if int(kept) == _sum(text) else {"format": 0}  # type: ignore[arg-type]
         return data if data["format"] == FORMAT else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError, StopIteration):
         return None

@@ -343,7 +343,8 @@ class Recorder:
         worlds = {each["world"]: worlds[each["world"]] for each in variants.values()}
         groups = _group([place for _, place in places.values()], [*variants.values(), *worlds.values()])
         head = {"format": intact.FORMAT, "remembered": remembered}
-        files.write_text(self._path, _text({**head, "groups": groups, "worlds": worlds, "variants": variants}))
+        text = _text({**head, "groups": groups, "worlds": worlds, "variants": variants})
+        files.write_text(self._path, intact.signed(text))
 
 
 def _group(places: Sequence[dict[str, Any]], users: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

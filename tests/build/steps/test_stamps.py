@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -266,7 +267,7 @@ def test_bytecode_that_comes_counts_for_nothing(stamped: Project) -> None:
 
 def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> None:
     """A step makes them together with others."""
-    data = json.loads(stamped.path(f"build/{intact.NAME}").read_text("utf-8"))
+    data: Any = intact.load(str(stamped.path(f"build/{intact.NAME}")))
     known = {*intact.files_of(data, "plain")}
     manifests = [stamped.path(name) for name in known if name.endswith("/manifest.json")]
     names = [
@@ -637,9 +638,9 @@ def test_a_full_disk(stamped: Project) -> None:
 def test_damaged_stamps_of_another_variant(stamped: Project, damage: object) -> None:
     """A build without a stamp of the damaged one says nothing, and leaves no damaged stamps."""
     path = stamped.path(f"build/{intact.NAME}")
-    data = json.loads(path.read_text("utf-8"))
+    data: Any = intact.load(str(path))
     data["variants"]["other"] = {**data["variants"]["plain"], "groups": [len(data["groups"])]}
-    path.write_text(json.dumps({**data, "groups": [*data["groups"], damage]}), "utf-8")
+    path.write_text(intact.signed(json.dumps({**data, "groups": [*data["groups"], damage]})), "utf-8")
     stamped.path("build/plain/summary.txt").unlink()
     assert not stamped.run("plain").err
     stamped.run("plain")

@@ -282,7 +282,8 @@ _STATS = json.dumps({"Time": {"Commands": {"run-plain": {"start": 1.5, "end": 2.
 
 def _stamps(path: Path) -> object:
     """Never an error: SCons is asked instead."""
-    path.rename(path.with_name(intact.NAME))
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    path.with_name(intact.NAME).write_bytes(intact.signed(text).encode("utf-8", "surrogateescape"))
     return intact.answer(str(path.parent), [])
 
 

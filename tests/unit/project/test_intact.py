@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from binascii import crc32
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,7 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     variant = {"world": "w", "groups": [0, 1]}
     data = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}}
     data |= {"groups": groups, "variants": {"one": variant, "two": variant}}
-    (tmp_path / intact.NAME).write_text(json.dumps(data), "utf-8")
+    (tmp_path / intact.NAME).write_text(intact.signed(json.dumps(data)), "utf-8")
     asked: list[str] = []
 
     def counted(path: str) -> os.stat_result:
@@ -235,15 +236,33 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "damage",
     [
-        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 7}', '{"format": 7, "variants": 5}'),
-        *('{"format": 7, "variants": {"a": {"world": "w", "groups": ["g"]}}, "worlds": {}, "groups": {}}',),
-        *('{"format": 7, "variants": {"a": {"world": {}, "groups": [1]}}, "worlds": {}, "groups": [[]]}',),
-        *('{"format": 7, "variants": {"a": 1}, "worlds": [1], "groups": [[]]}', '{"format": 6}'),
+        *("", "[]", "{}", "[" * 9999, "\ud800", "null", '{"format": 8}', '{"format": 8, "variants": 5}'),
+        *('{"format": 8, "variants": {"a": {"world": "w", "groups": ["g"]}}, "worlds": {}, "groups": {}}',),
+        *('{"format": 8, "variants": {"a": {"world": {}, "groups": [1]}}, "worlds": {}, "groups": [[]]}',),
+        *('{"format": 8, "variants": {"a": 1}, "worlds": [1], "groups": [[]]}', '{"format": 7}'),
     ],
 )
 def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
-    (tmp_path / intact.NAME).write_bytes(damage.encode("utf-8", "surrogatepass"))
-    assert not intact.say(str(tmp_path), ["a"])
+    data = damage.encode("utf-8", "surrogatepass")
+    for checked in (data, b"%d %b" % (1 + crc32(data), data)):
+        (tmp_path / intact.NAME).write_bytes(checked)
+        assert not intact.say(str(tmp_path), ["a"])
+
+
+def test_a_flipped_bit_of_stamps_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the number of a group it would let another variant's files answer."""
+    monkeypatch.chdir(tmp_path)
+    world = {"words": [], "default": ["a"], "environ": intact.environment(os.environ), "groups": []}
+    data = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}, "groups": [[], []]}
+    text = intact.signed(json.dumps({**data, "variants": {"a": {"world": "w", "groups": [1]}}})).encode()
+    path = Path(intact.NAME)
+    for bit in range(8 * len(text)):
+        damaged = bytearray(text)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        assert intact.load(intact.NAME) is None, bit
+    path.write_bytes(text)
+    assert intact.answer(".", []) == ["a"]
     world = {"words": [], "default": [], "environ": intact.environment(os.environ), "groups": []}
     good: dict[str, object] = {"at": ".", "files": {}}
     data = {"format": intact.FORMAT, "remembered": [good], "worlds": {"w": world}}
@@ -251,6 +270,7 @@ def test_damaged_stamps_answer_nothing(tmp_path: Path, damage: str) -> None:
     wrong: tuple[Any, ...] = ({}, [], None, 7, {**good, "files": [1 << 40]}, {**good, "folder": [0]}, {"files": {}})
     for place in (good, *wrong, {**good, "folder": 7}, {**good, "way": "x"}):
         for group in ([place], {"p": place}):
-            (tmp_path / intact.NAME).write_text(json.dumps({**data, "groups": [group]}), "utf-8")
+            text = json.dumps({**data, "groups": [group]})
+            (tmp_path / intact.NAME).write_text(intact.signed(text), "utf-8")
             right = place is good and isinstance(group, list)
             assert intact.answer(str(tmp_path), ["a"]) == (["a"] if right else []), group
