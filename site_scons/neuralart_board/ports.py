@@ -50,7 +50,8 @@ class BoardPort:
         try:
             serial: Any = importlib.import_module("serial")
         except ImportError as error:
-            raise NeuralArtError("pyserial is not installed", where=url, hint="pip install pyserial") from error
+            hint = "pip install 'scons-neuralart[serial]'"
+            raise NeuralArtError("pyserial is not installed", where=url, hint=hint) from error
         self._url = url
         with _failing(url):
             # Over a network there is no limit for writing.

@@ -169,6 +169,8 @@ def load(folder: Path) -> Recording:
         files = {_text(row["name"]): _text(row["sha256"]) for row in data["files"]}
         if any("/" in name or "\\" in name or name in ("", ".", "..") for name in files):
             raise ValueError("a file's name has a folder in it")
+        if not files:
+            raise ValueError("it has no files")
         return Recording(
             folder,
             _text(data["network"]),

@@ -178,6 +178,7 @@ def test_folders_that_hold_something_else(root, tmp_path, capsys):
         ('"tool": "4.0.1', '"tool": "x4.0.1', "is no version"),
         ('"network": "net"', '"network": 5', "5 is no text"),
         ('"name": "net.c"', '"name": "../net.c"', "a file's name has a folder in it"),
+        ('"files": [', '"files": [], "others": [', "is no recording: it has no files"),
         ('{\n "schema"', '{\n schema"', "is no recording"),
         ('"inputs"', '"outputs"', "is no recording: 'inputs'"),
     ],

@@ -316,6 +316,7 @@ def test_a_port_that_is_not_there(capsys, monkeypatch):
         assert shown.startswith(f"neuralart talk: error: {url}: the port fails: ") and shown.count("\n") < 3
     monkeypatch.setitem(sys.modules, "serial", None)
     assert cli.main(["tool", "talk", "COM4"]) == 1
-    assert capsys.readouterr().err == "neuralart talk: error: COM4: pyserial is not installed (pip install pyserial)\n"
+    said = "neuralart talk: error: COM4: pyserial is not installed (pip install 'scons-neuralart[serial]')\n"
+    assert capsys.readouterr().err == said
     with pytest.raises(SystemExit, match="2"):
         cli.main(["tool", "talk", "COM4", "--memory", "16", "x"])
