@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import searched
+from neuralart.files import note, searched
 from neuralart.quick import dataclass
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
@@ -46,6 +46,9 @@ def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
     fixed = next(number for number, part in enumerate(rest) if any(sign in part for sign in _MAGIC))
     searched(start.joinpath(*rest[:fixed]), deep=len(rest) > fixed + 1 or "**" in rest)
     try:
+        for count in range(fixed + 1, len(rest) + 1):  # A link may lead out of what is searched, or nowhere yet
+            for link in filter(Path.is_symlink, start.glob("/".join(rest[:count]))):
+                searched(link, deep=True) if link.is_dir() else note(link)
         found = sorted(start.glob("/".join(rest)), key=lambda path: path.as_posix())
     except (ValueError, NotImplementedError) as error:
         raise NeuralArtError(f"'{pattern}' is no pattern: {error}", where=where) from error

@@ -58,10 +58,11 @@ def _is_repository(folder: Path) -> bool:
     place, home = folder / ".git", Path.home()
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git")
     files = [home / ".gitconfig", settings / "ignore", settings / "config"]
-    note(place, *(place / name for name in ("index", "config", "info/exclude")), *files)
+    note(place, folder / ".gitignore", *(place / name for name in ("index", "config", "info/exclude")), *files)
     if place.is_file():
         text = place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-        note(folder / text / "index")
+        # Of a submodule, or of a further work tree
+        note(*(folder / text / name for name in ("index", "info/exclude", "../../info/exclude")))
     return place.exists()
 
 
@@ -79,6 +80,7 @@ def ignored(folder: Path) -> frozenset[str]:
     except OSError:
         return frozenset()
     found = frozenset(os.fsdecode(done.stdout).split("\0")) - {""} if not done.returncode else frozenset()
+    note(*(folder / name for name in found if name.endswith(".gitignore")))  # Ignored by what they say themselves
     return frozenset() if "./" in found else found
 
 
@@ -126,6 +128,7 @@ class _Walk:
             kind = place.stat().st_mode
         except OSError:
             if not self._out(path, False):
+                note(place)
                 self.notes.append(f"{path} is a link that leads nowhere: left out")
             return
         if stat.S_ISDIR(kind):
