@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, searched
 from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART, NEURALART_VERSION
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.targets import CPU, NPU
@@ -254,7 +254,7 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
     shown = shown or folder.as_posix()
     where = where or shown
     try:
-        if not folder.is_dir():
+        if not searched(folder).is_dir():
             what = "is a file, not a folder" if folder.exists() else "no such folder"
             raise NeuralArtError(f"adopted: {shown} {what}", where=where, hint=_HINT)
         named = [c_file] if c_file else candidates(folder)
