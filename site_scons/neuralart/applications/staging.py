@@ -74,13 +74,15 @@ def ignored(folder: Path) -> frozenset[str]:
 
     if not any(_is_repository(each) for each in (folder.resolve(), *folder.resolve().parents)):
         return frozenset()
-    words = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    asked = "ls-files --others --ignored --exclude-standard --directory -z", "config --path core.excludesFile"
     try:
-        done = run(words, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, check=False)
+        runs = (run(["git", *each.split()], cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL) for each in asked)
+        done, also = runs
     except OSError:
         return frozenset()
     found = frozenset(os.fsdecode(done.stdout).split("\0")) - {""} if not done.returncode else frozenset()
-    note(*(folder / name for name in found if name.endswith(".gitignore")))  # Ignored by what they say themselves
+    # The user's own file, and those that ignore themselves
+    note(folder / os.fsdecode(also.stdout).strip(), *(folder / name for name in found if name.endswith(".gitignore")))
     return frozenset() if "./" in found else found
 
 
