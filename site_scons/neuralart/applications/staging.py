@@ -61,8 +61,7 @@ def _is_repository(folder: Path) -> bool:
     note(place, folder / ".gitignore", *(place / name for name in ("index", "config", "info/exclude")), *files)
     if place.is_file():
         text = place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-        # Of a submodule, or of a further work tree
-        note(*(folder / text / name for name in ("index", "info/exclude", "../../info/exclude")))
+        note(*(folder / text / name for name in ("index", "info/exclude", "../../info/exclude")))  # Or of a work tree
     return place.exists()
 
 
@@ -76,13 +75,12 @@ def ignored(folder: Path) -> frozenset[str]:
         return frozenset()
     asked = "ls-files --others --ignored --exclude-standard --directory -z", "config --path core.excludesFile"
     try:
-        runs = (run(["git", *each.split()], cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL) for each in asked)
-        done, also = runs
+        done, own = (run(["git", *to.split()], cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL) for to in asked)
     except OSError:
         return frozenset()
     found = frozenset(os.fsdecode(done.stdout).split("\0")) - {""} if not done.returncode else frozenset()
     # The user's own file, and those that ignore themselves
-    note(folder / os.fsdecode(also.stdout).strip(), *(folder / name for name in found if name.endswith(".gitignore")))
+    note(folder / os.fsdecode(own.stdout).strip(), *(folder / name for name in found if name.endswith(".gitignore")))
     return frozenset() if "./" in found else found
 
 

@@ -554,3 +554,14 @@ extern unsigned __stack_top;
 __attribute__((section(".vectors"), used)) static const void *const vectors[2] = {&__stack_top, (void *)reset_handler};
 
 void reset_handler(void) {"""
+
+
+def test_what_a_linker_script_includes(built: Place) -> None:
+    """From the top folder on, and what that includes."""
+    script = built.path(f"{OWN}/app.ld")
+    script.write_text(f"INCLUDE one.ld\n{script.read_text()}")
+    built.path("one.ld").write_text('INCLUDE "and two.ld"\n')
+    for value in (1, 2):
+        built.path("and two.ld").write_text(f"of_two = {value};\n")
+        assert "LINK" in built.run("own").tags
+        assert symbols(built, "own")["of_two"] == value

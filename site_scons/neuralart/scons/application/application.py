@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import SCons.Node.FS
+import SCons.Scanner
 
 from neuralart.applications import cli
 from neuralart.applications.build import inputs
@@ -121,6 +122,7 @@ def user_objects(recipe: Recipe, folder: str, sources: Sequence[Any], paths: Seq
     ]
 
 
+_SCRIPTS = SCons.Scanner.Classic("scripts", [], "LIBPATH", r'(?m)^[ \t]*INCLUDE[ \t]+"?((?<=")[^"\n]+|[^\s";]+)')
 _LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none")
 
 
@@ -213,6 +215,8 @@ def _compiled(
         archives, shared = [], []
     if chosen.linker_script is not None:
         made = link(recipe, folder, objects, chosen.linker_script, (), _LINK_FLAGS, chosen.libraries, archives + shared)
+        script = base.fs.File(str(chosen.linker_script))
+        base.Depends(made, script.get_implicit_deps(base, _SCRIPTS, lambda _: (base.fs.Top,)))
     else:
         library, memory_ld = program_library(env, board, plain)
         shared.append(library)
