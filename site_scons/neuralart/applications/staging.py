@@ -80,7 +80,10 @@ def ignored(folder: Path) -> frozenset[str]:
         return frozenset()
     found = frozenset(os.fsdecode(done.stdout).split("\0")) - {""} if not done.returncode else frozenset()
     # The user's own file, and those that ignore themselves
-    note(folder / os.fsdecode(own.stdout).strip(), *(folder / name for name in found if name.endswith(".gitignore")))
+    note(
+        folder / (os.fsdecode(own.stdout).strip() or ".gitignore"),
+        *(folder / name for name in found if name.endswith(".gitignore")),
+    )
     return frozenset() if "./" in found else found
 
 

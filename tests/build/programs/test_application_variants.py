@@ -565,3 +565,22 @@ def test_what_a_linker_script_includes(built: Place) -> None:
         built.path("and two.ld").write_text(f"of_two = {value};\n")
         assert "LINK" in built.run("own").tags
         assert symbols(built, "own")["of_two"] == value
+
+
+def test_what_a_source_takes_in_without_the_preprocessor(built: Place) -> None:
+    """From the top folder on, then from the include path: by the assembler, in ``asm()``, and behind a macro."""
+    built.path(f"{OWN}/blobs.s").write_text('.section .rodata.blobs\n.include "part.inc"\n')
+    built.path("part.inc").write_text('.incbin "first.bin"\n')
+    built.path(f"{OWN}/second.c").write_text('asm(".section .rodata.second\\n.incbin \\"second.bin\\"\\n.text");\n')
+    macro = '#define INCBIN(file) asm(".section .rodata.third\\n.incbin \\"" file "\\"\\n.text")\n'
+    built.path(f"{OWN}/third.c").write_text(f'{macro}INCBIN("data/third.bin");\n')
+    blobs = {"first.bin": "blobs", f"{OWN}/second.bin": "second", "data/third.bin": "third"}
+    built.path("data").mkdir()
+    for blob in blobs:
+        built.path(blob).write_text("as it was\n")
+    built.run("own")
+    for blob, name in blobs.items():
+        built.path(blob).write_text("something else\n")
+        assert built.run("own").commands >= {("AS" if name == "blobs" else "CC", f"build/own/obj/{name}.o")}, blob
+        assert b"something else" in built.path(f"build/own/obj/{name}.o").read_bytes()
+    built.up_to_date("own")

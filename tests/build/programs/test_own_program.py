@@ -39,7 +39,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def doorbell(objects: None, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """What ``neuralart new`` makes, built once for all tests of this file; each puts ``main.c`` back."""
+    """What ``neuralart new`` makes, built once by each worker for all tests of this file; each puts ``main.c`` back."""
 
     def make(folder: Path) -> None:
         root = folder / "doorbell"
@@ -49,7 +49,8 @@ def doorbell(objects: None, tmp_path_factory: pytest.TempPathFactory) -> Project
             file.write(M55)
         (root / "main.c.first").write_bytes((root / "main.c").read_bytes())
 
-    project = Project(once(tmp_path_factory, "own-program", make) / "doorbell")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    project = Project(once(tmp_path_factory, f"own-program-{worker}", make) / "doorbell")
     project.path("main.c").write_bytes(project.path("main.c.first").read_bytes())
     return project
 
