@@ -447,7 +447,6 @@ def test_a_header_comes_before_another_one(stamped: Project, calls: list[tuple[s
 READ = [
     ('#define CONF "conf.h"\n#include CONF\n', "firmware/app/conf.h", ""),
     ("#include CONF\n", "firmware/app/conf.h", ", defines: ['CONF=\"conf.h\"']"),
-    ('#include "more.inc"\n', "firmware/app/conf.h", ""),
     ('__asm__(".section .rodata\\n.incbin \\"raw.bin\\"\\n.text\\n");\n', "raw.bin", ""),
     ('#if __has_include("conf.h")\n#error there\n#endif\n', "firmware/app/conf.h", ""),
 ]
@@ -457,7 +456,6 @@ READ = [
 def test_what_is_read_in_another_way_than_by_its_name_behind_include(
     stamped: Project, code: str, name: str, keys: str
 ) -> None:
-    stamped.path("firmware/app/more.inc").write_text('#include "conf.h"\n', "utf-8")
     main_c, comes = stamped.path("firmware/app/main.c"), "__has_include" in code
     main_c.write_text(code + main_c.read_text("utf-8"), "utf-8")
     if not comes:

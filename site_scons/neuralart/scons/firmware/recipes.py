@@ -23,7 +23,7 @@ from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.quick import dataclass, lazy_regex
 from neuralart.resources import firmware_dir
-from neuralart.scons import paths
+from neuralart.scons import commands, paths
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import fact, registry_of
 from neuralart.toolchain import Toolchain
@@ -142,8 +142,8 @@ def _object_builder(env: Any) -> Any:
     scanner.function = lambda node, env, path=(): (
         read(node, env, path) + [each for name in env["_NAMED"] if (each := find(name, node.get_dir(), path)[0])]
     )
-    suffixes = (*SCons.Tool.CSuffixes, "", ".s", ".inc", ".inl", ".ipp", ".tcc", ".def")
-    known = {**SCons.Tool.SourceFileScanner.function, **dict.fromkeys(suffixes, scanner)}
+    known = {**SCons.Tool.SourceFileScanner.function, **dict.fromkeys([*SCons.Tool.CSuffixes, ".s"], scanner)}
+    known |= dict.fromkeys((".bin", ".raw"), commands.NO_INCLUDES)  # Megabytes that the assembler reads
     theirs = env["BUILDERS"]["Object"]
     mine = copy.copy(theirs.get())
     mine.source_scanner = SCons.Scanner.ScannerBase(known, name="neuralart-sources")
