@@ -69,15 +69,15 @@ def words_of(argv: Sequence[str], targets: Collection[str], options: Collection[
     """Read the ``NAME=VALUE`` of a command line; of equal names the last one counts. ``options``: allowed options with
     a value. Returns None if there is an option or a target that stamps do not cover.
     """
-    words, behind_jobs = [], False
-    for word in given(argv):
-        if behind_jobs or word in _SHOWN or word in targets or ("=" in word and word.partition("=")[0] in options):
-            behind_jobs = False
-        elif word in ("-j", "--jobs"):
-            behind_jobs = True
-        elif "=" in word and word[0] != "-":
+    words, rest = [], iter(given(argv))
+    for word in rest:
+        if word in _SHOWN or word in targets or ("=" in word and word.partition("=")[0] in options):
+            continue
+        if "=" in word and word[0] != "-":
             words.append(word)
-        elif not (word[:2] == "-j" and word[2:].isdecimal()) and word[:7] != "--jobs=":
+        elif word in ("-j", "--jobs") and next(rest, "").isdecimal():
+            continue
+        elif not (word[7:] if word[:7] == "--jobs=" else word[2:] if word[:2] == "-j" else "").isdecimal():
             return None
     return words
 

@@ -294,7 +294,7 @@ class Recorder:
         modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         paths, stdlib = map(os.path.abspath, filter(None, modules)), os.path.dirname(os.__file__) + os.sep
         found |= {path for path in paths if not path.startswith(stdlib) or "site-packages" in path}
-        found |= {os.path.abspath(path) for path in sys.path if os.path.isdir(path)}
+        found |= {os.path.abspath(path) for path in sys.path if path}  # One that is not there may come
         own = {os.path.join(self._top, name) for name in intact.paths_in(self._remembered())}
         return found | {path for path in {*noted} - own if not path.startswith(self._inside)}, folders
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from neuralart import intact
 from neuralart.cli import main
@@ -442,6 +443,42 @@ def test_a_header_comes_before_another_one(stamped: Project, calls: list[tuple[s
     assert "folder one/sub: files came or went" in broken(stamped, name="other")
 
 
+# What main.c says, the file that it reads so, and the keys of the variant: no line says ``#include "FILE"``.
+READ = [
+    ('#define CONF "conf.h"\n#include CONF\n', "firmware/app/conf.h", ""),
+    ("#include CONF\n", "firmware/app/conf.h", ", defines: ['CONF=\"conf.h\"']"),
+    ('__asm__(".section .rodata\\n.incbin \\"raw.bin\\"\\n.text\\n");\n', "raw.bin", ""),
+    ('#if __has_include("conf.h")\n#error there\n#endif\n', "firmware/app/conf.h", ""),
+]
+
+
+@pytest.mark.parametrize(("code", "name", "keys"), READ)
+def test_what_is_read_in_another_way_than_by_its_name_behind_include(
+    stamped: Project, code: str, name: str, keys: str
+) -> None:
+    main_c, comes = stamped.path("firmware/app/main.c"), "__has_include" in code
+    main_c.write_text(code + main_c.read_text("utf-8"), "utf-8")
+    if not comes:
+        stamped.path(name).write_text("// 1\n", "utf-8")
+    stamped.edit("variants.yaml", "network: digits}\n  other", f"network: digits{keys}}}\n  other")
+    stamped.path("docs").mkdir()
+    _append("firmware/app/main.c", '#define A_TEXT "docs"\n')(stamped)  # It is no file
+    stamped.run("plain")
+    assert broken(stamped) == []
+    stamped.path(name).write_text("// 2\n#error two\n", "utf-8")
+    assert broken(stamped)
+    made = stamped.run("plain", code=None)
+    assert made.code == 2 or ("CC", "build/plain/app/main.o") in made.commands
+
+
+def test_a_folder_of_pythonpath_comes(stamped: Project, tmp_path: Path) -> None:
+    env = {"PYTHONPATH": str(tmp_path / "later"), "PYTHONDONTWRITEBYTECODE": "1"}
+    stamped.run("plain", env=env)
+    assert broken(stamped, env=env) == []
+    shutil.copytree(Path(yaml.__file__).parent, tmp_path / "later/yaml")
+    assert broken(stamped, env=env) == [f"{tmp_path}/later is new"]
+
+
 PROGRAMS = [
     "import os\nNAME = os.environ.get('GITHUB_REF_NAME', 'variants.yaml')\n",
     "with open('which', 'r+') as file:\n    NAME = file.read()\n",
@@ -523,6 +560,9 @@ def test_sconsw_answers_without_scons(stamped: Project) -> None:
 
 
 def test_options_that_stamps_must_not_swallow(stamped: Project) -> None:
+    assert asked(stamped, "-j", "2", "plain", "--jobs=3")[0] == 0
+    for words in (("-j", "plain"), ("plain", "-j"), ("plain", "--jobs=x")):  # SCons says what is wrong with them
+        assert asked(stamped, *words) == (intact.ASK, "")
     # SCons prints what it knows of nodes, and writes its report, each time.
     assert "firmware.elf" in stamped.run("--tree=all", "plain").out
     assert broken(stamped) == []

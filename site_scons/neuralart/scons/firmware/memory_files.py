@@ -179,7 +179,7 @@ def write_link_object(part: FilePart) -> None:
     item: Initializer = part.data
     raw = Path(str(part.sources[0]))
     text = tables.link_object_c(item.network, item.pool, raw.name)
-    # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
+    # The assembler reads the raw file: with its checksum here, C of other constants is other C for caches, too.
     write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(products.read(raw)):08x} */\n")
 
 

@@ -21,9 +21,9 @@ from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.quick import dataclass
+from neuralart.quick import dataclass, lazy_regex
 from neuralart.resources import firmware_dir
-from neuralart.scons import paths
+from neuralart.scons import commands, paths
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import fact, registry_of
 from neuralart.toolchain import Toolchain
@@ -43,6 +43,10 @@ def machine_of(variant: VariantConfig, board: Board) -> Machine:
 
 _WARNINGS = ("-Wall", "-Wextra")
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
+# Macros may name headers, __has_include asks for them, assemblers read files, too. What is no file is only a text.
+_NAME = r'\\?(<|")([^<>"\\\n]+)\\?(>|")'
+_LINE = r"^[ \t]*#[ \t]*(?:include(?:_next)?|import|embed|define[ \t]+\w+(?=(?:[^.\n]|\\\n)*\.[A-Za-z]))(?:[ \t]|\\\n)*"
+_INSIDE = r'__has_(?:include(?:_next)?|embed)[ \t]*\([ \t]*|(?:incbin|INCBIN|\.include)[^<"\n]*?'
 
 
 @dataclass(frozen=True)
@@ -129,12 +133,17 @@ def _object_builder(env: Any) -> Any:
     """SCons's own, but for generated C: what it includes is read in what is there, current or not.
 
     SCons reads only what is current. If the sources of a generated file have changed and it turns out to stay as it is,
-    its object would have no headers then: it would be compiled in this run, and again in the next. (If it is made
-    again, SCons reads it again.)
+    its object would have no headers then: it would be compiled in this run, and again in the next.
     """
-    scanner = SCons.Scanner.C.CScanner()
+    scanner = SCons.Scanner.C.ClassicCPP("C", "$CPPSUFFIXES", "CPPPATH", f"(?:{_LINE}|{_INSIDE}){_NAME}")
     scanner.scan_check = lambda node, env: not node.has_builder() or node.exists()
-    known = {**SCons.Tool.SourceFileScanner.function, **dict.fromkeys(SCons.Tool.CSuffixes, scanner)}
+    read, folders, find = scanner.function, scanner.path_function, scanner.find_include
+    scanner.path_function = lambda env, *more: (*folders(env, *more), env.fs.Top)
+    scanner.function = lambda node, env, path=(): (
+        read(node, env, path) + [each for name in env["_NAMED"] if (each := find(name, node.get_dir(), path)[0])]
+    )
+    known = {**SCons.Tool.SourceFileScanner.function, **dict.fromkeys([*SCons.Tool.CSuffixes, ".s"], scanner)}
+    known |= dict.fromkeys((".bin", ".raw"), commands.NO_INCLUDES)  # Megabytes that the assembler reads
     theirs = env["BUILDERS"]["Object"]
     mine = copy.copy(theirs.get())
     mine.source_scanner = SCons.Scanner.ScannerBase(known, name="neuralart-sources")
@@ -213,6 +222,7 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         source,
         CCFLAGS=[*_words(*recipe.flags, *(f"-D{text}" for text in recipe.defines)), *_prefix_maps(recipe)],
         CPPPATH=list(include),
+        _NAMED=lazy_regex(_NAME).findall("".join(recipe.defines)),
     )
     # A compiler writes other debug information for sources that it is given by absolute paths.
     outside = " for a runtime outside the tree" if _runtime_is_outside(env) else ""
