@@ -31,6 +31,13 @@ _CMAKE_INCLUDED = re.compile(r"^[ \t]*(include|add_subdirectory)[ \t]*\([ \t]*\"
 _TOOLCHAIN = re.compile(r'"toolchainFile"\s*:\s*"([^"]+)"')
 # Sources by a pattern: make's wildcard and shell, CMake's GLOB and aux_source_directory.
 _PATTERNS = re.compile(r"\$\(wildcard[^)]*\.c\b|\$\(shell find|\bGLOB(?:_RECURSE)?\b|aux_source_directory", re.I)
+# What CMake says of a target or of a list.
+_TOLD = re.compile(
+    r"^[ \t]*(?:add_executable|add_library|target_sources|target_link_libraries|set|list[ \t]*\([ \t]*APPEND|"
+    r"file[ \t]*\([ \t]*GLOB(?:_RECURSE)?)[ \t(]+\"?([^\s\")]+)\"?([^)]*)",
+    re.M | re.I,
+)
+_NOT_MADE = re.compile(r"\s*(?:ALIAS|IMPORTED)\b", re.I)
 # A rule of make with its recipe, and ``$(SOURCES:.c=.o)``.
 _RULE = re.compile(r"^([^\s:=#][^:=\n]*):(?!=)(.*(?:\n\t.*)*)", re.M)
 _CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
@@ -49,8 +56,9 @@ class FoundBuild:
     settings: Mapping[str, object] = field(default_factory=dict)  # Keys of ``application:``, but for the folder
     scripts: tuple[str, ...] = ()  # Linker scripts that it names, below the top
     why: str = ""  # Why nothing can be said of its program; empty: it can
-    # Where rules make several programs: what those of a program and of its prerequisites say.
+    # Targets, where a build makes several programs: what it says of each and of what that is made of.
     programs: Mapping[str, str] = field(repr=False, default_factory=dict)
+    suffix: str = ""  # Of the file of a program, behind the name of its target
 
     @property
     def folder(self) -> str:
@@ -70,11 +78,11 @@ class FoundBuild:
         if not self.programs:
             return {**self.settings}, ""
         fit = [each for each in self.programs if all(self.names(path, each) for path in paths)]
-        chosen = fit[0] if fit else self.settings["artefact"]
+        chosen = fit[0] if fit else str(self.settings["artefact"]).removesuffix(self.suffix)
         may = f"{self.file}: {', '.join(fit or self.programs)} may be the program with {', '.join(paths)}"
         question = "" if len(fit) == 1 else f"{may}: {chosen} is taken (another one: artefact and target)"
-        # Without a target, make would link all of these programs.
-        return {**self.settings, "artefact": chosen, "target": chosen}, question
+        # Without a target, all of these programs would be linked.
+        return {**self.settings, "artefact": chosen + self.suffix, "target": chosen}, question
 
     @property
     def patterns(self) -> bool:
@@ -143,6 +151,11 @@ def _programs(text: str, names: Collection[str]) -> dict[str, str]:
         for name in names:
             if match := re.fullmatch(re.escape(head).replace("%", "(.+)", 1), name):
                 rules[name] = f"{rules.get(name, '')}\n{body.replace('%', match[1])}"
+    return _with_parts(rules, names)
+
+
+def _with_parts(rules: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """What is said of programs and of what they are made of; nothing if it is at most one program."""
     made = {name: rules[name] for name in names if name in rules}
     for name in made:
         seen, waiting = {*made}, made[name].split()
@@ -153,6 +166,17 @@ def _programs(text: str, names: Collection[str]) -> dict[str, str]:
                 made[name] += rules[each]
                 waiting += rules[each].split()
     return made if len(made) > 1 else {}
+
+
+def _targets(text: str, values: Mapping[str, str]) -> dict[str, str]:
+    """The same of the executables of CMake."""
+    told: dict[str, str] = {}
+    for name, rest in _TOLD.findall(text):
+        name = expanded(name, values)
+        told[name] = f"{told.get(name, '')}\n{rest}".replace('"', " ")
+    told |= {f"${{{name}}}": rest for name, rest in told.items()}  # As a list is used
+    names = [expanded(name, values) for name in _EXECUTABLE.findall(text)]
+    return _with_parts(told, [name for name in names if not _NOT_MADE.match(told.get(name, ""))])
 
 
 def _cmake_text(repository: Repository, path: str, depth: int = _DEPTH) -> str:
@@ -179,23 +203,23 @@ def _cmake(repository: Repository, path: str) -> FoundBuild | None:
         return None
     values = {"CMAKE_PROJECT_NAME": project[1], "PROJECT_NAME": project[1]}
     values |= {match[1]: match[2] for match in _CMAKE_SET.finditer(text)}
-    name = expanded(expanded(made[1], values), values)
+    name = expanded(made[1], values)
     presets = _joined(folder, "CMakePresets.json")
     said = _TOOLCHAIN.search(repository.text(presets)) if presets in repository.paths else None
     named = _joined(folder, said[1].removeprefix("${sourceDir}/")) if said is not None else ""
     both = text + "".join(repository.text(each) for each in (chain, named) if each in repository.paths)
     suffix = re.search(r"CMAKE_EXECUTABLE_SUFFIX(?:_\w+)?\s+\"?(\.\w+)", both)
-    if not name.endswith((".elf", ".axf", ".out")) and suffix is not None:
-        name += suffix[1]
+    end = suffix[1] if suffix is not None and not name.endswith((".elf", ".axf", ".out")) else ""
     settings: dict[str, object] = {"directory": folder} if folder != "." else {}
-    settings["artefact"] = name
+    settings["artefact"] = name + end
     preset = _preset(repository, presets)
     if preset:
         settings["preset"] = preset
     elif chain:
         settings["toolchain_file"] = chain.removeprefix(f"{folder}/") if folder != "." else chain
     why = "its program cannot be told from its text" if "$" in name else ""
-    return FoundBuild(CMAKE, path, text, settings, tuple(_scripts(repository, both, folder)), why)
+    scripts = tuple(_scripts(repository, both, folder))
+    return FoundBuild(CMAKE, path, text, settings, scripts, why, _targets(text, values), end)
 
 
 def _preset(repository: Repository, path: str) -> str:

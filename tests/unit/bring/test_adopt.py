@@ -281,6 +281,74 @@ def test_which_program_has_the_network_cannot_be_told(
     assert four(adopt, tmp_path, **where) == (taken, taken, [f"{question} (another one: artefact and target)"])
 
 
+PROGRAMS = """{arm}
+set(COMMON Src/main.c Src/it.c)
+set(MORE ${{COMMON}} {in_list})
+add_library(parts STATIC Src/parts.c {in_library})
+add_library(other ALIAS parts)
+add_executable(selftest ${{COMMON}})
+add_executable(${{PROJECT_NAME}}-door
+  "${{MORE}}"  # its sources
+)
+add_executable(host::tool ALIAS selftest)
+target_sources(reid-door PRIVATE {in_sources})
+target_link_libraries(reid-door PRIVATE parts)
+add_executable(factory Src/factory.c {in_factory})
+{suffix}
+"""
+CHAIN_WITHOUT_SUFFIX = "set(CMAKE_SYSTEM_NAME Generic)\n"
+_NO_PLACE = dict.fromkeys(("in_list", "in_library", "in_sources", "in_factory", "suffix"), "")
+
+
+def cmake_programs(adopt: Adopt, folder: Path, **where: str) -> tuple[str, str, list[str]]:
+    """As :func:`four`, for three executables of CMake."""
+    root = SHAPES["reid"](folder / "reid")
+    text = PROGRAMS.format(**{**_NO_PLACE, **where}, arm="project(reid C)\n# arm-none-eabi")
+    (root / "Makefile").unlink()
+    put(root, {"CMakeLists.txt": text, "cmake/gcc-arm-none-eabi.cmake": CHAIN_WITHOUT_SUFFIX})
+    status, out, err = adopt("reid")
+    assert status == 0, err
+    (folder / "variants.yaml").write_text(out)
+    external = config.read(folder / "variants.yaml").variant("reid").application.external
+    assert external is not None
+    return external.artefact, external.target, [line for line in err.splitlines() if "may be the program" in line]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"in_list": "Model/reid.c"},
+        {"in_library": "Model/reid.c"},
+        {"in_sources": "${CMAKE_CURRENT_SOURCE_DIR}/Model/reid.c"},
+    ],
+    ids=lambda where: "-".join(where),
+)
+def test_the_executable_of_cmake_that_has_the_network(adopt: Adopt, tmp_path: Path, where: dict[str, str]) -> None:
+    assert cmake_programs(adopt, tmp_path, **where) == ("reid-door", "reid-door", [])
+
+
+def test_the_file_of_an_executable_has_its_suffix(adopt: Adopt, tmp_path: Path) -> None:
+    suffix = 'set(CMAKE_EXECUTABLE_SUFFIX ".elf")'
+    made = cmake_programs(adopt, tmp_path, in_factory="Model/reid.c", suffix=suffix)
+    assert made == ("factory.elf", "factory", [])
+
+
+@pytest.mark.parametrize(
+    ("where", "may", "networks", "taken"),
+    [
+        ({}, "selftest, reid-door, factory", "Model/od.c, Model/reid.c", "selftest"),
+        (dict.fromkeys(("in_list", "in_factory"), "Model/reid.c"), "reid-door, factory", "Model/reid.c", "reid-door"),
+    ],
+    ids=["none", "several"],
+)
+def test_which_executable_of_cmake_cannot_be_told(
+    adopt: Adopt, tmp_path: Path, where: dict[str, str], may: str, networks: str, taken: str
+) -> None:
+    question = f"note: CMakeLists.txt: {may} may be the program with {networks}: {taken} is taken"
+    made = cmake_programs(adopt, tmp_path, **where)
+    assert made == (taken, taken, [f"{question} (another one: artefact and target)"])
+
+
 def test_comments_of_cmake_name_no_source(adopt: Adopt, tmp_path: Path) -> None:
     """A ``#`` in quotes, in brackets or behind a backslash begins no comment."""
     root = SHAPES["cmake"](tmp_path / "cmake")

@@ -55,6 +55,7 @@ def test_shapes_follow_from_the_inputs(given: tuple[int, ...], tmp_path: Path) -
     assert [program.tensors[index].shape for index in program.outputs] == [(given[0], 2, given[1], 4), (given[0], 2, 4)]
 
 
+@pytest.mark.needs("ai_edge_litert")
 def test_litert_finds_the_same(tmp_path: Path) -> None:
     """The bytes with the sizes in them are a model of those sizes to LiteRT."""
     data = reader.ended(written(tmp_path), (), shapes={"x": (2, 3, 8)})

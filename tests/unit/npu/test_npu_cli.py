@@ -237,8 +237,6 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: object) ->
 def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = made.write(tmp_path, controller=False)
     (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY")
-    other = tmp_path / "other.tflite"
-    other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
     cases = {
         ("--feed-reference",): "--feed-reference needs the model that the reference comes from (give --model)",
         ("--ties", "odd"): "--ties: no tie rule is called 'odd' (known: away, even, up)",
@@ -248,13 +246,21 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--input", f"image={tmp_path}/bad.npy"): "DIR/bad.npy: not a file of NumPy: ",
         ("--input", f"photo={path}"): "made.c: no input is called 'photo' (image)",
         ("--raw", f"xSPI7={path}"): "made.c: no pool is called 'xSPI7' (AXISRAM5, xSPI2)",
-        ("--model", other): "DIR/other.tflite: the model has inputs of [4] bytes, the network's own are [144] (is it",
         ("-o", path): "no folder: ",
     }
     for words, said in cases.items():
         assert said in refused(tmp_path, capsys, path, *words), words
     assert "not a generated network" in refused(tmp_path, capsys, tmp_path / "made_atonbuf.xSPI2.raw")
     assert "nothing.c" in refused(tmp_path, capsys, tmp_path / "nothing.c")
+
+
+@pytest.mark.needs("ai_edge_litert")
+def test_the_model_of_another_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made.write(tmp_path, controller=False)
+    other = tmp_path / "other.tflite"
+    other.write_bytes(one_op("RELU", [(1, 2, 2, 1)], [(1, 2, 2, 1)]))
+    said = "DIR/other.tflite: the model has inputs of [4] bytes, the network's own are [144] (is it"
+    assert said in refused(tmp_path, capsys, path, "--model", other)
 
 
 def test_without_numpy(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

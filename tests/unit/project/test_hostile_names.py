@@ -90,7 +90,9 @@ def spoiled(data: bytes) -> Iterator[bytes]:
         yield data[:at] + b"\x1b\x07" + data[at + 2 :]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.needs("onnx")] * each.endswith(".onnx")) for each in FILES]
+)
 def test_inspect(name: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / Path(name).name
     found = []
