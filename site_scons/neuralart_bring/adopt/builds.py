@@ -31,13 +31,13 @@ _CMAKE_INCLUDED = re.compile(r"^[ \t]*(include|add_subdirectory)[ \t]*\([ \t]*\"
 _TOOLCHAIN = re.compile(r'"toolchainFile"\s*:\s*"([^"]+)"')
 # Sources by a pattern: make's wildcard and shell, CMake's GLOB and aux_source_directory.
 _PATTERNS = re.compile(r"\$\(wildcard[^)]*\.c\b|\$\(shell find|\bGLOB(?:_RECURSE)?\b|aux_source_directory", re.I)
-# What CMake says of a target or of a list.
-_TOLD = re.compile(
+# A call of CMake that names parts of a target or of a list: its name, then the rest of the call.
+_PARTS = re.compile(
     r"^[ \t]*(?:add_executable|add_library|target_sources|target_link_libraries|set|list[ \t]*\([ \t]*APPEND|"
-    r"file[ \t]*\([ \t]*GLOB(?:_RECURSE)?)[ \t(]+\"?([^\s\")]+)\"?([^)]*)",
+    r"file[ \t]*\([ \t]*GLOB(?:_RECURSE)?)[\s(]+\"?([^\s\")]+)\"?([^)]*)",
     re.M | re.I,
 )
-_NOT_MADE = re.compile(r"\s*(?:ALIAS|IMPORTED)\b", re.I)
+_ALIAS = re.compile(r"\s*(?:ALIAS|IMPORTED)\b", re.I)
 # A rule of make with its recipe, and ``$(SOURCES:.c=.o)``.
 _RULE = re.compile(r"^([^\s:=#][^:=\n]*):(?!=)(.*(?:\n\t.*)*)", re.M)
 _CHANGED = re.compile(r"\$[({](\w+):[^(){}\n]*[)}]")
@@ -169,14 +169,14 @@ def _with_parts(rules: Mapping[str, str], names: Collection[str]) -> dict[str, s
 
 
 def _targets(text: str, values: Mapping[str, str]) -> dict[str, str]:
-    """The same of the executables of CMake."""
-    told: dict[str, str] = {}
-    for name, rest in _TOLD.findall(text):
+    """What CMake says of each executable, of its lists and of its libraries; nothing if it makes one at most."""
+    parts: dict[str, str] = {}
+    for name, rest in _PARTS.findall(text):
         name = expanded(name, values)
-        told[name] = f"{told.get(name, '')}\n{rest}".replace('"', " ")
-    told |= {f"${{{name}}}": rest for name, rest in told.items()}  # As a list is used
+        parts[name] = f"{parts.get(name, '')}\n{rest}".replace('"', " ")
+    parts |= {f"${{{name}}}": rest for name, rest in parts.items()}  # A list is used so
     names = [expanded(name, values) for name in _EXECUTABLE.findall(text)]
-    return _with_parts(told, [name for name in names if not _NOT_MADE.match(told.get(name, ""))])
+    return _with_parts(parts, [name for name in names if not _ALIAS.match(parts.get(name, ""))])
 
 
 def _cmake_text(repository: Repository, path: str, depth: int = _DEPTH) -> str:

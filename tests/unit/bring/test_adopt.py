@@ -281,7 +281,8 @@ def test_which_program_has_the_network_cannot_be_told(
     assert four(adopt, tmp_path, **where) == (taken, taken, [f"{question} (another one: artefact and target)"])
 
 
-PROGRAMS = """{arm}
+PROGRAMS = """project(reid C)
+# arm-none-eabi
 set(COMMON Src/main.c Src/it.c)
 set(MORE ${{COMMON}} {in_list})
 add_library(parts STATIC Src/parts.c {in_library})
@@ -291,7 +292,8 @@ add_executable(${{PROJECT_NAME}}-door
   "${{MORE}}"  # its sources
 )
 add_executable(host::tool ALIAS selftest)
-target_sources(reid-door PRIVATE {in_sources})
+target_sources(
+  reid-door PRIVATE {in_sources})
 target_link_libraries(reid-door PRIVATE parts)
 add_executable(factory Src/factory.c {in_factory})
 {suffix}
@@ -303,7 +305,7 @@ _NO_PLACE = dict.fromkeys(("in_list", "in_library", "in_sources", "in_factory", 
 def cmake_programs(adopt: Adopt, folder: Path, **where: str) -> tuple[str, str, list[str]]:
     """As :func:`four`, for three executables of CMake."""
     root = SHAPES["reid"](folder / "reid")
-    text = PROGRAMS.format(**{**_NO_PLACE, **where}, arm="project(reid C)\n# arm-none-eabi")
+    text = PROGRAMS.format(**{**_NO_PLACE, **where})
     (root / "Makefile").unlink()
     put(root, {"CMakeLists.txt": text, "cmake/gcc-arm-none-eabi.cmake": CHAIN_WITHOUT_SUFFIX})
     status, out, err = adopt("reid")
