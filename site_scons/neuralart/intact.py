@@ -156,7 +156,7 @@ def changed(group: Sequence[dict[str, Any]]) -> list[str]:
     return texts
 
 
-def signed(text: str) -> str:
+def with_checksum(text: str) -> str:
     """Put the checksum of stamps (JSON) before them: a flipped bit may leave a good number of another group."""
     return f"{_sum(text)} {text}"
 

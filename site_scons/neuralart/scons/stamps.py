@@ -344,7 +344,7 @@ class Recorder:
         groups = _group([place for _, place in places.values()], [*variants.values(), *worlds.values()])
         head = {"format": intact.FORMAT, "remembered": remembered}
         text = _text({**head, "groups": groups, "worlds": worlds, "variants": variants})
-        files.write_text(self._path, intact.signed(text))
+        files.write_text(self._path, intact.with_checksum(text))
 
 
 def _group(places: Sequence[dict[str, Any]], users: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -680,7 +680,7 @@ def test_damaged_stamps_of_another_variant(stamped: Project, damage: object) -> 
     path = stamped.path(f"build/{intact.NAME}")
     data: Any = intact.load(str(path))
     data["variants"]["other"] = {**data["variants"]["plain"], "groups": [len(data["groups"])]}
-    path.write_text(intact.signed(json.dumps({**data, "groups": [*data["groups"], damage]})), "utf-8")
+    path.write_text(intact.with_checksum(json.dumps({**data, "groups": [*data["groups"], damage]})), "utf-8")
     stamped.path("build/plain/summary.txt").unlink()
     assert not stamped.run("plain").err
     stamped.run("plain")

@@ -283,7 +283,7 @@ _STATS = json.dumps({"Time": {"Commands": {"run-plain": {"start": 1.5, "end": 2.
 def _stamps(path: Path) -> object:
     """Never an error: SCons is asked instead."""
     text = path.read_bytes().decode("utf-8", "surrogateescape")
-    path.with_name(intact.NAME).write_bytes(intact.signed(text).encode("utf-8", "surrogateescape"))
+    path.with_name(intact.NAME).write_bytes(intact.with_checksum(text).encode("utf-8", "surrogateescape"))
     return intact.answer(str(path.parent), [])
 
 

@@ -152,7 +152,7 @@ def test_costs_are_those_of_files_and_effects(project: Path, capsys: pytest.Capt
         "variants": {"a": {"groups": [0, 1]}, "b": {"groups": [0, 2]}},
     }
     Path("build").mkdir()
-    Path("build", intact.NAME).write_text(intact.signed(json.dumps(stamps)), "utf-8")
+    Path("build", intact.NAME).write_text(intact.with_checksum(json.dumps(stamps)), "utf-8")
     took = {"build/shared.o": 1.0, "build/a/a.o": 0.25, "run-a": 2.0, "run-d": -1.0, "plan-c-n6": 0.0005, "other": 9}
     stats = {"Time": {"Commands": {name: {"start": 0, "duration": each} for name, each in took.items()}}}
     Path("stats.json").write_text(json.dumps(stats), "utf-8")

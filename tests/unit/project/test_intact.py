@@ -217,7 +217,7 @@ def test_each_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     variant = {"world": "w", "groups": [0, 1]}
     data = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}}
     data |= {"groups": groups, "variants": {"one": variant, "two": variant}}
-    (tmp_path / intact.NAME).write_text(intact.signed(json.dumps(data)), "utf-8")
+    (tmp_path / intact.NAME).write_text(intact.with_checksum(json.dumps(data)), "utf-8")
     asked: list[str] = []
 
     def counted(path: str) -> os.stat_result:
@@ -254,7 +254,7 @@ def test_a_flipped_bit_of_stamps_is_noticed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     world = {"words": [], "default": ["a"], "environ": intact.environment(os.environ), "groups": []}
     data = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}, "groups": [[], []]}
-    text = intact.signed(json.dumps({**data, "variants": {"a": {"world": "w", "groups": [1]}}})).encode()
+    text = intact.with_checksum(json.dumps({**data, "variants": {"a": {"world": "w", "groups": [1]}}})).encode()
     path = Path(intact.NAME)
     for bit in range(8 * len(text)):
         damaged = bytearray(text)
@@ -271,6 +271,6 @@ def test_a_flipped_bit_of_stamps_is_noticed(tmp_path: Path, monkeypatch: pytest.
     for place in (good, *wrong, {**good, "folder": 7}, {**good, "way": "x"}):
         for group in ([place], {"p": place}):
             text = json.dumps({**data, "groups": [group]})
-            (tmp_path / intact.NAME).write_text(intact.signed(text), "utf-8")
+            (tmp_path / intact.NAME).write_text(intact.with_checksum(text), "utf-8")
             right = place is good and isinstance(group, list)
             assert intact.answer(str(tmp_path), ["a"]) == (["a"] if right else []), group

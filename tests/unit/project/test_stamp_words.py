@@ -29,7 +29,7 @@ def _stamp(words: list[str]) -> None:
     data: dict[str, Any] = {"format": intact.FORMAT, "remembered": [], "worlds": {"w": world}}
     data |= {"variants": {"plain": {"world": "w", "groups": []}}, "groups": []}
     Path("build").mkdir(exist_ok=True)
-    Path("build", intact.NAME).write_text(intact.signed(json.dumps(data)), "utf-8")
+    Path("build", intact.NAME).write_text(intact.with_checksum(json.dumps(data)), "utf-8")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_is_built_when_nothing_is_named_is_that_of_the_command_line(stamped
     data["worlds"] = {"other": other, **data["worlds"]}
     for world in ("other", "w"):
         data["variants"]["plain"]["world"] = world
-        path.write_text(intact.signed(json.dumps(data)), "utf-8")
+        path.write_text(intact.with_checksum(json.dumps(data)), "utf-8")
         assert intact.say("build", []) == (world == "w")
         assert not intact.say("build", ["X=1"])
         assert intact.say("build", ["X=1", "plain"]) == (world == "other")
