@@ -4,7 +4,7 @@ An answer is found by all that it depends on: the compiler, its words and its fo
 each header that is not the compiler's own, and what the preprocessor makes of them; for files that it has read before,
 it is not asked again. So a build starts each command that it finds necessary, and whatever it has overlooked is missing
 here, too. Only the place of a tree does not count, if the compiler is told to leave it out of what it writes
-(``-ffile-prefix-map``): tests of that compile anew.
+(``-ffile-prefix-map``): tests of that compile anew. The compiler itself is hashed once, too.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _REPO = Path(__file__).parents[3]
 # Where the answers are; None: everything is compiled.
 folder: Path | None = None
 _plain: Any = subprocess.Popen
+_plain_digest: Any = hashlib.file_digest
 _NOTHING = shutil.which("true")
 _SCONS = """\
 import os, runpy, sys
@@ -54,6 +55,26 @@ from support.projects import compile_answers
 compile_answers.install({folder!r})
 sys.path[0], sys.argv[0] = os.getcwd(), "SCons"
 runpy.run_module("SCons", run_name="__main__", alter_sys=True)"""
+
+
+class _Digest:
+    """Of a file that was read before."""
+
+    def __init__(self, kept: str) -> None:
+        self.hexdigest = lambda: kept
+
+
+def _file_digest(file: Any, name: str) -> Any:
+    """The hash of what is installed, above all of the compiler, whose hundred megabytes each new build folder reads."""
+    if folder is None or not str(file.name).startswith("/usr/") or (of := os.fstat(file.fileno())).st_size < 1 << 16:
+        return _plain_digest(file, name)
+    path = shared("digests", folder) / f"{name}-{of.st_dev}-{of.st_ino}-{of.st_size}-{of.st_mtime_ns}-{of.st_ctime_ns}"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        new = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+        new.write_text(_plain_digest(file, name).hexdigest(), "utf-8")
+        new.replace(path)
+    return _Digest(path.read_text("utf-8"))
 
 
 class _Popen(_plain):  # type: ignore[misc]
@@ -78,6 +99,7 @@ def install(kept: Path | str) -> None:
     global folder
     folder = Path(kept)
     subprocess.Popen = _Popen  # type: ignore[misc]
+    hashlib.file_digest = _file_digest  # type: ignore[assignment]
 
 
 def shared(name: str, otherwise: Path) -> Path:

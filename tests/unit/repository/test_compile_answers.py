@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -161,3 +162,13 @@ def test_a_scons_that_is_started_has_them_too(tmp_path: Path, answers: Path) -> 
     done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "x=7"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("7\n"), done.stderr
     assert len([*answers.iterdir()]) == 1
+
+
+def test_what_is_installed_is_hashed_once(answers: Path) -> None:
+    with Path("/usr/bin/cc").open("rb") as file:
+        said = hashlib.file_digest(file, "sha256").hexdigest()
+    assert said == hashlib.sha256(Path("/usr/bin/cc").read_bytes()).hexdigest()
+    (kept,) = (answers.parent / "digests").iterdir()
+    kept.write_text("from there", "utf-8")
+    with Path("/usr/bin/cc").open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == "from there"
