@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -19,8 +18,6 @@ FLAGS = ("-std=gnu11", "-O1", "-g", "-fPIC", "-ffp-contract=off", "-fno-fast-mat
 # Checks are the same without optimization, which takes five times as long with them as the rest of a compile.
 SANITIZER = ("-O0", "-fsanitize=undefined,address", "-fno-sanitize-recover=all")
 INCLUDE = tuple(f"-I{RUNTIME / name}" for name in ("include", "legacy/include"))
-
-have_cc = shutil.which("cc") is not None
 
 
 def cc(words: Sequence[str], folder: Path | None = None) -> None:

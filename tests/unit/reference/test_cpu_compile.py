@@ -388,17 +388,17 @@ def test_arrays_of_all_tools() -> None:
         dispatched("n", {"n.c": b"const uint8_t x[2] = {1};", "n_data.c": b"int x;\n"}, ".X=1")
 
 
+@pytest.mark.hostcc
 def test_a_network_without_constants(tmp_path: Path) -> None:
     result = compiled(network=(small_network()[0], chain(32, 32)))
     assert (macros(result)["AI_NETWORK_DATA_WEIGHTS_SIZE"], result.cpu.weights[0].data) == ("(0)", b"")
     write(result, tmp_path)
-    if cpu_native.have_cc:
-        runner = cpu_native.build(tmp_path, "network", tmp_path / "runner")
-        assert cpu_native.run(runner, bytes(range(64))) == bytes(range(64))
+    runner = cpu_native.build(tmp_path, "network", tmp_path / "runner")
+    assert cpu_native.run(runner, bytes(range(64))) == bytes(range(64))
 
 
 @pytest.mark.needs("ai_edge_litert")
-@pytest.mark.skipif(not cpu_native.have_cc, reason="cc is not on PATH")
+@pytest.mark.hostcc
 def test_states_are_carried_from_one_inference_to_the_next(tmp_path: Path) -> None:
     """In memory that begins as garbage, next to guards."""
     rng, writer = np.random.default_rng(9), ModelWriter()
@@ -459,6 +459,7 @@ def test_buffers_of_the_application() -> None:
 # ---- hostile names
 
 
+@pytest.mark.hostcc
 def test_hostile_names_do_no_harm(tmp_path: Path) -> None:
     result = compiled(network=small_network(name_in=HOSTILE, name_out=HOSTILE))
     names = [array.name for array in (*result.cpu.activations.values(), *result.cpu.constants.values())]
@@ -466,8 +467,7 @@ def test_hostile_names_do_no_harm(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"[A-Za-z]\w*_array", name, re.ASCII) for name in names)
     json.loads(text(result, "network_c_info.json"))
     write(result, tmp_path)
-    if cpu_native.have_cc:
-        cpu_native.build(tmp_path, "network", tmp_path / "runner")
+    cpu_native.build(tmp_path, "network", tmp_path / "runner")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def machine(tmp_path: Path) -> Machine:
 
 WORK = ["venv-python", "-m", "SCons", "-Q", "-j3"]
 TESTS = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal"]
-FAST_TESTS = ["-m", "not long and not hostcc and not fuzz", "tests/unit", "tests/graph"]
+FAST_TESTS = ["-m", "not long and not hostcc and not arm and not fuzz", "tests/unit", "tests/graph"]
 
 
 def _pip(file: str = lock_files.BUILD) -> list[list[str]]:

@@ -64,6 +64,8 @@ ALWAYS = {
     f"vectors {quote(DIGITS)} --random 1 --expected board -o out": ["vectors.json", "inputs.bin", "outputs.bin"],
     "adopt repository -o out/variants.yaml": ["variants.yaml"],
 }
+# That one compiles the network for this computer.
+ALWAYS_MARKED = [pytest.param(words, marks=[pytest.mark.hostcc] * ("--expected" in words)) for words in ALWAYS]
 APP = """\
 schema: 1
 app_config: {use_case: pose_estimation, model_type: movenet, confidence_thresh: 0.4}
@@ -130,7 +132,7 @@ def refused(words: str, path: Path, capsys: Capture) -> None:
     assert {file: file.read_bytes() for file in path.parent.rglob("*") if file.is_file()} == before
 
 
-@pytest.mark.parametrize("words", [*WRITTEN, *ALWAYS])
+@pytest.mark.parametrize("words", [*WRITTEN, *ALWAYS_MARKED])
 def test_a_foreign_file(words: str, place: Path, capsys: Capture) -> None:
     """Each alone is refused; with ``--force`` all are replaced."""
     paths = [place / name for name in {**WRITTEN, **ALWAYS}[words]]
@@ -155,13 +157,13 @@ def test_our_own_file(words: str, place: Path, capsys: Capture) -> None:
     refused(words, path, capsys)
 
 
-@pytest.mark.parametrize("words", ALWAYS)
+@pytest.mark.parametrize("words", ALWAYS_MARKED)
 def test_it_asks_each_time(words: str, place: Path, capsys: Capture) -> None:
     assert cli.main(shlex.split(words)) == 0, capsys.readouterr().err
     refused(words, place / ALWAYS[words][0], capsys)
 
 
-@pytest.mark.parametrize("words", [*WRITTEN, *ALWAYS])
+@pytest.mark.parametrize("words", [*WRITTEN, *ALWAYS_MARKED])
 def test_a_link(words: str, place: Path, tmp_path: Path, capsys: Capture) -> None:
     """It is not followed in any case; with ``--force`` it is replaced."""
     name = {**WRITTEN, **ALWAYS}[words][-1]
