@@ -5,6 +5,7 @@ at will.
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
@@ -130,10 +131,15 @@ def _table(names: Sequence[str]) -> str:
 
 def runtime_objects(folder: Path, extra: Sequence[str] = ()) -> list[Path]:
     """Compile runtime and kernels, optimized as in the firmware, into ``folder``; ``extra``: more words for cc."""
+    from concurrent.futures import ThreadPoolExecutor
+
     folder.mkdir(parents=True, exist_ok=True)
     runtime = firmware_dir() / "runtime"
     sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "kernels").glob("*.c"))]
-    _cc(folder, "-O2", *extra, "-c", *map(str, sources))
+    count = min(os.cpu_count() or 1, len(sources))
+    with ThreadPoolExecutor(count) as pool:
+        # It takes ten seconds on one core.
+        list(pool.map(lambda n: _cc(folder, "-O2", *extra, "-c", *map(str, sources[n::count])), range(count)))
     return [folder.resolve() / f"{source.stem}.o" for source in sources]
 
 
