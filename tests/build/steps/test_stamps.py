@@ -23,7 +23,7 @@ from neuralart.cli import main
 from neuralart.plugins import origins
 from support.models import tflite_edit
 from support.projects import machine_edits
-from support.projects.sconsproject import REPO, Project, copy_built
+from support.projects.sconsproject import MODELS, REPO, Project, copy_built, copy_small, once, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -53,11 +53,11 @@ def broken(project: Project, *words: str, env: dict[str, str] | None = None, nam
 
 
 @pytest.fixture(scope="module")
-def plain(template: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copy_built(template, tmp_path_factory.mktemp("plain") / "tree")
-    project.path("variants.yaml").write_text(PLAIN, "utf-8")
-    project.run("plain")
-    return project
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    def make(folder: Path) -> None:
+        prepare(copy_small(folder, PLAIN), tmp_path_factory, "plain")
+
+    return Project(once(tmp_path_factory, "stamped", make))
 
 
 @pytest.fixture
@@ -280,19 +280,26 @@ def test_results_of_a_compile_that_nothing_reads_are_seen(stamped: Project) -> N
 
 
 WATCHING = """
-import json, os, pathlib, sys
-opened, listed = set(), set()
+import atexit, json, os, pathlib, sys
+opened, listed, ends = [], [], [0, 0]
 def hook(event, about):
     name = os.path.abspath(about[0]) if about and isinstance(about[0], (str, os.PathLike)) else ""
     if event == "open" and not (isinstance(about[2], int) and about[2] & 3):
-        opened.add(name)
+        opened.append(name)
     elif event in ("os.listdir", "os.scandir", "glob.glob"):
-        listed.add(name)
+        listed.append(name)
 sys.addaudithook(hook)
 import SCons.Node
-def write(node, **_):
-    pathlib.Path("opened.json").write_text(json.dumps([sorted(opened), sorted(listed)]))
-SCons.Node.arg2nodes_lookups.append(write)
+def look(node, **_):
+    ends[:] = len(opened), len(listed)
+SCons.Node.arg2nodes_lookups.append(look)
+def write():
+    seen = [sorted({*opened[: ends[0]]}), sorted({*listed[: ends[1]]})]
+    from neuralart import files, fingerprint
+    modules = {str(getattr(module, '__file__', None)) for module in sys.modules.values()}
+    noted = sorted({*files.noted, *fingerprint.looked, *modules})
+    pathlib.Path("seen.json").write_text(json.dumps([*seen, noted, sorted(files.noted_folders)]))
+atexit.register(write)
 """
 
 
@@ -302,24 +309,14 @@ def test_all_that_declaring_reads_is_in_the_stamps(stamped: Project) -> None:
     names = [line.strip(" :") for line in lines if re.fullmatch(r"  [a-z][\w-]*:", line)]
     assert len(names) > 12
     shutil.copy2(REPO / "variants.yaml", stamped.path("variants.yaml"))
+    for model in MODELS:
+        shutil.copytree(REPO / f"models/{model}", stamped.path(f"models/{model}"), dirs_exist_ok=True)
     site = stamped.root.parent / "site"
     site.mkdir()
     (site / "site_init.py").write_text(WATCHING, "utf-8")
     stamped.run("-n", f"--site-dir={site}", *names)
-    opened, listed = json.loads(stamped.path("opened.json").read_text())
-    known = stamped.root / "noted.json"
-    (site / "site_init.py").write_text(
-        "import atexit, json, pathlib, sys\n"
-        "def write():\n"
-        "    from neuralart import files, fingerprint\n"
-        "    modules = {str(getattr(module, '__file__', None)) for module in sys.modules.values()}\n"
-        "    noted = sorted({*files.noted, *fingerprint.looked, *modules})\n"
-        f"    pathlib.Path({str(known)!r}).write_text(json.dumps([noted, sorted(files.noted_folders)]))\n"
-        "atexit.register(write)\n",
-        "utf-8",
-    )
-    stamped.run("-n", f"--site-dir={site}", *names)
-    noted, trees = ({str(stamped.path(name)) for name in part} for part in json.loads(known.read_text()))
+    opened, listed, *known = json.loads(stamped.path("seen.json").read_text())
+    noted, trees = ({str(stamped.path(name)) for name in part} for part in known)
     trees.add(str(stamped.path("firmware")))
     # Python looks for modules in site_scons: what comes there or goes is in the stamps.
     data = intact.load(str(stamped.path("build/.stamps.json")))
@@ -488,24 +485,29 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("ask", PROGRAMS)
-def test_a_program_is_asked_each_time(stamped: Project, ask: str) -> None:
+def test_a_program_is_asked_each_time(stamped: Project) -> None:
     """Whatever it does, and though ``main()`` is called in it."""
-    script = stamped.path("SConstruct")
+    script, names = stamped.path("SConstruct"), ["variants.yaml", "variants-b.yaml"]
     text = script.read_text("utf-8").replace('"variants.yaml"', "NAME")
-    stamped.path("variants-b.yaml").write_text(PLAIN.replace("title: Digits", "title: B"), "utf-8")
-    stamped.path("which").write_text("variants.yaml", "utf-8")
-    stamped.path("which-link").symlink_to("variants.yaml")
-    script.write_text(ask + text, "utf-8")
-    before = stamped.path(f"build/{intact.NAME}").read_bytes()
-    for _ in range(2):
-        assert not stamped.run("plain").commands
-        assert asked(stamped, "plain") == (intact.ASK, "")
-    assert stamped.path(f"build/{intact.NAME}").read_bytes() == before
-    stamped.path("which").write_text("variants-b.yaml", "utf-8")
-    stamped.path("which-link").unlink()
-    stamped.path("which-link").symlink_to("variants-b.yaml")
-    assert stamped.run("plain", env={"GITHUB_REF_NAME": "variants-b.yaml"}).commands
+    stamped.path(names[1]).write_text(PLAIN.replace("title: Digits", "title: B"), "utf-8")
+    stamps = stamped.path(f"build/{intact.NAME}")
+    before = stamps.read_bytes()
+
+    def put(name: str) -> dict[str, str]:
+        stamped.path("which").write_text(name, "utf-8")
+        stamped.path("which-link").unlink(missing_ok=True)
+        stamped.path("which-link").symlink_to(name)
+        return {"GITHUB_REF_NAME": name}
+
+    for ask in PROGRAMS:
+        script.write_text(ask + text, "utf-8")
+        env = put(names[0])
+        for _ in range(2):
+            assert not stamped.run("plain", env=env).commands, ask
+            assert asked(stamped, "plain", env=env) == (intact.ASK, "")
+        assert stamps.read_bytes() == before
+        names.reverse()
+        assert stamped.run("plain", env=put(names[0])).commands, ask
 
 
 @pytest.mark.parametrize("name", ["site_scons/site_init.py", "site_scons/neuralart_plugins/mine.py"])
@@ -605,25 +607,30 @@ stamps.Recorder._write = write
 """
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "os.utime('firmware/app/main.c')",
-        "os.rename('firmware/app/main.c', 'firmware/app/main.c.bak')",
-        "open('firmware/app/new.h', 'w').close()",
-        "open('build/plain/main.h', 'w').close()",
-        "pathlib.Path('build/plain/summary.txt').write_text('x')",
-        "pathlib.Path('variants.yaml').write_text('# x')",
-        "open('site_scons/neuralart/new.py', 'w').close()",
-    ],
-)
-def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project, what: str) -> None:
+CHANGED = [
+    "pass",
+    "os.utime('firmware/app/main.c')",
+    "open('firmware/app/new.h', 'w').close()",
+    "open('build/plain/main.h', 'w').close()",
+    "pathlib.Path('build/plain/summary.txt').write_text('x')",
+    "open('site_scons/neuralart/new.py', 'w').close()",
+    "os.rename('firmware/app/main.c', 'firmware/app/main.c.bak')",
+    "pathlib.Path('variants.yaml').write_text('# x')",
+]
+
+
+def test_what_changes_while_it_is_built_leaves_no_stamp(stamped: Project) -> None:
     """Nobody knows which of its states was read."""
-    _same_size("variants.yaml", "Digits", "digits")(stamped)
-    module = stamped.path("site_scons/neuralart/scons/variant.py")
-    module.write_text(module.read_text("utf-8") + MEANWHILE.format(what=what), "utf-8")
-    stamped.run("plain")
-    assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
+    module, backup = stamped.path("site_scons/neuralart/scons/variant.py"), stamped.path("firmware/app/main.c.bak")
+    text = module.read_text("utf-8")
+    for what in CHANGED:
+        _append("variants.yaml", "# more\n")(stamped)
+        module.write_text(text + MEANWHILE.format(what=what), "utf-8")
+        stamped.run("plain")
+        assert (broken(stamped) == []) == (what == "pass"), what
+        assert asked(stamped, "plain")[0] == (0 if what == "pass" else intact.ASK), what
+        if backup.exists():
+            backup.rename(backup.with_suffix(""))
 
 
 # SCons looks for headers when it compiles; sources were searched for before it.
@@ -674,17 +681,18 @@ def test_a_full_disk(stamped: Project) -> None:
     assert broken(stamped) and asked(stamped, "plain") == (intact.ASK, "")
 
 
-@pytest.mark.parametrize("damage", [5, ["x"], [{"at": "q"}], [{"at": "q", "files": {"a": [1]}}]])
-def test_damaged_stamps_of_another_variant(stamped: Project, damage: object) -> None:
+def test_damaged_stamps_of_another_variant(stamped: Project) -> None:
     """A build without a stamp of the damaged one says nothing, and leaves no damaged stamps."""
     path = stamped.path(f"build/{intact.NAME}")
-    data: Any = intact.load(str(path))
-    data["variants"]["other"] = {**data["variants"]["plain"], "groups": [len(data["groups"])]}
-    path.write_text(intact.with_checksum(json.dumps({**data, "groups": [*data["groups"], damage]})), "utf-8")
-    stamped.path("build/plain/summary.txt").unlink()
-    assert not stamped.run("plain").err
-    stamped.run("plain")
-    assert broken(stamped) == []
+    whole: Any = intact.load(str(path))
+    for damage in (5, ["x"], [{"at": "q"}], [{"at": "q", "files": {"a": [1]}}]):
+        data = {**whole, "variants": {**whole["variants"], "other": {**whole["variants"]["plain"]}}}
+        data["variants"]["other"]["groups"] = [len(whole["groups"])]
+        path.write_text(intact.with_checksum(json.dumps({**data, "groups": [*whole["groups"], damage]})), "utf-8")
+        stamped.path("build/plain/summary.txt").unlink()
+        assert not stamped.run("plain").err
+        stamped.run("plain")
+        assert broken(stamped) == [], damage
 
 
 def test_variables_of_main(stamped: Project) -> None:

@@ -14,11 +14,9 @@ from filelock import FileLock
 from support.changes.rows import Row
 from support.changes.tree import DATABASE, VARIANTS, Tree
 from support.projects.machine_edits import Toolchain
-from support.projects.sconsproject import Result, common, copy_sources, once
+from support.projects.sconsproject import Result, common, copy_small, once
 
 _SHOWN = 3
-# What the network computes with: to compile others would be half of the time.
-KERNELS = ("conv2d", "fully_connected", "pool", "softmax", "add")
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,7 @@ def template(factory: pytest.TempPathFactory) -> Path:
     """A built tree that rows begin with copies of, in ``tree``; it is built once in a run."""
 
     def make(folder: Path) -> None:
-        project = copy_sources(folder / "tree", models=("digits",))
-        project.path("variants.yaml").write_text(VARIANTS, "utf-8")
-        for path in project.path("firmware/runtime/kernels").glob("*.c"):
-            if path.stem not in KERNELS:
-                path.unlink()
+        copy_small(folder / "tree", VARIANTS)
         Tree(folder, environment(factory, folder)).build()
 
     return once(factory, "changes", make)

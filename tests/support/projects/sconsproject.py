@@ -282,6 +282,21 @@ def copy_sources(target: Path, models: Sequence[str] = MODELS) -> Project:
     return Project(target)
 
 
+def copy_small(target: Path, variants: str) -> Project:
+    """Sources of digits alone, with the kernels that it computes with: to compile all others takes most of a build.
+
+    Args:
+        target: A folder that is not there yet.
+        variants: Text of variants.yaml.
+    """
+    project = copy_sources(target, models=("digits",))
+    project.path("variants.yaml").write_text(variants, "utf-8")
+    for path in project.path("firmware/runtime/kernels").glob("*.c"):
+        if path.stem not in ("conv2d", "fully_connected", "pool", "softmax", "add"):
+            path.unlink()
+    return project
+
+
 def plain_scons(factory: pytest.TempPathFactory, target: Path) -> Project:
     """A built copy of the example of builders alone, with this repository as its tool; it is built once in a run."""
 
