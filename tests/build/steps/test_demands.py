@@ -6,22 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from support.projects.sconsproject import Project, Result, copy_built, copy_sources, prepare
+from support.projects.sconsproject import Project, Result, copy_built, copy_small, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 VECTORS = "models/digits/vectors/outputs.bin"
 NETWORK = "    vectors: models/digits/vectors\n"
+VARIANTS = (
+    "schema: 1\nnetworks:\n  digits:\n    model: models/digits/digits.tflite\n"
+    f"{NETWORK}variants:\n  v:\n    board: stm32n6570-dk\n    network: digits\n"
+)
 
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """One variant, built once, that exists for these tests alone."""
-    project = copy_sources(tmp_path_factory.mktemp("demands") / "tree")
-    project.path("variants.yaml").write_text(
-        "schema: 1\nnetworks:\n  digits:\n    model: models/digits/digits.tflite\n"
-        f"{NETWORK}variants:\n  v:\n    board: stm32n6570-dk\n    network: digits\n",
-        "utf-8",
-    )
+    project = copy_small(tmp_path_factory.mktemp("demands") / "tree", VARIANTS)
     prepare(project, tmp_path_factory, "-j2", "v")
     return project
 
@@ -124,9 +123,8 @@ def test_a_limit_that_is_kept_again(built: Project) -> None:
     built.up_to_date("v")
 
 
-def test_from_nothing_nothing_is_linked(tmp_path: Path, one: Project) -> None:
-    project = copy_sources(tmp_path / "tree")
-    project.path("variants.yaml").write_bytes(one.path("variants.yaml").read_bytes())
+def test_from_nothing_nothing_is_linked(tmp_path: Path) -> None:
+    project = copy_small(tmp_path / "tree", VARIANTS)
     demand(project, "budgets: {max_weights: 1, max_activations: 1}")
     failed = project.run("v", code=2)
     assert not failed.tags & {"LINK", "OBJCOPY", "PLAN"}, failed.commands
@@ -149,9 +147,8 @@ def test_a_limit_that_nobody_can_check_is_not_kept(built: Project) -> None:
     assert "max_cycles: nothing estimates the cycles of network digits" in said(built.run("v", code=2))
 
 
-def test_a_relocatable_model_has_limits_too(tmp_path: Path, one: Project) -> None:
-    project = copy_sources(tmp_path / "tree")
-    project.path("variants.yaml").write_bytes(one.path("variants.yaml").read_bytes())
+def test_a_relocatable_model_has_limits_too(tmp_path: Path) -> None:
+    project = copy_small(tmp_path / "tree", VARIANTS)
     demand(project, "budgets: {max_weights: 1}")
     project.edit("variants.yaml", "    network: digits\n", "    network: digits\n    relocatable: true\n")
     failed = project.run("v", code=2)
@@ -202,9 +199,8 @@ def test_new_weights_reach_the_export(built: Project) -> None:
     assert changed <= {".raw", ".bin", ".hex", ".json"} and ".raw" in changed
 
 
-def test_an_export_alone_links_no_firmware(tmp_path: Path, one: Project) -> None:
-    project = copy_sources(tmp_path / "tree")
-    project.path("variants.yaml").write_bytes(one.path("variants.yaml").read_bytes())
+def test_an_export_alone_links_no_firmware(tmp_path: Path) -> None:
+    project = copy_small(tmp_path / "tree", VARIANTS)
     result = project.run("export-v")
     assert "LINK" not in result.tags and "CC" not in result.tags
     assert project.path("build/v/export/network.cmake").is_file()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.models import tflite_edit
-from support.projects.sconsproject import Project, copy_built, copy_sources, prepare
+from support.projects.sconsproject import Project, copy_built, copy_small, copy_sources, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -72,9 +72,9 @@ variants:
 """
 
 
-def test_equal_contents_in_another_folder(sources: Project) -> None:
+def test_equal_contents_in_another_folder(tmp_path: Path) -> None:
     """An option that changes no byte of a model for a loader changes its folder, which index and bill name."""
-    sources.path("variants.yaml").write_text(LOADED, "utf-8")
+    sources = copy_small(tmp_path / "tree", LOADED)
     sources.run("one", "sbom-one")
     sources.edit("variants.yaml", ".tflite}", ".tflite, options: [--enable-virtual-mem-pools]}")
     sources.run("one", "sbom-one")

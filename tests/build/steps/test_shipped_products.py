@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from support.projects.sconsproject import TOOL, Project, copy_built, copy_sources, once, plain_scons, prepare
+from support.changes.tree import VARIANTS
+from support.projects.sconsproject import TOOL, Project, copy_built, copy_small, once, plain_scons, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -71,7 +72,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """One variant is built; each test leaves the tree as it was."""
 
     def make(folder: Path) -> None:
-        prepare(copy_sources(folder), tmp_path_factory, "-j2", V)
+        prepare(copy_small(folder, VARIANTS), tmp_path_factory, "-j2", V)
 
     shared = Project(once(tmp_path_factory, "digits alone", make))
     return copy_built(shared, tmp_path_factory.mktemp("products") / "a tree with spaces")

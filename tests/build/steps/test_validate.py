@@ -131,10 +131,10 @@ def test_what_does_not_fit_is_said_before_the_run(built: Project, validate: Call
 
 def test_the_variant_is_built_first(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
     """After a change, and with nothing on standard output but the figures; one that cannot be built is not measured."""
-    built.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    optimization: -O3\n")
+    built.edit("firmware/app/main.c", "reference application", "reference applicatioN")
     out, err = validate("digits-n6", "--json")
     assert json.loads(out)["samples"] == 20 and " LINK " in err
     assert validate("digits-n6", "--json")[1] == ""
-    built.edit("variants.yaml", "optimization: -O3", "optimizatoin: -O3")
+    built.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    optimizatoin: -O3\n")
     out, err = validate("digits-n6", code=1)
     assert out == "" and "unknown key 'optimizatoin'" in err
