@@ -38,8 +38,8 @@ from support.projects.machine_edits import (
     Toolchain,
     exchange,
 )
-from support.projects.sconsproject import REPO, Project, Result, copy_built, copy_sources
-from support.projects.torture import FIRST_ROUND, in_time, many, progress
+from support.projects.sconsproject import REPO, Project, Result, copy_built, copy_small, copy_sources
+from support.projects.torture import FIRST_ROUND, LONG, in_time, many, progress
 from support.servers.cache_server import serving
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
@@ -63,7 +63,10 @@ class Tree:
     def __init__(self, common: Path) -> None:
         self.base = Path(tempfile.mkdtemp(prefix="tree-", dir=common))
         built = common / "built"
-        self.project = copy_built(Project(built), self.base / "tree") if built.exists() else copy_sources(built)
+        if built.exists():
+            self.project = copy_built(Project(built), self.base / "tree")
+        else:
+            self.project = copy_sources(built) if LONG else copy_small(built, "")
         self.tools = Toolchain(common / "tools")
         self.tables = {"network": NETWORK_KEYS, "variant": VARIANT_KEYS, "model": MODEL_KEYS}
         self.keys: Keys = {name: dict.fromkeys(table, 0) for name, table in self.tables.items()}
