@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.projects.sconsproject import Project, Result, copy_built, copy_sources, prepare
+from neuralart import cli
+from support.projects.sconsproject import REPO, Project, Result, copy_built, copy_small, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 VARIANT = "digits-n6-internal"
 RUN = f"run-{VARIANT}"
 BANKS = "firmware/runtime/memory/banks.c"
+QUANTIZE = "firmware/runtime/kernels/quantize.c"
 RAMCFG_CLOCK = """  if (registers->ramcfg_clock_register != 0) {
     npu_memory_set(registers->ramcfg_clock_register, registers->ramcfg_clock);
   }
@@ -38,23 +37,23 @@ LAST_STEP = """      npu_memory_clear(tables->banks[row].ramcfg, registers->shut
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The variant, built once and known to be right."""
-    project = copy_sources(tmp_path_factory.mktemp("internal") / "tree")
+    project = copy_small(tmp_path_factory.mktemp("internal") / "tree", (REPO / "variants.yaml").read_text("utf-8"))
     assert "bit-exact" in prepare(project, tmp_path_factory, RUN).out
     return project
 
 
 @pytest.fixture(params=["fault", "zeros"])
-def project(request: pytest.FixtureRequest, template: Project, tmp_path: Path) -> Project:
-    """A built tree of its own, with one of the two ways in which a bank can be off."""
-    copied = copy_built(template, tmp_path / "tree")
-    copied.edit("variants.yaml", f"  {VARIANT}:\n", f"  {VARIANT}:\n    dead_bank: {request.param}\n")
-    return copied
+def dead_bank(request: pytest.FixtureRequest) -> str:
+    """One of the two ways in which a bank can be off."""
+    return str(request.param)
 
 
 @pytest.fixture
-def dead_bank(request: pytest.FixtureRequest) -> str:
-    """Of the project of the same test."""
-    return str(request.node.callspec.params["project"])
+def project(dead_bank: str, template: Project, tmp_path: Path) -> Project:
+    """A built tree to change, whose banks are off in that way."""
+    copied = copy_built(template, tmp_path / "tree")
+    copied.edit("variants.yaml", f"  {VARIANT}:\n", f"  {VARIANT}:\n    dead_bank: {dead_bank}\n")
+    return copied
 
 
 def failure(result: Result) -> str:
@@ -68,22 +67,25 @@ def run(project: Project) -> str:
     return failure(project.run(RUN, code=2))
 
 
-def by_hand(project: Project, plan: Path, *more: str) -> str:
-    """As ``run-`` does it, with options, or a plan, that only a test wants."""
-    (network,) = project.path("build/networks").rglob("network.json")
-    words = ["run", "--board", "stm32n6570-dk", "--machine", "unicorn", "--elf", f"build/{VARIANT}/firmware.elf"]
-    words += ["--plan", str(plan), "--network", str(network), "--vectors", "models/digits/vectors", *more]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "neuralart", *words],
-        cwd=project.root,
-        # The copied tree's own package.
-        env={**os.environ, "PYTHONPATH": str(project.path("site_scons")), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 2, done.stderr
-    return failure(Result(done.returncode, done.stdout, done.stderr))
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def by_hand(
+    template: Project, dead_bank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """As ``run-`` does it, with options, or a plan, that only a test wants. What is built stays as it is."""
+    monkeypatch.chdir(template.root)
+
+    def call(plan: Path, *more: str) -> str:
+        (network,) = template.path("build/networks").rglob("network.json")
+        words = ["run", "--board", "stm32n6570-dk", "--machine", "unicorn", "--elf", f"build/{VARIANT}/firmware.elf"]
+        words += ["--plan", str(plan), "--network", str(network), "--vectors", "models/digits/vectors", *more]
+        assert cli.main([*words, "--dead-bank", dead_bank]) == 2
+        return failure(Result(2, "", capsys.readouterr().err))
+
+    yield call
+    shutil.rmtree(template.path("other"), ignore_errors=True)
 
 
 def plan_file(project: Project) -> Path:
@@ -91,18 +93,21 @@ def plan_file(project: Project) -> Path:
     return found
 
 
-def run_changed(
-    project: Project, dead_bank: str, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
-) -> str:
+@pytest.fixture
+def run_changed(template: Project, by_hand: Run) -> Run:
     """Run another list of writes: that of the build folder would be made again."""
-    data = json.loads(plan_file(project).read_text("utf-8"))
-    before = list(data["writes"])
-    data["writes"] = change(data["writes"])
-    assert data["writes"] != before
-    path = project.path("other/flash_plan.json")
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    return by_hand(project, path, "--dead-bank", dead_bank)
+
+    def call(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> str:
+        data = json.loads(plan_file(template).read_text("utf-8"))
+        before = list(data["writes"])
+        data["writes"] = change(data["writes"])
+        assert data["writes"] != before
+        path = template.path("other/flash_plan.json")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+        return by_hand(path)
+
+    return call
 
 
 def replaced(project: Project, write: dict[str, Any], data: bytes) -> dict[str, Any]:
@@ -127,38 +132,38 @@ def test_untouched(project: Project) -> None:
     assert "bit-exact" in project.run(RUN).out
 
 
-def test_raw_file_not_flashed(project: Project, dead_bank: str) -> None:
-    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] != "model"])
+def test_raw_file_not_flashed(run_changed: Run) -> None:
+    said = run_changed(lambda writes: [write for write in writes if write["kind"] != "model"])
     assert re.search(r"network digits, pool \S+: wrong CRC", said)
 
 
-def test_raw_file_and_descriptor_not_flashed(project: Project, dead_bank: str) -> None:
-    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] == "application"])
+def test_raw_file_and_descriptor_not_flashed(run_changed: Run) -> None:
+    said = run_changed(lambda writes: [write for write in writes if write["kind"] == "application"])
     assert "descriptor: there is no identity descriptor in flash" in said
 
 
-def test_nothing_flashed(project: Project, dead_bank: str) -> None:
-    said = run_changed(project, dead_bank, lambda writes: [write for write in writes if write["kind"] != "application"])
+def test_nothing_flashed(run_changed: Run) -> None:
+    said = run_changed(lambda writes: [write for write in writes if write["kind"] != "application"])
     assert "application slot is empty: nothing was flashed" in said
 
 
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
-def test_corrupted_weights(project: Project, dead_bank: str, place: str) -> None:
+def test_corrupted_weights(template: Project, run_changed: Run, place: str) -> None:
     def change(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        data = bytearray(flashed(project, "model"))
+        data = bytearray(flashed(template, "model"))
         data[{"first": 0, "middle": len(data) // 2, "last": len(data) - 1}[place]] ^= 0x10
-        return [replaced(project, write, bytes(data)) if write["kind"] == "model" else write for write in writes]
+        return [replaced(template, write, bytes(data)) if write["kind"] == "model" else write for write in writes]
 
-    assert re.search(r"network digits, pool \S+: wrong CRC", run_changed(project, dead_bank, change))
+    assert re.search(r"network digits, pool \S+: wrong CRC", run_changed(change))
 
 
-def test_corrupted_descriptor(project: Project, dead_bank: str) -> None:
+def test_corrupted_descriptor(template: Project, run_changed: Run) -> None:
     def change(writes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        data = bytearray(flashed(project, "descriptor"))
+        data = bytearray(flashed(template, "descriptor"))
         data[-1] ^= 1
-        return [replaced(project, write, bytes(data)) if write["kind"] == "descriptor" else write for write in writes]
+        return [replaced(template, write, bytes(data)) if write["kind"] == "descriptor" else write for write in writes]
 
-    said = run_changed(project, dead_bank, change)
+    said = run_changed(change)
     assert "descriptor: the identity descriptor in flash is damaged" in said
 
 
@@ -171,23 +176,28 @@ def _stamp(project: Project) -> str:
     return str(stamp)
 
 
-def test_stale_weights(project: Project, dead_bank: str, template: Project, tmp_path: Path) -> None:
-    """The flash holds model and descriptor of an older build, with another output."""
-    older = copy_built(template, tmp_path / "older")
-    shutil.rmtree(older.path("build/networks"))
-    older.edit("variants.yaml", "    vectors: models/digits/vectors\n", "    output_data_type: float32\n")
-    older.run(VARIANT)
+@pytest.fixture(scope="module")
+def older(template: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """An older build, with another output."""
+    copied = copy_built(template, tmp_path_factory.mktemp("older") / "tree")
+    shutil.rmtree(copied.path("build/networks"))
+    copied.edit("variants.yaml", "    vectors: models/digits/vectors\n", "    output_data_type: float32\n")
+    shutil.copy(REPO / QUANTIZE, copied.path(QUANTIZE))
+    copied.run(VARIANT)
+    return copied
+
+
+def test_stale_weights(template: Project, run_changed: Run, older: Project) -> None:
+    """The flash holds model and descriptor of an older build."""
     old = {kind: flashed(older, kind) for kind in ("model", "descriptor")}
     said = run_changed(
-        project,
-        dead_bank,
         lambda writes: [
-            replaced(project, write, old[write["kind"]]) if write["kind"] in old else write for write in writes
+            replaced(template, write, old[write["kind"]]) if write["kind"] in old else write for write in writes
         ],
     )
     assert "ABI mismatch" in said
-    assert f"firmware {_stamp(project)}, flash {_stamp(older)}" in said
-    assert _stamp(project) != _stamp(older)
+    assert f"firmware {_stamp(template)}, flash {_stamp(older)}" in said
+    assert _stamp(template) != _stamp(older)
 
 
 # ---- what the firmware does ----
@@ -250,10 +260,8 @@ def test_cache_maintained_for_all_lines_but_the_last(project: Project) -> None:
 # ---- what the boot chain leaves ----
 
 
-def test_flash_not_memory_mapped(project: Project, dead_bank: str) -> None:
-    assert "xSPI2: not memory mapped" in by_hand(
-        project, plan_file(project), "--dead-bank", dead_bank, "--xspi-unmapped"
-    )
+def test_flash_not_memory_mapped(template: Project, by_hand: Run) -> None:
+    assert "xSPI2: not memory mapped" in by_hand(plan_file(template), "--xspi-unmapped")
 
 
 # ---- what does not fit ----
@@ -275,7 +283,7 @@ def refused(project: Project) -> Result:
     return failed
 
 
-@pytest.mark.parametrize("project", ["fault"], indirect=True)
+@pytest.mark.parametrize("dead_bank", ["fault"], indirect=True)
 def test_application_larger_than_its_memory(project: Project) -> None:
     """The generated linker script ends where the boot loader's copy ends."""
     before = plan_file(project).read_bytes()
@@ -285,7 +293,7 @@ def test_application_larger_than_its_memory(project: Project) -> None:
     assert not plan_file(project).exists() or plan_file(project).read_bytes() == before
 
 
-@pytest.mark.parametrize("project", ["fault"], indirect=True)
+@pytest.mark.parametrize("dead_bank", ["fault"], indirect=True)
 def test_application_larger_than_the_copy(project: Project) -> None:
     """Linked by a script that knows nothing of the boot loader; the image's own check finds it."""
     (script,) = project.path("build/firmware").rglob("memory.ld")

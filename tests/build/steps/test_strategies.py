@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from neuralart import cli
 from support.boards.virtual_serial import offered
 from support.models import tflite_edit
-from support.projects.sconsproject import Project, copy_built, copy_sources, prepare
+from support.projects.sconsproject import REPO, Project, copy_built, copy_small, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -31,7 +31,7 @@ STRATEGIES = {
 
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copy_sources(tmp_path_factory.mktemp("ways") / "tree")
+    project = copy_small(tmp_path_factory.mktemp("ways") / "tree", (REPO / "variants.yaml").read_text("utf-8"))
     prepare(project, tmp_path_factory, "-j2", *STRATEGIES.values(), "digits-n6-two")
     return project
 
@@ -41,14 +41,13 @@ def tree(ways: Project, tmp_path: Path) -> Project:
     return copy_built(ways, tmp_path / "tree")
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_it_runs(tree: Project, strategy: str) -> None:
-    variant = STRATEGIES[strategy]
-    done = tree.run(f"run-{variant}")
-    assert done.commands == {("RUN", variant)}, "what was built is what runs"
-    assert "20 vectors bit-exact on unicorn" in done.out
-    plan = json.loads(tree.path(f"build/{variant}/plan.json").read_text("utf-8"))
-    assert [row["strategy"] for row in plan["initializers"]] == [strategy]
+def test_they_run(tree: Project) -> None:
+    done = tree.run(*(f"run-{variant}" for variant in STRATEGIES.values()))
+    assert done.commands == {("RUN", variant) for variant in STRATEGIES.values()}, "what was built is what runs"
+    for strategy, variant in STRATEGIES.items():
+        assert f"\n{variant}: digits: 20 vectors bit-exact on unicorn" in done.out
+        plan = json.loads(tree.path(f"build/{variant}/plan.json").read_text("utf-8"))
+        assert [row["strategy"] for row in plan["initializers"]] == [strategy]
 
 
 def kinds(project: Project, variant: str) -> list[str]:
@@ -80,20 +79,16 @@ def test_where_the_bytes_are(ways: Project) -> None:
         assert symbol["st_value"] % 64 == 0
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_weights_only(tree: Project, strategy: str) -> None:
-    variant = STRATEGIES[strategy]
+def test_weights_only(tree: Project) -> None:
+    """Linked constants are part of the image: their object, and what is made of the image. No other C."""
     tflite_edit.change_weight(tree.path(MODEL))
-    done = tree.run(variant)
-    if strategy == "link":
-        # The constants are part of the image: their object, and what is made of the image. No other C.
-        assert {target for tag, target in done.commands if tag == "CC"} == {
-            f"build/{variant}/npu_link_digits_AXISRAM5.o"
-        }
-        assert "LINK" in done.tags
-    else:
-        assert not done.tags & {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}, done.commands
-    tree.up_to_date(variant)
+    done = tree.run(*STRATEGIES.values())
+    linked = f"build/{STRATEGIES['link']}/"
+    assert {target for tag, target in done.commands if tag == "CC"} == {f"{linked}npu_link_digits_AXISRAM5.o"}
+    assert ("LINK", f"{linked}firmware.elf") in done.commands
+    image = {"LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}
+    assert not [each for each in done.commands if each[0] in image and not each[1].startswith(linked)], done.commands
+    tree.up_to_date(*STRATEGIES.values())
 
 
 @pytest.mark.gdb
