@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from support.changes.rows import Row
 from support.changes.tree import DATABASE, VARIANTS, Tree
 from support.projects.machine_edits import Toolchain
 from support.projects.sconsproject import Result, common, copy_small, once
+from support.projects.torture import LONG
 
 _SHOWN = 3
 
@@ -53,18 +55,29 @@ def template(factory: pytest.TempPathFactory) -> Path:
     return once(factory, "changes", make)
 
 
+def _linked(folder: Path) -> Path:
+    """A folder with a link to each program of the toolchain."""
+    if not folder.exists():
+        folder.mkdir()
+        for program in Path(shutil.which("arm-none-eabi-gcc") or "").parent.glob("arm-none-eabi-*"):
+            (folder / program.name).symlink_to(program)
+    return folder
+
+
 def environment(factory: pytest.TempPathFactory, base: Path) -> dict[str, str]:
     """Of a shell that knows nothing but programs, a home and the compiler.
 
-    The compiler is one that keeps its answers by what they depend on, for all trees of this run.
+    Of the long run, the compiler is one that keeps its answers by what they depend on, for all trees of this run. Else
+    it is the real one, in a folder of links: scons answers for it (:mod:`support.projects.compile_answers`), and
+    starts a process where the other one starts six.
     """
     folder = common(factory) / "tools"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
-        tools = Toolchain(folder)
+        tools = Toolchain(folder).folder if LONG else _linked(folder / "links")
     (base / "home").mkdir(parents=True, exist_ok=True)
     around = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
-    return {**around, "HOME": str(base / "home"), "NEURALART_TOOLCHAIN": str(tools.folder)}
+    return {**around, "HOME": str(base / "home"), "NEURALART_TOOLCHAIN": str(tools)}
 
 
 def fresh(factory: pytest.TempPathFactory, base: Path) -> Tree:
