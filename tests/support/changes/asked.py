@@ -44,7 +44,7 @@ for _number, _name in (
     ("504", "EDITOR"),
 ):
     _CODE = f'import os\nvalue = os.environ.get("{_name}", "1")'
-    reads(_number, f"os.environ, {_name}", _CODE, variable(_name), sample=_name == "GITHUB_REF_NAME")
+    reads(_number, f"os.environ, {_name}", _CODE, variable(_name))
 _USER = "import getpass\nvalue = getpass.getuser()"
 reads("505", "getpass.getuser()", _USER, variable("LOGNAME"), variable("LOGNAME", "1"))
 _ZONE = 'import time\nvalue = 1 + (time.tzname[0] == "XYZ")'

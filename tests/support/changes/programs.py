@@ -70,7 +70,8 @@ def reads(
 
 # ---- files and folders -----------------------------------------------------------------------------------------
 
-reads("40", "a file by open", f'value = open("{VALUE}").read()', put(VALUE, "2", WHEEL), sample=True)
+_OPEN = f'with open("{VALUE}") as file:\n    value = file.read()'
+reads("40", "a file by open", _OPEN, put(VALUE, "2", WHEEL), sample=True)
 reads("41", "a file by open, same size, time of 2020 kept", f'value = open("{VALUE}").read()')
 reads("42", 'a file by open with mode "r+"', f'value = open("{VALUE}", "r+").read()')
 

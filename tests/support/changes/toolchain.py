@@ -57,7 +57,7 @@ def edited(tree: Tree) -> Iterator[None]:
     tree.edit(f"{TOOLS}/{GCC}", *_OPTIONS)
 
 
-@row("101", "gcc is edited: size and time kept", sample=True)
+@row("101", "gcc is edited: size and time kept")
 def edited_time_kept(tree: Tree) -> Iterator[None]:
     install(tree)
     choose(tree)

@@ -124,13 +124,18 @@ case " $* " in
 *" -c "*" -o "* | *" -o "*" -c "*) ;;
 *) exec {gcc} {more} "$@" ;;
 esac
-last= out= listing=
+last= out= listing= keyed=
 for word; do
   shift
   case $last in
   -o) out=$word ;;
   -MF) listing=$word ;;
-  *) [ "$word" = -o ] || [ "$word" = -MF ] || set -- "$@" "$word" ;;
+  *)
+    case $word in
+    -o | -MF) ;;
+    -[DI]*) set -- "$@" "$word" ;; # what it does is seen in the text
+    *) set -- "$@" "$word" && keyed="$keyed|$word" ;;
+    esac ;;
   esac
   last=$word
 done
@@ -140,7 +145,7 @@ if [ "$listing" ]; then
 else
   text=$({gcc} {more} "$@" -E 2>/dev/null) || exec {gcc} {more} "$@" -o "$out"
 fi
-key=$(printf '%s\\n' {gcc} {more} "$@" "$text" | sed "s|$PWD|.|g" | sha256sum | cut -c1-64)
+key=$(printf '%s\\n' "{gcc} {more} $keyed" "$text" | sed "s|$PWD|.|g" | sha256sum | cut -c1-64)
 if [ -f "{kept}/$key" ]; then cp "{kept}/$key" "$out"; exit; fi
 if [ "$listing" ]; then set -- "$@" -MF "$listing"; fi
 {gcc} {more} "$@" -o "$out" || exit
