@@ -28,6 +28,8 @@ from neuralart.relocatable.format import types
 from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.format.types import OFFSET, Image
 from neuralart.relocatable.verify.verifier import verify
+from support.projects.compile_answers import relocatable_objects
+from support.projects.sconsproject import REPO
 from support.relocatable import fake_pack
 from support.relocatable.rel_networks import compile_digits
 from support.servers.messages import flat
@@ -45,15 +47,20 @@ def digits(root: Path) -> Path:
     return compile_digits(root / "net", "AXISRAM3", "xSPI2", relative=("xSPI2",))
 
 
+@pytest.fixture(scope="module")
+def objects(root: Path) -> Path:
+    """Objects of this run: our runtime is compiled once for all tests."""
+    return relocatable_objects(root / "objects")
+
+
 @pytest.fixture
-def make(root: Path, tmp_path: Path):
-    """Build with the objects of this module."""
+def make(objects: Path, tmp_path: Path):
+    """Build with these objects, unless others are named."""
 
     def run(code: Path, **options) -> tuple[builder.Built, Image]:
         name = options.pop("name", "network")
         output = options.pop("output", tmp_path / "out")
-        objects = options.pop("objects", root / "objects")
-        built = builder.build(BuildRequest(code, output, name, objects=objects, **options))
+        built = builder.build(BuildRequest(code, output, name, **{"objects": objects, **options}))
         image = parse(built.container.image, f"{name}_rel.bin", built.container.params)
         assert [str(f) for f in verify(image) if f.check == "relocations" or f.level == "error"] == []
         return built, image
@@ -99,16 +106,26 @@ def test_only_what_the_network_uses_is_in_it(digits, make, tmp_path):
     assert kernels == {"na_conv2d_s8", "na_max_pool_s8", "na_fully_connected_s8", "na_softmax_s8"}
 
 
-@pytest.mark.usefixtures("anew")
-def test_equal_bytes_in_two_folders(digits, make, tmp_path):
-    images = []
-    for folder in ("one", "another/deeper"):
-        code = copy(digits, tmp_path / folder / "net")
-        output = tmp_path / folder / "out"
-        built, _ = make(code, output=output, objects=output / "objects")
-        assert built.compiler.ran
-        images.append(built.container.image)
-    assert images[0] == images[1]
+def test_equal_bytes_in_two_folders(digits, make, objects, tmp_path):
+    """Of the image and of all that is stored, which says nothing of this machine and this run: no process, no path."""
+    first, _ = make(digits)
+    folder = tmp_path / "another" / "deeper"
+    shutil.copytree(digits.parent, folder / "net")
+    second, _ = make(folder / "net" / "network.c", output=folder / "out", objects=folder / "objects")
+    assert second.compiler.ran and second.container.image == first.container.image
+    contents = {path.name: path.read_bytes() for path in (folder / "objects").iterdir()}
+    # A list of the store for all tests has more rows.
+    lists = {name for name in contents if name.endswith(".json")}
+    assert all((objects / name).is_file() for name in lists)
+    assert [name for name in contents.keys() - lists if (objects / name).read_bytes() != contents[name]] == []
+    assert not [name for name in contents if name.startswith(".") or name.endswith((".part", ".d", ".lock"))]
+    maps = [data for name, data in contents.items() if name.endswith(".map")]
+    # gcc calls a part of a function NAME.part.0.
+    assert maps and not [data for data in maps if re.search(rb"\.part(?!\.\d)", data)]
+    told = [*maps, *(contents[name] for name in lists)]
+    assert not [data for data in told if any(os.fsencode(place) in data for place in (tmp_path, digits.parent, REPO))]
+    here = str(Path(toolchain.find(ToolchainConfig(), os.environ).folder).parent).encode()
+    assert not [line for data in maps for line in data.splitlines() if b" /" in line or here + b"/lib" in line]
 
 
 def test_other_weights_compile_nothing(digits, make, tmp_path):
@@ -160,77 +177,6 @@ def test_a_changed_header_compiles_again(tmp_path):
     assert objects[0] == objects[2] != objects[1] and len(compiler.ran) == 2
 
 
-@pytest.fixture(scope="module")
-def once_stored(digits, root):
-    """A build that filled a store of objects."""
-    folder = root / "stored"
-    request = BuildRequest(digits, folder / "out", "network", objects=folder / "objects", keep=True)
-    return builder.build(request), folder / "objects"
-
-
-@pytest.fixture
-def stored(digits, once_stored, tmp_path):
-    """A store of objects that was filled once, and how to build with it again."""
-    first, filled = once_stored
-    store = tmp_path / "objects"
-    shutil.copytree(filled, store)
-
-    def again() -> builder.Built:
-        return builder.build(BuildRequest(digits, tmp_path / "out", "network", objects=store, keep=True))
-
-    return first, store, again
-
-
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-@pytest.mark.parametrize("what", ["*_reloc-*.o", "*softmax*.o", "network-*.elf", "network-*.map", "network-*.parts"])
-def test_a_flipped_byte_in_the_store_is_made_again(stored, what):
-    first, store, again = stored
-    (path,) = list(store.glob(what))[:1]
-    flip(path)
-    if not what.endswith((".elf", ".map", ".parts")):
-        for linked in store.glob("network-*.elf"):
-            linked.unlink()
-    second = again()
-    assert second.compiler.notes == [f"{path.name} in the store of objects is damaged: it is made again"]
-    assert second.container.image == first.container.image and second.files == first.files
-    assert second.compiler.ran and again().compiler.ran == [] and again().compiler.notes == []
-
-
-def test_a_store_that_was_cut_short_or_holds_a_link(stored, tmp_path):
-    first, store, again = stored
-    cut, linked = sorted(store.glob("*.o"))[:2]
-    cut.write_bytes(b"")
-    elsewhere = tmp_path / "elsewhere.o"
-    elsewhere.write_bytes(linked.read_bytes())
-    linked.unlink()
-    linked.symlink_to(elsewhere)
-    before = elsewhere.read_bytes()
-    flip(next(store.glob("network-*.elf")))
-    second = again()
-    assert second.container.image == first.container.image
-    assert elsewhere.read_bytes() == before and not linked.is_symlink() and linked.read_bytes() == before
-
-
-def test_the_store_says_nothing_of_this_machine_and_this_run(stored, digits, tmp_path):
-    """Equal bytes of all of it in another folder; no process, no path."""
-    _, store, _ = stored
-    other = tmp_path / "other place" / "objects"
-    builder.build(BuildRequest(digits, tmp_path / "other place" / "out", "network", objects=other, keep=True))
-    contents = [{path.name: path.read_bytes() for path in place.iterdir()} for place in (store, other)]
-    assert contents[0] == contents[1]
-    assert not [name for name in contents[0] if name.startswith(".") or name.endswith((".part", ".d", ".lock"))]
-    maps = [data for name, data in contents[0].items() if name.endswith(".map")]
-    # gcc calls a part of a function NAME.part.0.
-    assert maps and not [data for data in maps if str(tmp_path).encode() in data or re.search(rb"\.part(?!\.\d)", data)]
-    here = str(Path(toolchain.find(ToolchainConfig(), os.environ).folder).parent).encode()
-    assert not [line for data in maps for line in data.splitlines() if b" /" in line or here + b"/lib" in line]
-
-
 @pytest.mark.parametrize(("secure", "debug"), [(True, False), (False, True)])
 def test_flags(make, tmp_path, secure, debug):
     code = compile_digits(tmp_path / "net", "xSPI1", "xSPI2", relative=("xSPI1", "xSPI2"))
@@ -241,32 +187,14 @@ def test_flags(make, tmp_path, secure, debug):
     assert image.context.ext_ram_sz == 2560
 
 
-def test_layouts(digits, make):
-    _, ours = make(digits)
-    _, theirs = make(digits, layout="vendor", split=True)
-    assert theirs.split and theirs.params == ours.params and theirs.header["params_offset"] == 0
-    assert ours.ro_size - theirs.ro_size in range(64)
-    assert theirs.ro_size % 8 == 0
-
-
-def test_compile_and_make_the_image_at_once(digits, tmp_path, capsys):
+def test_compile_and_make_the_image_at_once(digits, objects, tmp_path, capsys):
     """As ``stedgeai generate --relocatable``: the image stands beside the network, and a second call does it again."""
     pools = digits.parent / "pools.mpool"
-    model = Path(__file__).parents[3] / "models/digits/digits.tflite"
-    words = [
-        "compile",
-        "-m",
-        str(model),
-        "--target",
-        "stm32n6",
-        "--mpool",
-        str(pools),
-        "-o",
-        str(tmp_path / "out"),
-        "-n",
-        "cat",
-        "--quiet",
-    ]
+    model = str(REPO / "models/digits/digits.tflite")
+    words = ["compile", "-m", model, "--target", "stm32n6", "--mpool", str(pools), "-o", str(tmp_path / "out")]
+    words += ["-n", "cat", "--quiet"]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/objects").symlink_to(objects)
     for _ in range(2):
         assert main([*words, "--relocatable", "split,gen-c-files"]) == 0
     assert capsys.readouterr() == ("", "")
@@ -318,9 +246,9 @@ def run(*words: object) -> int:
     return main(["relocatable", "build", *map(str, words)])
 
 
-def test_command(digits, root, tmp_path, capsys, monkeypatch):
+def test_command(digits, objects, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    base = ("-i", digits.parent, "--objects", root / "objects")
+    base = ("-i", digits.parent, "--objects", objects)
     assert run(*base) == 0
     out = capsys.readouterr().out
     assert (
@@ -447,7 +375,7 @@ def test_each_row_of_the_options_table(packs, stored_objects, tmp_path, capsys, 
 
 
 def test_the_page_lists_each_option():
-    page = (Path(__file__).parents[3] / "docs/reference/relocatable-build.md").read_text("utf-8")
+    page = (REPO / "docs/reference/relocatable-build.md").read_text("utf-8")
     table = page[page.index("| option | meaning |") :].split("\n\n")[0]
     cells = " ".join(line.split(" | ")[0] for line in table.splitlines()[2:])
     assert re.findall(r"`(-[-a-z]+)`", cells) == list(ROWS)
@@ -520,6 +448,62 @@ def packs(root: Path):
     return get
 
 
+@pytest.fixture(scope="module")
+def once_stored(packs, root):
+    """A build that filled a store of objects."""
+    folder = root / "stored"
+    request = BuildRequest(fake_pack.network(folder / "net"), folder / "out", "network", pack=packs(), keep=True)
+    return builder.build(request), request
+
+
+@pytest.fixture
+def stored(once_stored, tmp_path):
+    """A store of objects that was filled once, and how to build with it again."""
+    first, request = once_stored
+    store = tmp_path / "objects"
+    shutil.copytree(request.output / "objects", store)
+
+    def again() -> builder.Built:
+        return builder.build(replace(request, output=tmp_path / "out", objects=store))
+
+    return first, store, again
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("what", ["*_reloc-*.o", "ll_aton-*.o", "network-*.elf", "network-*.map", "network-*.parts"])
+def test_a_flipped_byte_in_the_store_is_made_again(stored, what):
+    first, store, again = stored
+    (path,) = list(store.glob(what))[:1]
+    flip(path)
+    if not what.endswith((".elf", ".map", ".parts")):
+        for linked in store.glob("network-*.elf"):
+            linked.unlink()
+    second = again()
+    assert second.compiler.notes == [f"{path.name} in the store of objects is damaged: it is made again"]
+    assert second.container.image == first.container.image and second.files == first.files
+    assert second.compiler.ran and again().compiler.ran == [] and again().compiler.notes == []
+
+
+def test_a_store_that_was_cut_short_or_holds_a_link(stored, tmp_path):
+    first, store, again = stored
+    cut, linked = sorted(store.glob("*.o"))[:2]
+    cut.write_bytes(b"")
+    elsewhere = tmp_path / "elsewhere.o"
+    elsewhere.write_bytes(linked.read_bytes())
+    linked.unlink()
+    linked.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    flip(next(store.glob("network-*.elf")))
+    second = again()
+    assert second.container.image == first.container.image
+    assert elsewhere.read_bytes() == before and not linked.is_symlink() and linked.read_bytes() == before
+
+
 @pytest.mark.parametrize("version", fake_pack.VERSIONS, ids=lambda v: ".".join(map(str, v)))
 def test_versions(packs, make, tmp_path, version):
     header_words, context_words, _ = fake_pack.VERSIONS[version]
@@ -538,7 +522,7 @@ def test_versions(packs, make, tmp_path, version):
     ]
     _, ours = make(code, pack=packs(version), layout="aligned", output=tmp_path / "aligned")
     assert [(p.name, p.size) for p in ours.pools] == [("xSPI2", 200), ("AXISRAM5", 96)]
-    assert ours.ro_size % 64 == 0
+    assert ours.ro_size % 64 == 0 == image.ro_size % 8 and ours.params == image.params
 
 
 def test_names_of_folders_are_in_the_vendor_layout_only(packs, make, tmp_path):
