@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.verify.verifier import verify
 from support.models import tflite_edit
 from support.models.new_weights import new_weights
-from support.projects.sconsproject import REPO, Project, Result, prepare
+from support.projects.sconsproject import Project, Result, copy_sources, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -75,61 +74,16 @@ def test_the_firmware_has_no_weights(template: Project) -> None:
 # ---- what a change makes again
 
 
-@pytest.fixture
-def counted(built: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Calls scons with a compiler that writes down what it is asked for; returns what it compiled and linked."""
-    real = shutil.which("arm-none-eabi-gcc")
-    if os.name == "nt" or real is None:
-        pytest.skip("needs a shell and arm-none-eabi-gcc")
-    log, folder = tmp_path / "gcc.log", tmp_path / "bin"
-    folder.mkdir()
-    wrapper = folder / "arm-none-eabi-gcc"
-    wrapper.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\nexec "{real}" "$@"\n', "utf-8")
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-    def run(*args: str) -> list[str]:
-        log.write_text("", "utf-8")
-        built.run(*args)
-        lines = log.read_text("utf-8").splitlines()
-        return [line for line in lines if " -o " in line and "-Wl,--trace" not in line]  # no questions to the compiler
-
-    assert run(VARIANT) != [], "the wrapper is another gcc, though of the same version"
-    assert run(VARIANT) == []
-    return run
-
-
-def _store(project: Project) -> dict[str, int]:
-    folder = project.path("build/relocatable/objects")
-    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-
-
-def test_new_weights_compile_nothing(built: Project, counted: Callable[..., list[str]], tmp_path: Path) -> None:
-    store, before, firmware = _store(built), images(built, VARIANT), built.path(f"{FOLDER}/firmware.bin").read_bytes()
-    tflite_edit.change_weight(built.path(MODEL))
-    assert counted(VARIANT) == []
-    assert (tmp_path / "gcc.log").read_text("utf-8") == "", "it is not even asked for its version"
-    after = images(built, VARIANT)["network_rel.bin"]
-    assert after != before["network_rel.bin"] and len(after) == len(before["network_rel.bin"])
-    assert _store(built) == store
-    assert built.path(f"{FOLDER}/firmware.bin").read_bytes() == firmware
-    built.up_to_date(VARIANT)
-
-
-def test_new_weights_run_these_commands(built: Project) -> None:
+def test_new_weights(built: Project) -> None:
+    before, firmware = images(built, VARIANT)["network_rel.bin"], built.path(f"{FOLDER}/firmware.bin").read_bytes()
     tflite_edit.change_weight(built.path(MODEL))
     done = built.run(VARIANT)
     assert done.tags == {"NETWORK", "RELOC", "MODEL", "PLAN", "SUMMARY"}
     assert len([1 for tag, _ in done.commands if tag == "RELOC"]) == 1
-
-
-def test_new_code_compiles_one_object_of_the_model(built: Project, counted: Callable[..., list[str]]) -> None:
-    """A comment in network.c is other code: its object and the link, and nothing of the firmware."""
-    built.edit(POOLS, '"read_power": 18.531', '"read_power": 18.5')
-    ran = counted(VARIANT)
-    compiled = [line for line in ran if " -c " in line]
-    assert len(compiled) == 1 and "/digits_reloc.c" in compiled[0], compiled
-    assert len(ran) - len(compiled) <= 1, "and it is linked, unless the object is the same"
+    after = images(built, VARIANT)["network_rel.bin"]
+    assert after != before and len(after) == len(before)
+    assert built.path(f"{FOLDER}/firmware.bin").read_bytes() == firmware
+    built.up_to_date(VARIANT)
 
 
 def test_another_table_makes_no_other_image(built: Project) -> None:
@@ -331,9 +285,9 @@ def test_too_little_memory_for_the_model(built: Project) -> None:
     ],
     ids=["two networks", "mve", "key", "slot", "pools"],
 )
-def test_refusals(sources: Project, new: str, words: str) -> None:
-    sources.edit("variants.yaml", KEY, new)
-    assert re.search(words, said(sources.run("-n", VARIANT, code=2)))
+def test_refusals(texts: Project, new: str, words: str) -> None:
+    texts.edit("variants.yaml", KEY, new)
+    assert re.search(words, said(texts.run("-n", VARIANT, code=2)))
 
 
 def test_a_model_that_does_not_fit_in_front_of_somebody(built: Project) -> None:
@@ -357,20 +311,45 @@ env.Command("update.bin", [rel.image, rel.params], Copy("$TARGET", "$SOURCE"))
 """
 
 
-def test_in_a_repository_of_ones_own(tmp_path: Path) -> None:
-    shutil.copytree(REPO / "models" / "digits", tmp_path / "models" / "digits")
-    for name in ("site_scons", "firmware"):
-        shutil.copytree(REPO / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "SConstruct").write_text(SCONSTRUCT, "utf-8")
-    project = Project(tmp_path)
+@pytest.mark.skipif(os.name == "nt", reason="the compiler that writes down what it is asked for is a shell script")
+def test_in_a_repository_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also: what is compiled for new weights and for new code, counted by a compiler that writes down its words."""
+    real, log, wrapper = shutil.which("arm-none-eabi-gcc"), tmp_path / "gcc.log", tmp_path / "bin/arm-none-eabi-gcc"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\nexec "{real}" "$@"\n', "utf-8")
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+    project = copy_sources(tmp_path / "tree", ["digits"])
+    project.path("variants.yaml").unlink()
+    project.path("SConstruct").write_text(SCONSTRUCT, "utf-8")
     done = project.run("update.bin")
+    assert log.stat().st_size
     assert done.tags == {"NETWORK", "RELOC"}
     assert len([1 for tag, _ in done.commands if tag == "NETWORK"]) == 1, "nobody asked for the linked one"
-    (folder,) = (path.parent for path in tmp_path.glob("build/relocatable/*/digits_rel.bin"))
-    image = parse(
-        project.path("update.bin").read_bytes(), "update.bin", (folder / "digits_rel_params.bin").read_bytes()
-    )
+    (folder,) = (path.parent for path in project.root.glob("build/relocatable/*/digits_rel.bin"))
+
+    def made() -> tuple[bytes, bytes]:
+        return project.path("update.bin").read_bytes(), (folder / "digits_rel_params.bin").read_bytes()
+
+    def store() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in project.path("build/relocatable/objects").iterdir()}
+
+    image = parse(made()[0], "update.bin", made()[1])
     assert image.split and [str(finding) for finding in verify(image) if finding.level == "error"] == []
     results = json.loads((folder / "digits_reloc_results.json").read_text("utf-8"))
     assert results
     project.up_to_date("update.bin")
+    log.write_text("", "utf-8")
+    stored, before = store(), made()
+    tflite_edit.change_weight(project.path(MODEL))
+    assert project.run("update.bin").tags == {"NETWORK", "RELOC"}
+    assert log.read_text("utf-8") == "", "it is not even asked for its version"
+    assert store() == stored and [len(each) for each in made()] == [len(each) for each in before]
+    assert made()[1] != before[1]
+    # A comment in network.c is other code: its object and the link.
+    project.edit(POOLS, '"read_power": 18.531', '"read_power": 18.5')
+    project.run("update.bin")
+    ran = [line for line in log.read_text("utf-8").splitlines() if " -o " in line and "-Wl,--trace" not in line]
+    compiled = [line for line in ran if " -c " in line]
+    assert len(compiled) == 1 and "/digits_reloc.c" in compiled[0], compiled
+    assert len(ran) - len(compiled) <= 1, "and it is linked, unless the object is the same"
