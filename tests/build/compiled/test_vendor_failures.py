@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from support.fake_stedgeai import failures as fake
 from support.fake_stedgeai import install
 from support.projects import vendorproject
 from support.projects.sconsproject import Result
@@ -57,33 +56,13 @@ def nothing_left(project: VendorProject, name: str = "net") -> None:
 
 # ---- documented failures
 
+# A front end, the compiler, the end of a run, and files: tests/build/compiled/test_stedgeai_compile.py has all.
 FAILURES = {
-    "e010": ("the front end takes the model for invalid", "export it again"),
-    "e102": ("an argument is refused", "options differ between versions"),
-    "tool": ("a fault in the tool itself: list index out of range", "cut the model, or try another version"),
-    "not-implemented": ("the tool does not implement it: Unkonwn layer format", "replace the layer in the model"),
-    "ir": ("the ONNX file has IR version 10, this tool reads up to 9", "model.ir_version = 9"),
-    "shapes": ("shapes of the exported ONNX model do not fit together", "fix the input shapes"),
-    "channels": ("channels in different places", "try inputs_ch_position"),
-    "load": ("the board does not answer", "power-cycle it"),
-    "unheard-of": ("its last words: Segmentation fault in a new place", "log: build/networks/"),
-    "e700": ("needed at least (bytes): 'unlimited memory': 6405160", "give the pools more memory"),
-    "oauto": ("no combination of options that --Oauto tried fits: 3211264 bytes", "remove --Oauto"),
-    "e103": ("the NPU compiler failed: Error calling the Neural Art compiler", "between '>>> Shell execution'"),
-    "signo11": ("the NPU compiler crashed (signal 11)", "simplify the model"),
-    "signo22": ("the NPU compiler crashed (signal 22)", "letter"),
-    "unallocated": ("4096 bytes find no place in the memory pools", "enlarge a writable pool"),
-    "late": ("ended with status 255", "log: build/networks/"),
-    "no-c": ("the tool ended without an error but wrote no net.c", "damaged installation"),
-    "cut-off": ("net.c: ", ""),
-    "no-raw": ("bytes of constants are in pool xSPI2, but no initializer was written", ""),
-    "spill": ("AXISRAM", "initializers"),
+    "e010": "the front end takes the model for invalid",
+    "signo22": "the NPU compiler crashed (signal 22)",
+    "late": "ended with status 255",
+    "cut-off": "net.c: ",
 }
-HARMLESS = {"no-cinfo", "no-report", "sizes", "float-layers", "surprise", "bad-cinfo"}
-
-
-def test_all_failures_of_the_made_up_tool_are_tried() -> None:
-    assert {*FAILURES, *HARMLESS} == {*fake.FRONT, *fake.COMPILER, *fake.QUIET, *fake.LATE, "e700"}
 
 
 @pytest.mark.parametrize("which", FAILURES)
@@ -92,7 +71,7 @@ def test_a_failure_leaves_nothing_and_is_tried_again(built: VendorProject, which
     model = built.path("net.tflite").read_bytes()
     new_weights(built.path("net.tflite"))
     line = said(built.run(code=2, env={"FAKE_STEDGEAI_FAIL": which}))
-    assert all(words in line for words in FAILURES[which]), line
+    assert FAILURES[which] in line
     assert line.endswith(")") or which == "cut-off", "there is something to do"
     nothing_left(built)
     # Nobody needs to clean up when the cause is gone.
@@ -108,7 +87,7 @@ def test_asking_again_is_no_success(built: VendorProject) -> None:
     nothing_left(built)
 
 
-@pytest.mark.parametrize("which", sorted(HARMLESS))
+@pytest.mark.parametrize("which", ["no-cinfo", "surprise"])
 def test_what_is_only_worth_a_note_is_no_failure(built: VendorProject, which: str) -> None:
     new_weights(built.path("net.tflite"))
     done = built.run(env={"FAKE_STEDGEAI_FAIL": which})
