@@ -17,7 +17,7 @@ from neuralart import boards
 from neuralart.relocatable.format.load_table import MAGIC
 from neuralart.resources import board_data_dir
 from support.boards.h747_app import App
-from support.projects.sconsproject import REPO, Project
+from support.projects.sconsproject import REPO, Project, prepare
 
 BOARD = "stm32n6570-dk"
 HEAD = f"""
@@ -327,14 +327,16 @@ def test_compilation_database(project: MakeProject) -> None:
 
 
 @pytest.mark.arm
-def test_a_model_that_firmware_loads_and_its_plans(project: MakeProject) -> None:
+def test_a_model_that_firmware_loads_and_its_plans(
+    project: MakeProject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     mine = project(
         'net = env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)\n'
         'rel = env.NeuralArtRelocatable("build/kws_rel.bin", net)\n'
         'plan = env.NeuralArtFlashPlan("build/flash_plan.json", rel, NEURALART_LOAD_MODES=["xip", "copy clear"])\n'
         'env.NeuralArtFlash("flash-kws", plan)\n'
     )
-    out = mine.run(".", "flash-kws").out
+    out = prepare(mine, tmp_path_factory, ".", "flash-kws").out
     slots = boards.load(BOARD).relocatable
     assert slots is not None
     model = mine.path("build/kws_rel.bin")

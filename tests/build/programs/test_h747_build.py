@@ -196,9 +196,8 @@ def test_an_application_of_the_users_own(sources: Project) -> None:
          "an STM32N6 application is not patched"),
     ],
 )  # fmt: skip
-def test_what_cannot_be(made: Project, tmp_path: Path, old: str, new: str, words: str) -> None:
-    project = copy_built(made, tmp_path / "wrong")
-    project.edit("variants.yaml", old, new)
-    failed = project.run("digits-h747", code=2)
+def test_what_cannot_be(texts: Project, old: str, new: str, words: str) -> None:
+    texts.edit("variants.yaml", old, new)
+    failed = texts.run("digits-h747", code=2)
     (said,) = [line for line in failed.errors if words in line]
     assert re.search(r"variants\.yaml:\d+: ", said), said
