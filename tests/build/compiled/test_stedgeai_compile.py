@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -16,11 +14,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from neuralart.cli import main
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
@@ -29,6 +25,7 @@ from support.fake_stedgeai import VERSIONS, add_profiles, calls, install
 from support.fake_stedgeai import failures as fake
 from support.models import vendor_network_c
 from support.models.stedgeai_case import make, request
+from support.projects.vendorproject import call
 from support.servers.messages import flat
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
@@ -45,7 +42,6 @@ class Place:
     tmp: Path
 
     def run(self, *words: str, code: int = 0, base=BASE, compiler="stedgeai", **environ: str) -> tuple[str, str]:
-        """Call the command line in this process, as if it were one in the user's folder with this environment."""
         kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LANG") if name in os.environ}
         env = {
             **kept,
@@ -58,19 +54,9 @@ class Place:
             **environ,
         }
         env = {name: value for name, value in env.items() if value != "-"}
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.dict(os.environ, env, clear=True),
-            contextlib.chdir(self.folder),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        ):
-            try:
-                status = main(["compile", "--compiler", compiler, *base, *words])
-            except SystemExit as end:
-                status = end.code
-        assert status == code, out.getvalue() + err.getvalue()
-        return out.getvalue(), err.getvalue()
+        done = call(self.folder, "compile", "--compiler", compiler, *base, *words, **env)
+        assert done.code == code, done.raw + done.err
+        return done.raw, done.err
 
     def refused(self, *words: str, base=BASE, compiler="stedgeai", **environ: str) -> str:
         out, err = self.run(*words, code=1, base=base, compiler=compiler, **environ)

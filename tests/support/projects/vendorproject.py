@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from neuralart import toolchain
+from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from support.fake_stedgeai import calls, install, middlewares
 from support.models import stedgeai_case
@@ -92,16 +94,25 @@ class VendorProject(Project):
         }
 
 
+def call(folder: Path, *words: str, **environ: str) -> Result:
+    """The command line in this process, as if it were one in a folder with this environment and no other."""
+    out, err, status = io.StringIO(), io.StringIO(), None
+    with (
+        mock.patch.dict(os.environ, environ, clear=True),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code
+    return Result(int(status or 0), out.getvalue(), err.getvalue())
+
+
 def neuralart(project: VendorProject, *words: str) -> Result:
     """Call the command line in the project's folder."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "neuralart", *words],
-        cwd=project.root,
-        env={**os.environ, "PYTHONPATH": str(REPO / "site_scons"), "STEDGEAI_CORE_DIR": str(project.core)},
-        capture_output=True,
-        text=True,
-    )
-    return Result(done.returncode, done.stdout, done.stderr)
+    return call(project.root, *words, **{**os.environ, "STEDGEAI_CORE_DIR": str(project.core)})
 
 
 def network(**changes: Any) -> dict[str, Any]:
