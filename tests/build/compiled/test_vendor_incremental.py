@@ -25,7 +25,11 @@ pytestmark = [
 DATA = {"NETWORK", "IMAGE", "PLAN"}
 
 
-@pytest.fixture(scope="module", params=["2.2.0", "4.0.1"])
+# What a change rebuilds differs between releases only in the files that they write.
+newest = pytest.mark.parametrize("template", ["4.0.1"], indirect=True)
+
+
+@pytest.fixture(scope="module", params=["4.0.1", "2.2.0"])
 def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> VendorProject:
     """Built once for each release."""
     folder = tmp_path_factory.mktemp("vendor")
@@ -56,10 +60,12 @@ def test_nothing_changed(built: VendorProject) -> None:
     assert len(calls(built.core)) == before, "not even its version is asked"
 
 
+@newest
 def test_another_folder_is_as_good(built: VendorProject, tmp_path: Path) -> None:
     vendorproject.copy(built, tmp_path / "elsewhere" / "deep").up_to_date()
 
 
+@newest
 def test_touched_files(built: VendorProject) -> None:
     for name in ("net.tflite", "na.json", "pools/n6.mpool"):
         os.utime(built.path(name), (time.time() + 60, time.time() + 60))
@@ -79,6 +85,7 @@ def test_weights(built: VendorProject) -> None:
     built.up_to_date()
 
 
+@newest
 def test_another_network(built: VendorProject) -> None:
     with built.path("net.tflite").open("ab") as file:
         file.write(bytes(4096))
@@ -87,6 +94,7 @@ def test_another_network(built: VendorProject) -> None:
     built.up_to_date()
 
 
+@newest
 def test_a_comment_in_the_profile(built: VendorProject) -> None:
     """It is compiled again, and nothing follows."""
     built.edit("na.json", "// ours", "// ours, and a remark")
@@ -94,6 +102,7 @@ def test_a_comment_in_the_profile(built: VendorProject) -> None:
     built.up_to_date()
 
 
+@newest
 def test_an_option_of_the_profile(built: VendorProject) -> None:
     """Of two networks the one whose profile is changed is compiled again."""
     other = network(name="other", profile="blobs@other.json")
@@ -109,6 +118,7 @@ def test_an_option_of_the_profile(built: VendorProject) -> None:
     built.up_to_date()
 
 
+@newest
 def test_equal_specifications_compile_once(built: VendorProject) -> None:
     built.programs(app=[network()], second=[network()])
     result = built.run()
@@ -153,6 +163,7 @@ def test_the_pair_for_profiling(built: VendorProject) -> None:
     built.up_to_date()
 
 
+@newest
 @pytest.mark.parametrize(
     "name", ["net.c", "net_ecblobs.h", "net_c_info.json", "net_atonbuf.xSPI2.raw", "manifest.json"]
 )
@@ -176,12 +187,14 @@ def test_two_folders_give_equal_bytes(template: VendorProject, tmp_path: Path) -
     assert text == []
 
 
+@newest
 def test_a_moved_installation_is_the_same(built: VendorProject, tmp_path: Path) -> None:
     install(tmp_path / "moved", built.core.name)
     VendorProject(built.root, tmp_path / "moved").up_to_date()
     assert len(calls(tmp_path / "moved")) == 1, "its version was asked"
 
 
+@newest
 def test_another_release_compiles_again(built: VendorProject, tmp_path: Path) -> None:
     first = built.folder()
     other = VendorProject(built.root, install(tmp_path / "new", "3.0.0"))
@@ -194,6 +207,7 @@ def test_another_release_compiles_again(built: VendorProject, tmp_path: Path) ->
 # ---- without the tool
 
 
+@newest
 def test_the_tool_is_gone(built: VendorProject) -> None:
     before = built.kept()
     count = built.compiles()
@@ -210,6 +224,7 @@ def test_the_tool_is_gone(built: VendorProject) -> None:
     assert "no ST Edge AI Core in it" in gone.errors[0]
 
 
+@newest
 def test_a_pin_that_does_not_fit(built: VendorProject) -> None:
     built.programs(app=[network(compiler={"stedgeai": "3.0.*"})])
     failed = built.run(code=2)
