@@ -69,8 +69,8 @@ def network(mixed: bool) -> bytes:
     return writer.finish([x], [result])
 
 
-def _project(folder: Path, models: dict[str, bytes], boards: Sequence[str], check: str) -> Project:
-    """Each model for each board, with two vectors of LiteRT's results."""
+def _project(folder: Path, models: dict[str, bytes], boards: Sequence[str], count: int, check: str = "") -> Project:
+    """Each model for each board, with one or two vectors of LiteRT's results."""
     made = copy_sources(folder / "tree")
     networks, variants = [], []
     for name, data in models.items():
@@ -92,7 +92,7 @@ def _project(folder: Path, models: dict[str, bytes], boards: Sequence[str], chec
         assert all(len(np.unique(value)) >= CLASSES for value in outputs[0])
         assert outputs[0][0].tobytes() != outputs[1][0].tobytes()
         names = [asked["name"]], [result["name"] for result in results]
-        for file, text in golden.encode(inputs, outputs, *names, oracle.identity()).items():
+        for file, text in golden.encode(inputs[:count], outputs[:count], *names, oracle.identity()).items():
             (place / "vectors" / file).write_bytes(text)
         networks.append(f"  {name}: {{model: models/{name}/model.tflite, vectors: models/{name}/vectors{check}}}")
         for board in boards:
@@ -109,7 +109,7 @@ def _project(folder: Path, models: dict[str, bytes], boards: Sequence[str], chec
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     models = {"whole": network(False), "mixed": network(True)}
-    return _project(tmp_path_factory.mktemp("floats"), models, BOARDS, "")
+    return _project(tmp_path_factory.mktemp("floats"), models, BOARDS, 2)
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +117,10 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return shared_objects(tmp_path_factory)
 
 
-@pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("name", ["whole", "mixed"])
-def test_bytes_are_those_of_litert(project: Project, objects: dict[str, str], name: str, board: str) -> None:
-    assert "2 vectors bit-exact" in project.run(f"run-{name}-{board}", env=objects).out
+def test_bytes_are_those_of_litert(project: Project, objects: dict[str, str], name: str) -> None:
+    out = project.run(*(f"run-{name}-{board}" for board in BOARDS), env=objects).out
+    assert out.count("2 vectors bit-exact") == len(BOARDS)
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +131,15 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Project:
         middle = len(tflite.read(path).operators) // 2
         models |= {f"{name}_float": twin(path), f"{name}_mixed": twin(path, middle)}
     # The last steps of a logistic depend on the C library of LiteRT.
-    return _project(tmp_path_factory.mktemp("twins"), models, TWIN_BOARDS, ", check: {rmse: 1.0e-6}")
+    return _project(tmp_path_factory.mktemp("twins"), models, TWIN_BOARDS, 1, ", check: {rmse: 1.0e-6}")
 
 
-@pytest.mark.parametrize("board", TWIN_BOARDS)
 @pytest.mark.parametrize("name", OWN)
-def test_twins_of_our_models(twins: Project, objects: dict[str, str], name: str, board: str) -> None:
-    """All in float32, and from the middle on."""
-    out = twins.run(*(f"run-{name}_{form}-{board}" for form in ("float", "mixed")), env=objects).out
-    assert out.count("2 vectors") == 2
+def test_twins_of_our_models(twins: Project, objects: dict[str, str], name: str) -> None:
+    """All in float32, and from the middle on. One vector: that nothing is left of the one before, others hold.
+
+    The third board has the network of the first.
+    """
+    runs = [f"run-{name}_{form}-{board}" for form in ("float", "mixed") for board in TWIN_BOARDS]
+    runs.remove(f"run-{name}_mixed-{TWIN_BOARDS[2]}")
+    assert twins.run(*runs, env=objects).out.count("1 vectors") == len(runs)
