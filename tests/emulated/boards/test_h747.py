@@ -412,9 +412,13 @@ def test_patching_twice_changes_nothing(builders: dict[str, H747Builder], tmp_pa
     assert again.plan.decision == built.plan.decision and again.plan.notes == built.plan.notes == ()
 
 
-def test_no_original_header_is_used(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_no_original_header_is_used(
+    builders: dict[str, H747Builder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the compiler's own list of what it read."""
     builder = builders[VIRTUAL]
+    builder.shared()
+    monkeypatch.setattr(builder, "flags", [*builder.flags, "-MMD"])
     builder.build(tmp_path)
     read = " ".join(path.read_text() for path in tmp_path.glob("CM7-*.d"))
     assert f"{tmp_path}/patched/Inc/CM7/main.h" in read

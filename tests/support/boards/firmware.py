@@ -46,8 +46,8 @@ class Image:
     weights: Path
 
 
-def run_tool(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run_tool(command: list[str], folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from neuralart_virtual.emulator.coherency import Conditions
 from neuralart_virtual.emulator.host_link import RemoteNetwork, Session, Transport
 from neuralart_virtual.emulator.runner import NetworkRun, RunResult, machine_of, run
 from support.boards.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
+from support.projects import compile_answers
 
 REPO = Path(__file__).resolve().parents[3]
 DIGITS = REPO / "models" / "digits"
@@ -92,7 +94,7 @@ class H747Builder:
     def _object(self, folder: Path, source: Path, paths: Sequence[Path], defines: Sequence[str] = ()) -> Path:
         target = folder / f"{source.parent.name}-{source.stem}.o"
         words = [f"{PREFIX}gcc", *self.flags, *(f"-I{path}" for path in paths), *(f"-D{each}" for each in defines)]
-        run_tool([*words, "-MMD", "-c", str(source), "-o", str(target)])
+        run_tool([*words, "-c", str(source), "-o", str(target)])
         return target
 
     def _paths(self) -> list[Path]:
@@ -116,12 +118,20 @@ class H747Builder:
                 root / "boards" / "drivers" / f"{self.board.console.driver}.c",
                 *(root / "app" / f"{name}.c" for name in ("host_link", "user_io", "text_line")),
                 *sorted((root / "app").glob("validation_*.c")),
-                root / "runtime" / "ll_aton_runtime.c",
-                root / "runtime" / "legacy" / "legacy_network.c",
-                *sorted((root / "runtime" / "kernels").glob("*.c")),
             ]
             self._shared = [self._object(self.folder, source, self._paths()) for source in sources]
+            name = f"h747-{zlib.crc32(' '.join(self.flags).encode())}"
+            self._shared += compile_answers.objects(name, self._runtime, self.folder / "runtime")
         return [path for path in self._shared if path.stem.rpartition("-")[2] not in without]
+
+    def _runtime(self, folder: Path) -> list[Path]:
+        """Runtime and kernels, which know no board: one process compiles them."""
+        runtime = firmware_dir() / "runtime"
+        sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "legacy").glob("*.c"))]
+        sources += sorted((runtime / "kernels").glob("*.c"))
+        include = [f"-I{runtime / name}" for name in ("include", "legacy/include")]
+        run_tool([f"{PREFIX}gcc", *self.flags, *include, "-c", *map(str, sources)], folder)
+        return [folder / f"{source.stem}.o" for source in sources]
 
     def build(
         self,
