@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -204,9 +204,11 @@ def test_sdram_that_nobody_brought_up(builders: dict[str, H747Builder], tmp_path
     )
 
 
-def test_sdram_is_not_needed_where_nothing_is_in_it(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_sdram_is_not_needed_where_nothing_is_in_it(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     builder = builders[VIRTUAL]
-    built = builder.build(tmp_path, without=("memories",))
+    built = builder.link(tmp_path, standard(builder), without=("memories",))
     assert {use.name for use in built.plan.decision.regions} == {"AXIRAM"}
     assert builder.run(built).networks[0].vectors == 20
 
@@ -238,14 +240,14 @@ def test_sdram_is_not_needed_where_nothing_is_in_it(builders: dict[str, H747Buil
     ],
 )
 def test_what_the_virtual_board_stops_at(
-    builders: dict[str, H747Builder], tmp_path: Path, code: str, said: str
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path, code: str, said: str
 ) -> None:
     builder = builders[VIRTUAL]
     broken = tmp_path / "memories.c"
     broken.write_text(
         f"#include <stdint.h>\nvoid board_memories_init(void);\nvoid board_memories_init(void) {{ {code} }}\n"
     )
-    built = builder.build(tmp_path / "image", without=("memories",), extra=(broken,))
+    built = builder.link(tmp_path, standard(builder), without=("memories",), extra=(broken,))
     with pytest.raises(MachineStop) as caught:
         builder.run(built)
     assert said in str(caught.value) and "board_memories_init" in str(caught.value)
@@ -270,7 +272,9 @@ def test_a_neighbor_of_the_port(tmp_path: Path) -> None:
         builder.run(builder.build(tmp_path / "image", extra=(broken,)))
 
 
-def test_double_precision(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_double_precision(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     """In registers of the FPU, as images of other builds for this core pass and compute it: the same bits as here."""
     double = tmp_path / "memories.c"
     double.write_text(
@@ -282,7 +286,7 @@ def test_double_precision(builders: dict[str, H747Builder], tmp_path: Path) -> N
         f"  if (bits != 0x{_double_bits():016x}u || (float)x <= third) {{ __builtin_trap(); }}\n}}\n"
     )
     builder = builders[VIRTUAL]
-    built = builder.build(tmp_path / "image", without=("memories",), extra=(double,))
+    built = builder.link(tmp_path, standard(builder), without=("memories",), extra=(double,))
     assert builder.run(built).networks[0].vectors == 20
 
 
@@ -295,14 +299,16 @@ def _double_bits() -> int:
     return int(struct.unpack("<Q", struct.pack("<d", math.sqrt(x * x)))[0])
 
 
-def test_sram_that_gets_its_clock_answers(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_sram_that_gets_its_clock_answers(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     builder = builders[VIRTUAL]
     good = tmp_path / "memories.c"
     good.write_text(
         "#include <stdint.h>\nvoid board_memories_init(void);\nvoid board_memories_init(void) {\n"
         "  *(volatile uint32_t *)0x580244DCu |= 1u << 30;\n  *(volatile uint32_t *)0x30020000u = 1;\n}\n"
     )
-    built = builder.build(tmp_path / "image", without=("memories",), extra=(good,))
+    built = builder.link(tmp_path, standard(builder), without=("memories",), extra=(good,))
     assert builder.run(built).networks[0].vectors == 20
 
 
@@ -337,25 +343,27 @@ def _filling(folder: Path, size: int) -> Path:
     return path
 
 
-def test_an_image_of_another_network(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_an_image_of_another_network(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     builder = builders[VIRTUAL]
-    one = builder.build(tmp_path / "one")
-    two = builder.build(tmp_path / "two", memory_pool=pools(tmp_path, SDRAM=4096, AXIRAM=2048))
-    shutil.copy(two.network / "network.json", one.network / "network.json")
+    other = builder.build(tmp_path, memory_pool=pools(tmp_path, SDRAM=4096, AXIRAM=2048))
     with pytest.raises(LinkFailure, match="built for abi stamp"):
-        builder.run(one)
+        builder.run(replace(other, elf=standard(builder).elf))
 
 
 @pytest.mark.qemu
 @pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH")
-def test_a_fault_is_reported_by_the_firmware(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_a_fault_is_reported_by_the_firmware(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     builder = builders["mps2-an500"]
     broken = tmp_path / "memories.c"
     broken.write_text(
         "#include <stdint.h>\nvoid board_memories_init(void);\n"
         "void board_memories_init(void) { *(volatile uint32_t *)0xD0000000u = 1; }\n"
     )
-    built = builder.build(tmp_path / "image", extra=(broken,))
+    built = builder.link(tmp_path, standard(builder), extra=(broken,))
     with pytest.raises(MachineStop) as caught:
         builder.run(built)
     said = str(caught.value)
@@ -391,23 +399,24 @@ def test_gdb_writes_the_flash_that_the_image_executes_from(
     assert run.end()[0] == 0
 
 
-def test_the_image_passes_the_checks(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_the_image_passes_the_checks(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built]
+) -> None:
     """No semihosting, vectors where the core looks, everything in memories of the board."""
-    builder = builders[VIRTUAL]
-    built = builder.build(tmp_path)
-    words = ["tool", "check-image", str(built.elf), "--board", builder.board.name]
-    assert cli.main(words) == 0
+    assert cli.main(["tool", "check-image", str(standard(builders[VIRTUAL]).elf), "--board", VIRTUAL]) == 0
 
 
 # ---- the sources themselves
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_patching_twice_changes_nothing(builders: dict[str, H747Builder], tmp_path: Path, name: str) -> None:
-    builder = builders[name]
-    built = builder.build(tmp_path)
-    patched = {path: path.stat().st_mtime_ns for path in (tmp_path / "patched").rglob("*") if path.is_file()}
-    again = builder.build(tmp_path)
+def test_patching_twice_changes_nothing(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], name: str
+) -> None:
+    built = standard(builders[name])
+    folder = built.elf.parent
+    patched = {path: path.stat().st_mtime_ns for path in (folder / "patched").rglob("*") if path.is_file()}
+    again = builders[name].build(folder)
     assert {path: path.stat().st_mtime_ns for path in patched} == patched
     assert again.plan.decision == built.plan.decision and again.plan.notes == built.plan.notes == ()
 
@@ -425,11 +434,12 @@ def test_no_original_header_is_used(
     assert str(h747.application() / "Inc") not in read and str(h747.application() / "Src") not in read
 
 
-def test_the_defaults_compile(builders: dict[str, H747Builder], tmp_path: Path) -> None:
+def test_the_defaults_compile(
+    builders: dict[str, H747Builder], standard: Callable[[H747Builder], Built], tmp_path: Path
+) -> None:
     """The application as it is, not patched: one buffer in AXIRAM."""
     builder = builders[VIRTUAL]
-    built = builder.build(tmp_path)
-    paths = [h747.application() / "Inc" / "CM7", built.network]
+    paths = [h747.application() / "Inc" / "CM7", standard(builder).network]
     for source in sorted((h747.application() / "Src" / "CM7").glob("*.c")):
         builder.compile(tmp_path, source, paths)
 

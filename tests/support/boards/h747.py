@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuralart import boards
@@ -71,12 +71,14 @@ class Built:
         network: Folder of the compiled network.
         plan: What was patched.
         result: What the compiler said.
+        objects: Of the patched application and of the network.
     """
 
     elf: Path
     network: Path
     plan: Plan
     result: CpuResult
+    objects: tuple[Path, ...]
 
 
 class H747Builder:
@@ -86,14 +88,20 @@ class H747Builder:
         self.folder = folder
         self.board = board
         machine = machine_of(board, "")
-        self.flags = [*machine.cpu_flags, *COMMON, LIBC, *WARNINGS, *(f"-D{each}" for each in defines)]
+        self.flags = [*machine.cpu_flags, *COMMON, LIBC, *WARNINGS]
+        self.defines = tuple(defines)
         self._shared: list[Path] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "board_config.h").write_text(board_config_h(board), encoding="utf-8")
 
     def _object(self, folder: Path, source: Path, paths: Sequence[Path], defines: Sequence[str] = ()) -> Path:
         target = folder / f"{source.parent.name}-{source.stem}.o"
-        words = [f"{PREFIX}gcc", *self.flags, *(f"-I{path}" for path in paths), *(f"-D{each}" for each in defines)]
+        words = [
+            f"{PREFIX}gcc",
+            *self.flags,
+            *(f"-I{path}" for path in paths),
+            *(f"-D{each}" for each in (*self.defines, *defines)),
+        ]
         run_tool([*words, "-c", str(source), "-o", str(target)])
         return target
 
@@ -125,7 +133,7 @@ class H747Builder:
         return [path for path in self._shared if path.stem.rpartition("-")[2] not in without]
 
     def _runtime(self, folder: Path) -> list[Path]:
-        """Runtime and kernels, which know no board: one process compiles them."""
+        """Runtime and kernels, which know neither board nor defines: one process compiles them."""
         runtime = firmware_dir() / "runtime"
         sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "legacy").glob("*.c"))]
         sources += sorted((runtime / "kernels").glob("*.c"))
@@ -171,12 +179,20 @@ class H747Builder:
         mirror.write(plan, patched)
         paths = [patched / "Inc" / "CM7", network, *self._paths()]
         define = [f"ASPECT_RATIO_MODE={ASPECTS[aspect]}"]
-        sources = [*sorted((patched / "Src" / "CM7").glob("*.c")), *sorted(network.glob("*.c")), *extra]
-        objects = [self._object(folder, source, paths, define) for source in sources] + self.shared(without)
+        sources = [*sorted((patched / "Src" / "CM7").glob("*.c")), *sorted(network.glob("*.c"))]
+        objects = tuple(self._object(folder, source, paths, define) for source in sources)
+        built = Built(folder / "firmware.elf", network, plan, result, objects)
+        return self.link(folder, built, without=without, extra=extra)
+
+    def link(self, folder: Path, built: Built, *, without: Sequence[str] = (), extra: Sequence[Path] = ()) -> Built:
+        """The image of an application and a network that are compiled; ``without`` and ``extra`` as of a build."""
+        folder.mkdir(exist_ok=True)
+        objects = [*built.objects, *(self._object(folder, source, self._paths()) for source in extra)]
         elf = folder / "firmware.elf"
         words = [f"{PREFIX}gcc", *self.flags, "-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings"]
-        run_tool([*words, "-T", str(script_of(self.board)), "-o", str(elf), *map(str, objects)])
-        return Built(elf, network, plan, result)
+        words += ["-T", str(script_of(self.board)), "-o", str(elf)]
+        run_tool([*words, *map(str, [*objects, *self.shared(without)])])
+        return replace(built, elf=elf)
 
     def run(self, built: Built, vectors: Path = DIGITS / "vectors") -> RunResult:
         """Compare every golden vector."""
