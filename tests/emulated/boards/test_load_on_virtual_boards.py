@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from neuralart import boards, cli
 from support.boards.firmware import have_gcc, have_qemu
 from support.boards.virtual_serial import offered
-from support.relocatable.loading import EXTERNAL, VECTORS, Made, make_firmware, make_model
+from support.relocatable.loading import EXTERNAL, VECTORS, Made, first_vectors, make_firmware, make_model
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
 pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
@@ -23,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH"),
     pytest.mark.skipif(not shutil.which("gdb-multiarch"), reason="no gdb-multiarch"),
 ]
-MOBILENET = VECTORS.parents[1] / "mobilenet" / "vectors"
 TABLE = 0x70FF0000  # As the boards' files have it
 
 
@@ -37,19 +35,6 @@ def application(folder: Path, name: str, machine: str, *defines: str) -> Path:
     memories = ("xSPI1", "xSPI2") if machine == "unicorn" else ()
     defines = ("NEURALART_VALIDATION_LINK", "NEURALART_EXEC_RAM=0x40000u", *defines)
     return make_firmware(folder / name, board, machine, memories, defines, table=TABLE)
-
-
-def one_vector(folder: Path) -> Path:
-    """The first of the mobilenet's: it computes long."""
-    made = folder / "vectors"
-    if not made.is_dir():
-        made.mkdir()
-        said = json.loads((MOBILENET / "vectors.json").read_text("utf-8"))
-        for side in ("inputs", "outputs"):
-            size = sum(tensor["bytes"] for tensor in said[side])
-            (made / f"{side}.bin").write_bytes((MOBILENET / f"{side}.bin").read_bytes()[:size])
-        (made / "vectors.json").write_text(json.dumps({**said, "count": 1}), encoding="utf-8")
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +67,7 @@ def test_two_models_on_the_virtual_n6(
         assert " ms" not in said and "inf/s" not in said
         assert "digits: 20 vectors bit-exact" in (folder / "load.log").read_text("utf-8")
 
-        said = load(mobilenet, "--mode", "xip", "--vectors", str(one_vector(folder)))
+        said = load(mobilenet, "--mode", "xip", "--vectors", str(first_vectors(folder, 1, "mobilenet")))
         assert "mobilenet: 1 vectors bit-exact" in said and f"Params         : '{mobilenet.params}'" in said
         assert "at address 0x71800000" in said and "the board runs" not in said
 
@@ -97,7 +82,7 @@ def test_two_models_on_the_virtual_n6(
 def test_the_same_on_qemu(folder: Path, digits: Made, mobilenet: Made, capsys: pytest.CaptureFixture[str]) -> None:
     """The same files, whose pools are all external and relative."""
     elf = application(folder, "mps3-an547", "qemu", "NEURALART_EXT_RAM_ADDRESS=0x80000000u", EXTERNAL[1])
-    models = [(digits, VECTORS, "copy"), (mobilenet, one_vector(folder), "xip")]
+    models = [(digits, VECTORS, "copy"), (mobilenet, first_vectors(folder, 1, "mobilenet"), "xip")]
     with offered("mps3-an547", folder) as board:
         for made, vectors, mode in models:
             words = ["load", "-i", str(made.image), *board.words, "--application", str(elf), "--mode", mode]

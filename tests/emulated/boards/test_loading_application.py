@@ -21,6 +21,7 @@ from neuralart_virtual.emulator.runner import NetworkRun
 from support.boards.firmware import N6_STEPS, Builder, have_clang, have_gcc, have_qemu
 from support.boards.firmware import memory_init as toy_memory_init
 from support.relocatable.loading import (
+    COUNT,
     EXTERNAL,
     KINDS,
     MODEL,
@@ -102,7 +103,7 @@ def made(folder):
 def test_golden_outputs_through_flash_and_boot_chain(n6, elf, made, kind, mode, split) -> None:
     model = made(kind, split=split)
     result = run_n6(n6, elf, content(model, mode), [model.run])
-    assert [(network.name, network.vectors) for network in result.networks] == [("network", 20)]
+    assert [(network.name, network.vectors) for network in result.networks] == [("network", COUNT)]
     assert result.console == ("scons-neuralart loading application on stm32n6570-dk",)
     assert result.notes == ()
 
@@ -114,7 +115,7 @@ def test_the_same_file_on_another_machine(an547, elf_an547, made, tmp_path, kind
     """Pools that are all external and relative: what ran on the virtual STM32N6 runs on a Cortex-M55 as it is."""
     model = made(kind, split=split)
     result = run_an547(an547, elf_an547, content(model, mode), [model.run], tmp_path)
-    assert [(network.name, network.vectors) for network in result.networks] == [("network", 20)]
+    assert [(network.name, network.vectors) for network in result.networks] == [("network", COUNT)]
     assert result.console == ("scons-neuralart loading application on mps3-an547",)
 
 
@@ -125,15 +126,15 @@ def test_security_state_of_the_model(n6, an547, elf, elf_an547, made, tmp_path, 
     model = made("external", secure=secure)
     assert struct.unpack_from("<I", model.image.read_bytes(), 4)[0] >> 20 & 1 == secure
     if machine == "unicorn":
-        assert run_n6(n6, elf, content(model), [model.run]).networks[0].vectors == 20
+        assert run_n6(n6, elf, content(model), [model.run]).networks[0].vectors == COUNT
     else:
-        assert run_an547(an547, elf_an547, content(model), [model.run], tmp_path).networks[0].vectors == 20
+        assert run_an547(an547, elf_an547, content(model), [model.run], tmp_path).networks[0].vectors == COUNT
 
 
 @pytest.mark.parametrize("mode", ["xip", "copy"])
 def test_buffers_of_the_application(n6, elf, made, mode) -> None:
     model = made("external", user_io=True)
-    assert run_n6(n6, elf, content(model, mode), [model.run]).networks[0].vectors == 20
+    assert run_n6(n6, elf, content(model, mode), [model.run]).networks[0].vectors == COUNT
 
 
 def two(one: Made, other: Made, mode: str) -> Content:
@@ -147,7 +148,7 @@ def test_two_models(n6, elf, made, kinds, mode) -> None:
     """Each has its share of the memories; activations at absolute addresses may be shared."""
     models = [made(kinds[0]), made(kinds[1], name="second")]
     result = run_n6(n6, elf, two(*models, mode), [model.run for model in models])
-    assert [(network.name, network.vectors) for network in result.networks] == [("network", 20), ("second", 20)]
+    assert [(network.name, network.vectors) for network in result.networks] == [("network", COUNT), ("second", COUNT)]
 
 
 def test_models_are_found_by_their_names(n6, elf, made) -> None:
@@ -209,7 +210,7 @@ def test_a_model_made_by_clang(n6, elf, folder, refused) -> None:
     """Compiled and linked by clang and lld; its addresses in code can only be moved in RAM."""
     model = make_model(folder / "clang", "flash", clang=WantedClang())
     result = run_n6(n6, elf, content(model, "copy"), [model.run])
-    assert [(network.name, network.vectors) for network in result.networks] == [("network", 20)]
+    assert [(network.name, network.vectors) for network in result.networks] == [("network", COUNT)]
     image = container.parse(model.image.read_bytes(), "x")
     assert (image.flags.toolchain, image.got, image.copy_only) == (9, (), True)
     assert "addresses in the code (clang): only mode COPY can move them" in refused(content(model, "xip"), model)
@@ -351,7 +352,7 @@ def test_executive_ram_is_too_small(refused, made, n6, folder, mode: str) -> Non
     assert " bytes, has 128, external RAM of " in line
     # It is enough in the external RAM.
     model = made("external")
-    assert run_n6(n6, small, content(model, f"{mode} ext"), [model.run]).networks[0].vectors == 20
+    assert run_n6(n6, small, content(model, f"{mode} ext"), [model.run]).networks[0].vectors == COUNT
 
 
 def test_the_second_model_has_what_the_first_leaves(refused, made, n6, folder) -> None:
@@ -392,7 +393,7 @@ def test_external_ram_is_too_small(refused, made, n6, folder) -> None:
 
 def test_a_model_without_external_ram_needs_none(n6, made, without_external) -> None:
     model = made("internal")
-    assert run_n6(n6, without_external, content(model, "copy"), [model.run], psram=False).networks[0].vectors == 20
+    assert run_n6(n6, without_external, content(model, "copy"), [model.run], psram=False).networks[0].vectors == COUNT
 
 
 def test_the_psram_is_not_mapped(refused, made) -> None:

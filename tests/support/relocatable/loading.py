@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from neuralart.text import image_header
 from neuralart_virtual.emulator import runner
 from neuralart_virtual.emulator.coherency import Conditions
 from support.boards.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
-from support.projects.compile_answers import relocatable_objects
+from support.projects import compile_answers
 from support.relocatable.rel_networks import MODELS, compile_digits
 
 TABLE, MODEL, SECOND, PARAMS = 0x70FFF000, 0x7100_0000, 0x7110_0000, 0x7180_0000
@@ -28,6 +30,8 @@ EXT_RAM, EXT_RAM_SIZE = 0x9000_0000, 16 << 20
 DEFINES = ("LL_ATON_RT_RELOC", "LL_ATON_EB_DBG_INFO")
 EXTERNAL = (f"NEURALART_EXT_RAM_ADDRESS=0x{EXT_RAM:x}u", f"NEURALART_EXT_RAM_SIZE=0x{EXT_RAM_SIZE:x}u")
 VECTORS = MODELS / "digits" / "vectors"
+# Of them, those that a loaded model is asked for.
+COUNT = 3
 # Pools, the one of the constants, and the relative ones.
 KINDS = {
     "internal": (("AXISRAM3", "AXISRAM5"), "AXISRAM5", ()),
@@ -84,20 +88,43 @@ def make_firmware(
     (folder / "npu_memory_init.c").write_text(memory_init(board, memories), encoding="utf-8")
     elf = folder / "firmware.elf"
     places = [folder, *(root / name for name in ("app_loader", "app", "boards", "runtime/include"))]
-    flags = [*board.machines[machine].cpu_flags, *COMMON, LIBC, *WARNINGS, "-nostartfiles"]
+    words = [f"{PREFIX}gcc", *board.machines[machine].cpu_flags, *COMMON, LIBC, *WARNINGS]
     linking = ["-Wl,--gc-sections", "-Wl,--fatal-warnings", f"-L{folder}", "-T", str(root / "boards" / "sections.ld")]
-    words = [
-        *(f"-I{place}" for place in places),
-        *(f"-D{define}" for define in (*DEFINES, f"NEURALART_LOAD_TABLE=0x{table:x}u", *defines)),
-    ]
-    chosen = [path for path in sources(board) if path.name not in (replaced or {})]
+    includes = [f"-I{place}" for place in places]
+    common = [*DEFINES, f"NEURALART_LOAD_TABLE=0x{table:x}u"]
+    common += [define for define in defines if "=" not in define]
+
+    def compiled(place: Path) -> list[Path]:
+        files = [path for path in sources(board) if path.parent.name != "app_loader"]
+        run_tool([*words, *includes, *(f"-D{define}" for define in common), "-c", *map(str, files)], place)
+        return [place / f"{path.stem}.o" for path in files]
+
+    # Sizes and addresses are of the loader alone.
+    key = zlib.crc32(" ".join([board.name, *words, *common]).encode())
+    objects = compile_answers.objects(f"loader-{key}", compiled, folder / "objects")
+    chosen = [*sorted((root / "app_loader").glob("*.c")), folder / "npu_memory_init.c"]
     for name, text in (replaced or {}).items():
         (folder / name).write_text(text, encoding="utf-8")
         chosen.append(folder / name)
-    files = [str(path) for path in (*chosen, folder / "npu_memory_init.c")]
-    run_tool([f"{PREFIX}gcc", *flags, *words, *linking, *files, "-o", str(elf)])
+    files = [*chosen, *(path for path in objects if f"{path.stem}.c" not in (replaced or {}))]
+    includes += [f"-D{define}" for define in dict.fromkeys([*common, *defines])]
+    run_tool([*words, *includes, "-nostartfiles", *linking, *map(str, files), "-o", str(elf)])
     run_tool([f"{PREFIX}objcopy", "-O", "binary", str(elf), str(elf.with_suffix(".bin"))])
     return elf
+
+
+def first_vectors(folder: Path, count: int, model: str = "digits") -> Path:
+    """So many golden vectors of a model, in a folder: each further one computes the same."""
+    made = folder / f"{model}-vectors"
+    if not made.is_dir():
+        made.mkdir()
+        all_ = MODELS / model / "vectors"
+        said = json.loads((all_ / "vectors.json").read_text("utf-8"))
+        for side in ("inputs", "outputs"):
+            size = count * sum(tensor["bytes"] for tensor in said[side])
+            (made / f"{side}.bin").write_bytes((all_ / f"{side}.bin").read_bytes()[:size])
+        (made / "vectors.json").write_text(json.dumps({**said, "count": count}), encoding="utf-8")
+    return made
 
 
 @dataclass(frozen=True)
@@ -114,7 +141,7 @@ class Made:
 
     @property
     def run(self) -> runner.NetworkRun:
-        return runner.NetworkRun(self.facts, VECTORS, self.image, self.params)
+        return runner.NetworkRun(self.facts, first_vectors(self.image.parent, COUNT), self.image, self.params)
 
 
 def make_model(
@@ -134,7 +161,9 @@ def make_model(
         allocate = {"allocate_inputs": not user_io, "allocate_outputs": not user_io}
         compile_digits(folder, *pools, constants=constants, relative=relative, model=model, **allocate)
     out = folder / f"{name}{'-split' * split}{''.join(f'-{key}-{value}' for key, value in more.items())}"
-    request = BuildRequest(code, out, name, split=split, objects=relocatable_objects(folder.parent / "objects"), **more)
+    request = BuildRequest(
+        code, out, name, split=split, objects=compile_answers.relocatable_objects(folder.parent / "objects"), **more
+    )
     container = builder.build(request).container
     out.mkdir(exist_ok=True)
     (out / f"{name}_rel.bin").write_bytes(container.image)
