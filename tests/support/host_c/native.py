@@ -71,10 +71,10 @@ def compiled(folder: Path, name: str, model: bytes, *, described: bool = False, 
 def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> list[NativeNetwork]:
     """Build compiled networks into one program; ``sanitize``: undefined behavior in runtime or kernels ends the run."""
     extra = (*WARNINGS, *(SANITIZER if sanitize else ()))
-    return [NativeNetwork(network) for network in native.build(folders, work, extra, _runtime(work, extra))]
+    return [NativeNetwork(network) for network in native.build(folders, work, extra, runtime(work, extra))]
 
 
-def _runtime(work: Path, extra: Sequence[str]) -> list[Path]:
+def runtime(work: Path, extra: Sequence[str] = WARNINGS) -> list[Path]:
     """Runtime and kernels, compiled once for all workers of a run."""
     name = f"native{zlib.crc32(' '.join(extra).encode())}"
     return compile_answers.objects(name, lambda folder: native.runtime_objects(folder, extra), work / "runtime")

@@ -17,6 +17,7 @@ from neuralart_reference.model.graph import Model
 from neuralart_virtual.validation import reference
 from neuralart_virtual.vectors import expected
 from support.cases import onnx_small
+from support.host_c import native
 from support.models.ssd import CUSTOM, detector
 from support.servers.messages import flat
 from tflite_writer import ModelWriter
@@ -241,6 +242,7 @@ def test_onnx(tmp_path: Path) -> None:
 def test_a_quantized_dimension_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Older converters copied that of the weights to the bias (person_detect.tflite has it): LiteRT refuses it."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neuralart_virtual.emulator.native.runtime_objects", lambda work, _: native.runtime(work))
     writer = ModelWriter()
     x, y = writer.tensor("x", (1, 4), "int8", 0.02, -5), writer.tensor("y", (1, 2), "int8", 0.05, 3)
     weights = writer.tensor("w", (2, 4), "int8", 0.01, 0, np.arange(8).reshape(2, 4))

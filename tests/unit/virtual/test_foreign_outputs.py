@@ -22,6 +22,7 @@ from neuralart_fleet.ci import junit
 from neuralart_insight.profiling import perfetto
 from neuralart_virtual.vectors import expected
 from support.boards import images
+from support.host_c import native
 from support.models.app_configs import write_application
 from support.projects.repositories import SHAPES
 
@@ -109,6 +110,7 @@ def one_board() -> Iterator[None]:
             return known[0]
 
         patch.setattr(expected, "by_board", by_board)
+        patch.setattr("neuralart_virtual.emulator.native.runtime_objects", lambda work, _: native.runtime(work))
         yield
 
 
