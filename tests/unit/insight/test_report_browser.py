@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from neuralart_insight.profiling import report_cli
 from neuralart_insight.report.page import document
-from neuralart_insight.report.page.gather import gather
+from neuralart_insight.report.page.gather import PageFacts, gather
 from support.servers import page_folder
 from support.servers.browser import Browser, browser
 from support.servers.page_folder import HOSTILE, ROOT
@@ -37,15 +38,27 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield found
 
 
+def written(page: Path, facts: PageFacts) -> tuple[Path, list[Any]]:
+    """The page, and its sections, which are made once."""
+    more = report_cli._profile(facts, "")
+    sections = document.sections(facts, more=more)
+    with mock.patch.object(document, "sections", return_value=sections):
+        page.write_text(document.html(facts, more), "utf-8")
+    return page, sections
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
-    """A page whose every name would like to be more than a name, and its sections."""
+    """A page whose every name would like to be more than a name."""
     folder = page_folder.write(tmp_path_factory.mktemp("hostile"), HOSTILE)
-    facts = gather(folder, (), HOSTILE)
-    more = report_cli._profile(facts, "")
-    page = folder / "report.html"
-    page.write_text(document.html(facts, more), "utf-8")
-    return page, document.sections(facts, more=more)
+    return written(folder / "report.html", gather(folder, (), HOSTILE))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """A page about a network of 600 epochs."""
+    folder = page_folder.write(tmp_path_factory.mktemp("large"))
+    return written(folder / "report.html", page_folder.large(gather(folder), 600))
 
 
 def check(chromium: Browser, pictures: dict[str, int]) -> None:
@@ -83,12 +96,12 @@ def test_all_is_drawn(chromium: Browser, hostile: tuple[Path, list[Any]], scheme
     assert orange > 200 and blue > 200, "bars and boxes are seen"
 
 
-def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -> None:
-    """By what the browser does: an epoch costs it neither a layout nor a style, and few elements."""
-    facts = page_folder.large(gather(page_folder.write(tmp_path)), 600)
-    more = report_cli._profile(facts, "")
-    page = tmp_path / "report.html"
-    page.write_text(document.html(facts, more), "utf-8")
+def test_a_page_of_600_epochs(chromium: Browser, large: tuple[Path, list[Any]]) -> None:
+    """It opens fast, by what the browser does: an epoch costs it neither a layout nor a style, and few elements.
+
+    What is typed is selected, its first epoch comes into sight, Enter goes on; a long table hides its other rows.
+    """
+    page, sections = large
     assert page.stat().st_size < 3_000_000
     chromium.call("Performance.enable")
     chromium.open(page)
@@ -97,22 +110,9 @@ def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -
     assert metrics["LayoutCount"] < 200 and metrics["RecalcStyleCount"] < 500, metrics
     # Not the browser's own count, which has pages of other tests.
     assert 600 < chromium.evaluate("document.querySelectorAll('*').length") < 12_000
-    check(chromium, {each.key: each.marks for part in document.sections(facts, more=more) for each in part.pictures})
+    check(chromium, {each.key: each.marks for part in sections for each in part.pictures})
     boxes = chromium.evaluate("Number(document.getElementById('picture-profile-0').dataset.drawn)")
     assert boxes == 600, "an epoch, a box"
-
-
-def _large(folder: Path, count: int) -> Path:
-    """A page about a network of so many epochs."""
-    facts = page_folder.large(gather(page_folder.write(folder)), count)
-    page = folder / "report.html"
-    page.write_text(document.html(facts, report_cli._profile(facts, "")), "utf-8")
-    return page
-
-
-def test_epochs_are_found(chromium: Browser, tmp_path: Path) -> None:
-    """What is typed is selected, its first epoch comes into sight, Enter goes on; a long table hides its other rows."""
-    chromium.open(_large(tmp_path, 600))
     typed = """((input, text, key) => {
         input.value = text;
         const bubbles = true;
@@ -138,11 +138,11 @@ def test_epochs_are_found(chromium: Browser, tmp_path: Path) -> None:
     assert chromium.evaluate(shown) == 60 and chromium.problems() == []
 
 
-@pytest.mark.parametrize("count", [6, 600])
-def test_a_narrow_page(chromium: Browser, tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("of", ["hostile", "large"])
+def test_a_narrow_page(chromium: Browser, request: pytest.FixtureRequest, of: str) -> None:
     """Labels of axes have room beside each other, and columns of the network do not lie upon each other."""
-    chromium.open(_large(tmp_path, count), "dark", 420)
-    chromium.picture(SCREENS / f"report-{count}-narrow.png")
+    chromium.open(request.getfixturevalue(of)[0], "dark", 420)
+    chromium.picture(SCREENS / f"report-{of}-narrow.png")
     rooms = chromium.evaluate("""Bokeh.documents.map((d) => d.roots()[0]).filter((f) => f.below.length
         && "desired_num_ticks" in f.below[0].ticker).map((f) => f.inner_width / f.below[0].ticker.desired_num_ticks)""")
     assert len(rooms) >= 5 and min(rooms) >= 80
