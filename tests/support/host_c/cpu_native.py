@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.resources import firmware_dir
+from support.host_c import native
 from support.projects import compile_answers
 
 RUNTIME = firmware_dir() / "runtime"
@@ -34,14 +35,19 @@ def _alone() -> tempfile.TemporaryDirectory[str]:
 
 def shared(*, sanitize: bool = True) -> list[str]:
     """Objects that every program with a CPU network has, compiled once for all workers of a run."""
+    # Kernels without checks are those of networks for the NPU.
+    kernels = (
+        [] if sanitize else [path for path in native.runtime(Path(_alone().name)) if path.stem != "ll_aton_runtime"]
+    )
 
     def make(folder: Path) -> list[Path]:
-        sources = [RUNTIME / "legacy" / "legacy_network.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
+        sources = [RUNTIME / "legacy" / "legacy_network.c"]
+        sources += sorted((RUNTIME / "kernels").glob("*.c")) if sanitize else []
         cc([*(SANITIZER if sanitize else ("-O2",)), "-c", *map(str, sources)], folder)
         return [folder / f"{source.stem}.o" for source in sources]
 
     name = f"cpu-native-{'checked' if sanitize else 'plain'}"
-    return [str(path) for path in compile_answers.objects(name, make, Path(_alone().name) / name)]
+    return [str(path) for path in [*compile_answers.objects(name, make, Path(_alone().name) / name), *kernels]]
 
 
 def build(network: Path, name: str, target: Path, *, sanitize: bool = True) -> Path:
