@@ -32,7 +32,7 @@ env.AddMethod(lambda env, name, default=None: ini[section].get(name, default), "
 (kind, _, script), = [ini[section]["extra_scripts"].partition(":")]
 assert kind == "pre"
 env.SConscript(script, exports={"env": env})
-env.Append(CCFLAGS=["-O1", "-DBENCH"], LIBS=["m"])
+env.Append(CCFLAGS=["-O0", "-DBENCH"], LIBS=["m"])
 env.VariantDir("$BUILD_DIR/src", "src", duplicate=0)
 env.Append(PIOBUILDFILES=[env.Object(source) for source in env.Glob("$BUILD_DIR/src/*.c")])
 env["PIOMAINPROG"] = env.Program("$BUILD_DIR/program", env["PIOBUILDFILES"])
@@ -47,7 +47,7 @@ for tool in ("cc", "ar", "link"):
     env.Tool(tool)
 env.Append(toolpath=[os.path.abspath("neuralart/scons/site_tools")])
 env.Tool("neuralart_network")
-env.Append(CCFLAGS=["-O1"], LIBS=["m"])
+env.Append(CCFLAGS=["-O0"], LIBS=["m"])
 env.Program("doorbell", env.Glob("main.c"))
 """
 
