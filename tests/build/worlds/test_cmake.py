@@ -17,6 +17,7 @@ from neuralart.config.types import ToolchainConfig
 from support.boards.plain_qemu import run_in_qemu
 from support.models import tflite_edit
 from support.projects.sconsproject import REPO
+from support.projects.wheels import python_of, python_with_wheel
 
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
 CMAKE, NINJA = shutil.which("cmake", path=PATH), shutil.which("ninja", path=PATH)
@@ -50,22 +51,17 @@ def build(folder: Path) -> tuple[list[str], list[str]]:
     return compiled, [step for step in steps if not step.startswith("Building C ")]
 
 
-@pytest.fixture
-def native(tmp_path: Path) -> Path:
-    """The example, built for this machine."""
-    folder = tmp_path / "a door bell"
-    shutil.copytree(EXAMPLE, folder)
-    configure(folder)
-    assert "digits.c.o" in build(folder)[0]
-    return folder
-
-
 def said_by(folder: Path) -> str:
     return subprocess.run([folder / "build/doorbell"], capture_output=True, text=True, timeout=20).stdout.strip()
 
 
 @pytest.mark.hostcc
-def test_new_weights_compile_one_file(native: Path) -> None:
+def test_new_weights_compile_one_file(tmp_path: Path) -> None:
+    """With new arguments there are other files; those that nothing needs any more are gone."""
+    native = tmp_path / "a door bell"
+    shutil.copytree(EXAMPLE, native)
+    configure(native)
+    assert "digits.c.o" in build(native)[0]
     assert said_by(native) == "doorbell: digit 7"
     assert build(native) == ([], []), "a null build does nothing"
     model = native / "models/digits.tflite"
@@ -79,6 +75,12 @@ def test_new_weights_compile_one_file(native: Path) -> None:
     shutil.copy(EXAMPLE / "models/digits.tflite", model)
     build(native)
     assert said_by(native) == "doorbell: digit 7"
+    text = (native / "CMakeLists.txt").read_text("utf-8")
+    options = "BOARD ${BOARD} OPTIONS --dispatch-weights .flash=64K)"
+    (native / "CMakeLists.txt").write_text(text.replace("BOARD ${BOARD})", options), "utf-8")
+    compiled, _ = build(native)
+    assert "digits_data_params.c.o" in compiled and "add.c.o" not in compiled
+    assert said_by(native) == "doorbell: digit 7" and build(native) == ([], [])
 
 
 @pytest.mark.hostcc
@@ -92,22 +94,15 @@ def test_a_new_tree(tmp_path: Path) -> None:
 
 
 @pytest.mark.hostcc
-def test_a_network_of_other_files(native: Path) -> None:
-    """With new arguments there are other files; those that nothing needs any more are gone."""
-    text = (native / "CMakeLists.txt").read_text("utf-8")
-    options = "BOARD ${BOARD} OPTIONS --dispatch-weights .flash=64K)"
-    (native / "CMakeLists.txt").write_text(text.replace("BOARD ${BOARD})", options), "utf-8")
-    compiled, _ = build(native)
-    assert "digits_data_params.c.o" in compiled and "add.c.o" not in compiled
-    assert said_by(native) == "doorbell: digit 7" and build(native) == ([], [])
-
-
-@pytest.mark.hostcc
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_makefiles(tmp_path: Path) -> None:
-    folder = tmp_path / "bell"
+def test_makefiles(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CMake finds the wheel by the folder of programs of an environment, which is on PATH where it is active."""
+    folder, python = tmp_path / "bell", python_of(python_with_wheel(tmp_path_factory))
     shutil.copytree(EXAMPLE, folder)
-    cmake(folder, "-G", "Unix Makefiles", "-B", "build", *FINDS)
+    monkeypatch.setattr(sys.modules[__name__], "PATH", os.pathsep.join([str(python.parent), PATH]))
+    cmake(folder, "-G", "Unix Makefiles", "-B", "build")
+    found = re.search(r"^NeuralArt_DIR:PATH=(.+)$", (folder / "build/CMakeCache.txt").read_text("utf-8"), re.M)
+    assert found and Path(found[1]).is_relative_to(python.parents[1])
     cmake(folder, "--build", "build")
     assert said_by(folder) == "doorbell: digit 7"
     assert "Building" not in cmake(folder, "--build", "build")
@@ -180,7 +175,7 @@ def test_a_board_with_pools(tmp_path: Path) -> None:
         + "get_target_property(hex doorbell NEURALART_HEX_FILES)\n"
         + 'file(WRITE "${CMAKE_BINARY_DIR}/hex.txt" "${hex}")\n'
     )
-    configure(tmp_path, "-DBOARD=mps3-an547", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake", "-DCMAKE_BUILD_TYPE=Release")
+    configure(tmp_path, "-DBOARD=mps3-an547", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake")
     build(tmp_path)
     images = [Path(name) for name in (tmp_path / "build/hex.txt").read_text("utf-8").split(";")]
     assert [image.name for image in images] == ["digits.DDRFLASH.hex", "descriptor.hex"]
