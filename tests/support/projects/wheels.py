@@ -46,8 +46,8 @@ def python_with_wheel(factory: pytest.TempPathFactory) -> Path:
 
 
 def add(folder: Path, file: Path) -> None:
-    """Install a wheel, and what it requires that is not there yet."""
-    pip(python_of(folder), "install", "--quiet", str(file))
+    """Install a wheel, and what it requires that is not there yet; Python compiles what is imported, and no more."""
+    pip(python_of(folder), "install", "--quiet", "--no-compile", str(file))
 
 
 def pip(python: Path, *words: str) -> str:
