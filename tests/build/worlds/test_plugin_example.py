@@ -43,6 +43,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def product(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = _product(tmp_path_factory.mktemp("product") / "a door")
+    # No test looks at the code of the runtime: it is compiled in a quarter of the time.
+    Project(folder).edit("variants.yaml", "    network: digits\n", "    network: digits\n    optimization: -O0\n")
     run(python, folder, "SCons", "-Q")
     return folder
 

@@ -45,7 +45,7 @@ networks:
     strategies: {xSPI2: hextext}
     app_config: {use_case: gaze, model_type: two_angles, generation: n6-v2}
 variants:
-  door: {title: Door, board: door-camera, machine: lab, runner: folder, network: people, deadline: 40}
+  door: {board: door-camera, machine: lab, runner: folder, network: people, deadline: 40, optimization: -O0}
 """
 
 
