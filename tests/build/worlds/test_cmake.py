@@ -84,31 +84,32 @@ def test_new_weights_compile_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.hostcc
-def test_a_new_tree(tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_new_tree(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Makefiles. CMake finds the wheel by the folder of programs of an environment, which is on PATH if active."""
     folder, model = tmp_path / "doorbell", str(EXAMPLE / "models/digits.tflite")
     assert cli.main(["new", str(folder), "--for", "cmake", "--board", "stm32h747i-disco", "--model", model]) == 0
-    configure(folder)
-    build(folder)
-    printed = said_by(folder).split()
-    assert printed[:2] == ["digit,", "int8:"] and len(printed) == 2 + 10
-
-
-@pytest.mark.hostcc
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_makefiles(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CMake finds the wheel by the folder of programs of an environment, which is on PATH where it is active."""
-    folder, python = tmp_path / "bell", python_of(python_with_wheel(tmp_path_factory))
-    shutil.copytree(EXAMPLE, folder)
+    python = python_of(python_with_wheel(tmp_path_factory))
     monkeypatch.setattr(sys.modules[__name__], "PATH", os.pathsep.join([str(python.parent), PATH]))
     cmake(folder, "-G", "Unix Makefiles", "-B", "build")
     found = re.search(r"^NeuralArt_DIR:PATH=(.+)$", (folder / "build/CMakeCache.txt").read_text("utf-8"), re.M)
     assert found and Path(found[1]).is_relative_to(python.parents[1])
     cmake(folder, "--build", "build")
-    assert said_by(folder) == "doorbell: digit 7"
+    printed = said_by(folder).split()
+    assert printed[:2] == ["digit,", "int8:"] and len(printed) == 2 + 10
     assert "Building" not in cmake(folder, "--build", "build")
-    tflite_edit.reverse_weights(folder / "models/digits.tflite")
+    tflite_edit.reverse_weights(folder / "models/doorbell.tflite")
     objects = re.findall(r"Building C object \S+/(\S+)", cmake(folder, "--build", "build"))
-    assert objects == ["digits_data_params.c.o"]
+    assert objects == ["doorbell_data_params.c.o"]
+
+
+@pytest.fixture(scope="module")
+def bell(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, in which CMake looks at the compiler once."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("wrong") / "bell"))
+
+
+AN547 = "doorbell MODEL models/digits.tflite BOARD mps3-an547"
 
 
 @pytest.mark.parametrize(
@@ -121,24 +122,15 @@ def test_makefiles(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, mon
         ("doorbell MODEL models/digits.tflite BOARD stm32n6570-dk NAME 7up", "'7up' is not a C identifier"),
         ("doorbell MODEL models/digits.tflite BOARD stm32n6570-dk OPTIONS --nothing", "--nothing"),
         ("doorbell MODEL models/digits.tflite BOARD stm32n6570-dk OPTIONS --name x", "--name is given twice"),
+        (f"{AN547})\nneuralart_add_network({AN547}", "it has network digits already"),
     ],
 )
-def test_wrong_calls(tmp_path: Path, call: str, says: str) -> None:
-    folder = tmp_path / "bell"
-    shutil.copytree(EXAMPLE, folder)
-    text = (folder / "CMakeLists.txt").read_text("utf-8")
+def test_wrong_calls(bell: Path, call: str, says: str) -> None:
+    text = (EXAMPLE / "CMakeLists.txt").read_text("utf-8")
     text = re.sub(r"neuralart_add_network\(.*\)", f"neuralart_add_network({call})", text)
-    (folder / "CMakeLists.txt").write_text(text, "utf-8")
-    said = configure(folder, code=1)
+    (bell / "CMakeLists.txt").write_text(text, "utf-8")
+    said = configure(bell, code=1)
     assert says in said and "Traceback" not in said
-
-
-def test_one_network_for_a_target(tmp_path: Path) -> None:
-    folder = tmp_path / "bell"
-    shutil.copytree(EXAMPLE, folder)
-    with (folder / "CMakeLists.txt").open("a", encoding="utf-8") as file:
-        file.write("neuralart_add_network(doorbell MODEL models/digits.tflite BOARD mps3-an547)\n")
-    assert "it has network digits already" in configure(folder, code=1)
 
 
 @pytest.mark.arm
