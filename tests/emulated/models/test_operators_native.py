@@ -70,6 +70,7 @@ def differences(cases: list[Case], want: list[list[np.ndarray]], got: list[list[
     return found
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("operator", ALL)
 def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     key = zlib.crc32(operator.encode())

@@ -36,6 +36,7 @@ def drawn(name: str, *key: int, branches: int) -> tuple[list[Case], bytes]:
     return cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("operator", DRAWS)
 def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     branches = FEW if operator in cases_numbers.UNSIGNED and not LONG else BRANCHES
