@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH"),
 ]
 
-LAYERS = 300
+LAYERS = 100
 
 
 @pytest.fixture(scope="module")
