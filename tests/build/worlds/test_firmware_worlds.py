@@ -128,9 +128,9 @@ def test_a_board_of_memories(rt_thread: Path) -> None:
     script.write_text(script.read_text("utf-8").replace('"art-pi"', '"iot.yaml"'), "utf-8")
     assert "iot.yaml" in scons(rt_thread, code=2)
     (script.parent / "iot.yaml").write_text(MEMORIES)
-    scons(rt_thread)
+    assert "NETWORK " in scons(rt_thread, "packages/digits/net/digits.c")
     assert (script.parent / "net/digits.c").is_file()
-    assert "is up to date" in scons(rt_thread)
+    assert "is up to date" in scons(rt_thread, "packages/digits/net/digits.c")
 
 
 def test_a_folder_of_the_user_stays_below_the_top(rt_thread: Path) -> None:
