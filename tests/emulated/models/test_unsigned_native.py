@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,10 @@ pytestmark = [
 ]
 
 
-def drawn(name: str, *key: int, branches: int) -> tuple[list[Case], bytes]:
-    rng = np.random.default_rng([SEED, zlib.crc32(name.encode()), *key])
+def drawn(names: Sequence[str], *key: int) -> tuple[list[Case], bytes]:
+    rng = np.random.default_rng([SEED, zlib.crc32(names[0].encode()), *key])
     writer = UnsignedWriter(rng)
-    cases = [unsigned(DRAWS[name], rng, writer) for _ in range(branches)]
+    cases = [unsigned(DRAWS[name], rng, writer) for name in names]
     return cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
 
 
@@ -40,7 +41,7 @@ def drawn(name: str, *key: int, branches: int) -> tuple[list[Case], bytes]:
 @pytest.mark.parametrize("operator", DRAWS)
 def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     branches = FEW if operator in cases_numbers.UNSIGNED and not LONG else BRANCHES
-    models = [drawn(operator, number, branches=branches) for number in range(MODELS)]
+    models = [drawn([operator] * branches, number) for number in range(MODELS)]
     folders = [compiled(tmp_path, f"case{number}", model) for number, (_, model) in enumerate(models)]
     found: list[str] = []
     varied = 0
@@ -60,7 +61,7 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
 
 
 def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
-    models = {f"defined{n}": drawn(name, n, branches=4) for n, name in enumerate(DRAWS)}
+    models = {f"defined{n}": drawn([*DRAWS], n) for n in range(4)}
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, model) in models.items()]
     for network, (cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):
