@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from support.servers.browser import browser
+from support.servers.browser import Browser, browser
 
 # What MkDocs and its parts use of newer Pythons is theirs.
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -156,34 +156,38 @@ def test_nothing_comes_from_a_network(site: Site) -> None:
     assert not used & {"mermaid", "arithmatex"} and "highlight" in used
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 420)])
-def test_search_works_from_a_folder(site: Site, tmp_path: Path, scheme: str, width: int) -> None:
+def test_search_works_from_a_folder(site: Site, chromium: Browser, scheme: str, width: int) -> None:
     """A real browser, no server: what is typed is found, and no page asks for anything of a network."""
-    with browser(tmp_path) as chromium:
-        chromium.open(site.folder / "index.html", scheme, width, "document.readyState === 'complete'")
-        assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
-        chromium.picture(REPO / "build" / "screenshots" / f"site-{scheme}-{width}.png")
-        field = "document.querySelector('[data-md-component=search-query]')"
-        found = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href)"
-        chromium.evaluate(f"document.querySelector('#__search').click(); {field}.focus()")
-        chromium.evaluate(f"{field}.value = 'fsbl'; {field}.dispatchEvent(new Event('keyup', {{bubbles: true}}))")
-        links = chromium.wait(f"{found}.length > 2 && {found}")
-        assert any("first-flash.html" in link for link in links)
-        assert [url for url in chromium.requests() if not url.startswith(("file:", "data:", "about:"))] == []
-        assert chromium.problems() == []
+    chromium.open(site.folder / "index.html", scheme, width, "document.readyState === 'complete'")
+    assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
+    chromium.picture(REPO / "build" / "screenshots" / f"site-{scheme}-{width}.png")
+    field = "document.querySelector('[data-md-component=search-query]')"
+    found = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href)"
+    chromium.evaluate(f"document.querySelector('#__search').click(); {field}.focus()")
+    chromium.evaluate(f"{field}.value = 'fsbl'; {field}.dispatchEvent(new Event('keyup', {{bubbles: true}}))")
+    links = chromium.wait(f"{found}.length > 2 && {found}")
+    assert any("first-flash.html" in link for link in links)
+    assert [url for url in chromium.requests() if not url.startswith(("file:", "data:", "about:"))] == []
+    assert chromium.problems() == []
 
 
 @pytest.mark.browser
-def test_the_plan_follows_light_and_dark(tmp_path: Path) -> None:
-    with browser(tmp_path) as chromium:
-        fills = []
-        for scheme in ("light", "dark"):
-            chromium.open(REPO / "docs/pictures/plan.svg", scheme, 1000, "document.readyState === 'complete'")
-            chromium.picture(REPO / "build" / "screenshots" / f"plan-{scheme}.png")
-            fill = "getComputedStyle(document.querySelector('{}')).fill"
-            fills.append([chromium.evaluate(fill.format(each)) for each in (".paper", "text", ".free")])
-        assert fills[0][0] == "rgb(255, 255, 255)" and all(a != b for a, b in zip(*fills, strict=True))
+def test_the_plan_follows_light_and_dark(chromium: Browser) -> None:
+    fills = []
+    for scheme in ("light", "dark"):
+        chromium.open(REPO / "docs/pictures/plan.svg", scheme, 1000, "document.readyState === 'complete'")
+        chromium.picture(REPO / "build" / "screenshots" / f"plan-{scheme}.png")
+        fill = "getComputedStyle(document.querySelector('{}')).fill"
+        fills.append([chromium.evaluate(fill.format(each)) for each in (".paper", "text", ".free")])
+    assert fills[0][0] == "rgb(255, 255, 255)" and all(a != b for a, b in zip(*fills, strict=True))
 
 
 def test_pages_look_as_they_are_meant(site: Site) -> None:
