@@ -79,7 +79,7 @@ def _become(args: list[str], cwd: str, env: dict[str, str], out: str, err: str, 
     for number, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, os.open(out, flags)), (2, os.open(err, flags))):
         os.dup2(file, number)
         os.close(file)
-    time.sleep(0.022)  # longer than the step of the clock of files (stamps.py): what was edited before is older
+    time.sleep(0.025)  # longer than the step of the clock of files (stamps.py): what was edited before is older
     SCons.Script.start_time = time.time()
     sys.path[:2], sys.argv = [cwd], ["SCons", *args]
     if answers:
