@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import io
 import json
 import os
@@ -421,6 +422,7 @@ def main() -> None:
     os.fsync = lambda _file: None  # type: ignore[assignment]
     # What a command loads is loaded by the one before it, here: no later one takes the time for it.
     known = {again: _known(command, folder / "known", again) for again in (True, False)}
+    gc.freeze()
     work = kill if how == "kill" else fail
     hits = 0
     misses = [False, False]
