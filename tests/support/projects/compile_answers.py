@@ -87,6 +87,12 @@ class _Popen(_plain):  # type: ignore[misc]
                 code = _SCONS.format(place=str(Path(__file__).parents[2]), folder=str(folder))
                 args = [*args[: at - 1], "-c", code, *args[at + 1 :]]
             elif all(isinstance(word, str) for word in args) and _answered(folder, args, options):
+                if subprocess.PIPE not in (options.get("stdin"), options.get("stdout"), options.get("stderr")):
+                    # It has ended, and well: to start a process that does nothing would take longer than the answer.
+                    self.args, self.stdin, self.stdout, self.stderr = args, None, None, None
+                    self.pid, self.returncode = 0, 0
+                    self._communication_started = self._child_created = False
+                    return
                 args = [_NOTHING]
         super().__init__(args, *more, **options)
 
