@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH"),
 ]
 
-LAYERS = 100
+LAYERS = 300
 
 
 @pytest.fixture(scope="module")

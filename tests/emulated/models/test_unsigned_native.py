@@ -18,9 +18,9 @@ from support.host_c import native
 from support.host_c.native import compiled
 
 SEED = 26
+MODELS, BRANCHES = 2, 100
+FEW = 1, 25  # of what was compared in the long run, all of it, and is one table
 LONG = bool(os.environ.get("NEURALART_TORTURE"))
-MODELS, BRANCHES = 2 if LONG else 1, 100
-FEW = 25  # of what was compared in the long run, all of it, and is one table
 DRAWS = {name: draw for name, draw in (OPERATORS | EXTRA).items() if name not in SIGNED_ONLY}
 
 pytestmark = [
@@ -40,8 +40,8 @@ def drawn(names: Sequence[str], *key: int) -> tuple[list[Case], bytes]:
 @pytest.mark.torture
 @pytest.mark.parametrize("operator", DRAWS)
 def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
-    branches = FEW if operator in cases_numbers.UNSIGNED and not LONG else BRANCHES
-    models = [drawn([operator] * branches, number) for number in range(MODELS)]
+    count, branches = (MODELS, BRANCHES) if LONG or operator not in cases_numbers.UNSIGNED else FEW
+    models = [drawn([operator] * branches, number) for number in range(count)]
     folders = [compiled(tmp_path, f"case{number}", model) for number, (_, model) in enumerate(models)]
     found: list[str] = []
     varied = 0
@@ -57,11 +57,11 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
                     at = int(np.flatnonzero(a.ravel() != b.ravel())[0])
                     found.append(f"{case.text} [{at}] expected {a.ravel()[at]} got {b.ravel()[at]}")
     assert not found, f"{len(found)}:\n" + "\n".join(found[:5])
-    assert varied > MODELS * branches * 0.3, varied
+    assert varied > count * branches * 0.3, varied
 
 
 def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
-    models = {f"defined{n}": drawn([*DRAWS], n) for n in range(4)}
+    models = {f"defined{n}": drawn([*DRAWS], n) for n in range(10)}
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, model) in models.items()]
     for network, (cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):

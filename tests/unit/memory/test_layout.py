@@ -583,7 +583,7 @@ def configurations(draw: st.DrawFn) -> tuple[Board, list[LayoutNetwork], dict[st
     return board, networks, slots, reserved
 
 
-@settings(max_examples=200)
+@settings(max_examples=400)
 @given(configurations())
 def test_fixed_places_never_overlap(
     config: tuple[Board, list[LayoutNetwork], dict[str, int], list[tuple[str, int, int]]],

@@ -114,7 +114,7 @@ POOLS = (
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(programs(), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_any_placement_is_sound(program, virtual, keep_inputs, drop):
     pools = pool_file(*POOLS[: len(POOLS) - drop])

@@ -167,7 +167,7 @@ def programs(draw) -> Program:
 
 
 @pytest.mark.long
-@settings(max_examples=500)
+@settings(max_examples=1500)
 @given(programs(), st.booleans(), st.booleans())
 def test_sharing_changes_no_output(program: Program, writable: bool, keep: bool) -> None:
     shared = share(program, inputs_writable=writable and not keep)

@@ -13,7 +13,7 @@ import pytest
 
 from support.relocatable import rel_fuzz, rel_images
 
-COUNT = 10 * int(os.environ.get("NEURALART_FUZZ", "1000"))
+COUNT = 10 * int(os.environ.get("NEURALART_FUZZ", "2000"))
 PART = 5000
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.long]
