@@ -13,21 +13,16 @@ from pathlib import Path
 import pytest
 
 from support.projects import compile_answers
-from support.projects.sconsproject import REPO, Project, copy_small, copy_sources
+from support.projects.sconsproject import Project, copy_sources
 from support.projects.torture import LONG
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
-# Together they have a network, firmware of two cores, constants and relocatable models with their store of objects.
-VARIANTS = ("digits-n6-rel", "digits-n6-rel-ext", "digits-an547", "digits-n6")
-MORE = ("digits-h747", "mobilenet-n6")
+# Together they have a network, firmware, constants and a relocatable model with its store of objects.
+VARIANTS = ("digits-n6-rel",)
+MORE = ("digits-an547", "digits-n6", "digits-h747", "mobilenet-n6")
 # Nobody's, on any system: no account has this number.
 STRANGER = 54_321
 _YEAR_2001 = 1_000_000_000
-
-
-def tree(folder: Path) -> Project:
-    """What is compiled twice: in the reduced part, with few kernels."""
-    return copy_sources(folder) if LONG else copy_small(folder, (REPO / "variants.yaml").read_text("utf-8"))
 
 
 def build(project: Project, *words: str, mask: int = 0o022, front: Sequence[str] = (), **own: str) -> dict[str, bytes]:
@@ -68,7 +63,7 @@ def reason() -> str:
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     variants = (*VARIANTS, *(MORE if LONG else ()))
-    project = tree(tmp_path_factory.mktemp("a") / "tree")
+    project = copy_sources(tmp_path_factory.mktemp("a"))
     # In C, Python does not start in an environment whose path has letters outside of ASCII.
     locale = "C" if sys.executable.isascii() else "C.UTF-8"
     return build(project, "-j1", *variants, PYTHONHASHSEED="1", TZ="UTC", LC_ALL=locale)
@@ -88,7 +83,7 @@ def test_everything_around_it_is_another(
 ) -> None:
     """Of another user where that is possible, so that one build shows all of it."""
     variants = (*VARIANTS, *(MORE if LONG else ()))
-    project = tree(elsewhere / "another place" / "deeper")
+    project = copy_sources(elsewhere / "another place" / "deeper")
     home = elsewhere / "home of another"
     home.mkdir()
     for path in (home, project.root, *project.root.rglob("*")):

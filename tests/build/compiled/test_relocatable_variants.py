@@ -123,6 +123,12 @@ def test_a_split_model_in_mode_copy_only(built: Project) -> None:
     ]
 
 
+def test_moved_slots(built: Project) -> None:
+    moved = "    slots: {relocatable: 0x72000000, load_table: 0x73000000, application: 0x70080000}\n"
+    built.edit("variants.yaml", KEY, KEY + moved)
+    assert built.run(f"load-{VARIANT}").out.count("20 vectors bit-exact") == 2
+
+
 def test_flash_and_boot_with_several_jobs(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     """All of the build and both effects in one call."""
     out = prepare(sources, tmp_path_factory, "-j4", f"flash-{VARIANT}", f"boot-{VARIANT}").out
@@ -252,12 +258,10 @@ def test_a_board_that_lacks_memories_of_the_model(built: Project) -> None:
 
 
 def test_too_little_memory_for_the_model(built: Project) -> None:
-    """It suffices for another mode; there, all slots are at other places, too."""
     built.edit("variants.yaml", KEY, KEY.replace("true", "{exec_ram: 4K}"))
     line = said(built.run(VARIANT, code=2))
     assert re.search(r"exec_ram: the firmware keeps 4096 bytes for the model, which needs \d+ in mode copy", line)
-    moved = "    slots: {relocatable: 0x72000000, load_table: 0x73000000, application: 0x70080000}\n"
-    built.edit("variants.yaml", "{exec_ram: 4K}\n", f"{{exec_ram: 4K, modes: [xip]}}\n{moved}")
+    built.edit("variants.yaml", "{exec_ram: 4K}", "{exec_ram: 4K, modes: [xip]}")
     assert "20 vectors bit-exact" in built.run(f"load-{VARIANT}").out
 
 

@@ -232,7 +232,7 @@ def test_nothing_changed(built: Place, tmp_path: Path) -> None:
 def test_two_places_give_equal_bytes(template: Place, tmp_path: Path) -> None:
     """Neither the folder of the project nor that of the user's sources is in the programs."""
     other = copy(template, tmp_path / "somewhere else" / "w")
-    # All but the reference's runtime, of which tests/torture/test_reproducible.py holds the same.
+    # All but the reference's runtime, of which tests/build/steps/test_incremental.py holds the same.
     for path in other.path("build").iterdir():
         if path.name != "firmware":
             shutil.rmtree(path) if path.is_dir() else path.unlink()

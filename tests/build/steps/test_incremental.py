@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.models import tflite_edit
-from support.projects.sconsproject import Project, copy_built, copy_small, prepare
+from support.projects.sconsproject import Project, copy_built, copy_small, copy_sources, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -204,6 +204,15 @@ def test_one_variant_reads_only_that_one(sources: Project) -> None:
     sources.run("-n", "digits-n6")
     failed = sources.run("-n", "broken", code=2)
     assert any("no-such-board" in line and "variants.yaml:" in line for line in failed.errors), failed.err
+
+
+@pytest.mark.usefixtures("anew")
+def test_two_folders_give_equal_bytes(template: Project, tmp_path: Path) -> None:
+    other = copy_sources(tmp_path / "another name" / "tree")
+    other.run("-j2")
+    ours, theirs = template.results(), other.results()
+    assert sorted(ours) == sorted(theirs)
+    assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")

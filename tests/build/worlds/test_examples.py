@@ -14,7 +14,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from support.boards.plain_qemu import run_in_qemu
-from support.projects.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons, unoptimized
+from support.projects.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
 from support.projects.wheels import python_of, python_with_wheel, run
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -23,8 +23,6 @@ SUBMODULE = "submodule=third_party/scons-neuralart"
 
 def _copy(name: str, target: Path) -> Path:
     shutil.copytree(REPO / "examples" / name, target, ignore=shutil.ignore_patterns("build", ".sconsign*"))
-    if name.startswith("consumer-"):
-        unoptimized(Project(target))
     return target
 
 

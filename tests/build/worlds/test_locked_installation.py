@@ -30,8 +30,13 @@ PROGRAMS = ("qemu-system-arm", "cc", "make", "gdb-multiarch", "chromium", "openo
 LIST = "import json, importlib.metadata as m; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 
 
-def pip_wheel(version: str, factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[OLD, NEWEST])
+def pip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of a pip."""
+    return pip_wheel(request.param, tmp_path_factory)
+
+
+def pip_wheel(version: str, factory: pytest.TempPathFactory) -> Path:
     if version == OLD:
         if sys.version_info >= (3, 12):
             pytest.skip("pip 23.0.1 does not run with Python 3.12 and later")
@@ -104,12 +109,8 @@ def expected(file: str, pip: Path) -> dict[str, str]:
     return {**lock_files.pins(file), "pip": pip.name.split("-")[1], "scons-neuralart": "1"}
 
 
-# The last file contains the others.
-@pytest.mark.parametrize(("version", "file"), [(OLD, ALL), *((NEWEST, file) for file in CALLS)])
-def test_what_is_locked_is_installed(
-    version: str, file: str, index: PackageIndex, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    pip = pip_wheel(version, tmp_path_factory)
+@pytest.mark.parametrize("file", CALLS)
+def test_what_is_locked_is_installed(file: str, pip: Path, index: PackageIndex, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "ein Ordner für Tests", pip, index)
     index.fetched.clear()
     done = tree.run(tree.root / "sconsw", *CALLS[file])

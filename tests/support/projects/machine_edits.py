@@ -117,7 +117,7 @@ def exchange(path: Path, choices: list[str], number: int) -> None:
 
 
 # The answers of the real compiler are kept, by what it is asked: a clean build then takes seconds. What SCons asks, it
-# asks in full. Objects do not depend on the tree's place: tests/torture/test_reproducible.py holds that.
+# asks in full. Objects do not depend on the tree's place: tests/build/steps/test_incremental.py holds that.
 _GCC = """#!/bin/sh
 if [ "$1" = -dumpfullversion ]; then {version}; exit; fi
 case " $* " in

@@ -221,7 +221,7 @@ def _take_over(source: Path, target: Path) -> None:
 def prepare(project: Project, factory: pytest.TempPathFactory, *args: str, timeout: float = 300) -> Result:
     """Build with objects that another tree of this run has compiled, and leave one's own to the others.
 
-    They have the same bytes wherever the tree is: tests/torture/test_reproducible.py holds that. What a test builds
+    They have the same bytes wherever the tree is: tests/build/steps/test_incremental.py holds that. What a test builds
     by itself is compiled.
 
     Args:
